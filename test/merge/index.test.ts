@@ -141,7 +141,12 @@ describe("the index", () => {
   ])("merges the services that a cluster with %s sees in another way", (_, east, expected) => {
     const west = snapshot("west", {
       namespaces: { shop: {}, other: {} },
-      exports: { "shop/web": exported(), "other/api": exported() },
+      exports: {
+        "shop/web": exported(),
+        "other/api": exported(),
+        // A headless service is the same for all importers.
+        "other/db": exported({ headless: true }),
+      },
     });
     const { follow, services, merge } = createIndexed();
     merge([west, snapshot("east")]);

@@ -26,8 +26,10 @@ export interface IndexedCluster {
 
 /** Is told what a change touches. */
 export interface IndexWatcher {
-  /** The part of a cluster in a service changed, or whether the cluster has the service's namespace. */
+  /** The part of a cluster in a service changed, or whether the part counts. */
   serviceChanged(key: string, clusterId: string): void;
+  /** A cluster without a part in a service has the service's namespace now, or has it no more: it imports the service, or does not. */
+  importersChanged(key: string, clusterId: string): void;
   /** A cluster joined or left, or its namespaces, its topology or its own zone changed. */
   clusterChanged(clusterId: string): void;
   /** A Service or a pod of a cluster's own zone changed. */
@@ -52,7 +54,7 @@ const LOCAL = ["services", "pods"] as const;
 
 /**
  * What clusters contribute, by service: namespace sameness makes objects of one namespaced name one service (KEP-1645, Terminology). A change
- * touches the services of its keys, and a namespace that a cluster gains or loses those in that namespace. Changes are made in steps; whoever
+ * touches the services of its keys, and a namespace that a cluster gains or loses those in that namespace, as changed importers. Changes are made in steps; whoever
  * reads between two of them may find a part of a change.
  */
 export class ServiceIndex {
@@ -178,7 +180,7 @@ export class ServiceIndex {
     for (const key of this.#servicesIn.get(namespace) ?? []) {
       // What is in a namespace that the cluster does not have has no rank.
       if (cluster.services.has(key)) this.#setPart(cluster, key, {});
-      else this.#tell((watcher) => watcher.serviceChanged(key, clusterId));
+      else this.#tell((watcher) => watcher.importersChanged(key, clusterId));
       if (++count % KEYS_AT_ONCE === 0) yield;
     }
   }
