@@ -68,7 +68,7 @@ export interface ExplainedExporter {
   readonly clusterId: string;
   /** The creation time that the cluster states. */
   readonly stated: string;
-  /** From when its export counts (RFC 3339), where that is not what it states. */
+  /** From when its export counts (RFC 3339, in whole seconds), where that is not what it states. */
   readonly countsFrom?: string | undefined;
   readonly because?: string | undefined;
 }

@@ -38,7 +38,12 @@ function explainExporter({ clusterId, exported, setBack }: Contribution): Explai
   const stated = exported?.exportedAt ?? "";
   if (setBack === undefined) return { clusterId, stated };
   const because = setBack.because === undefined ? "the clocks differ a little" : SET_BACK[setBack.because];
-  return { clusterId, stated, countsFrom: new Date(setBack.counts).toISOString(), because };
+  return { clusterId, stated, countsFrom: inSeconds(setBack.counts), because };
+}
+
+/** Without milliseconds: they depend on what else was pushed, which the client may not see. */
+function inSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function explainProperties(
