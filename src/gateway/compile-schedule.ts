@@ -1,12 +1,13 @@
 import type { Clock } from "./clock.ts";
-import { inSlices } from "./in-slices.ts";
+import { inNextTurn, type Turns } from "./turns.ts";
 
 /**
  * Decides when to compile: many requests cost one run, and after each run as much time passes as it took, so that a storm of changes
- * leaves half of the processor to queries. A long run is cut into slices.
+ * leaves half of the processor to queries. A long run has many turns.
  */
 export class CompileSchedule {
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #compile: () => Generator<void>;
   #waiting: (() => void)[] = [];
   /** Takes back the run that is to begin. */
@@ -18,8 +19,9 @@ export class CompileSchedule {
   #took = 0;
 
   /** @param compile compiles the newest state, in steps; must not throw. */
-  constructor(clock: Clock, compile: () => Generator<void>) {
+  constructor(clock: Clock, turns: Turns, compile: () => Generator<void>) {
     this.#clock = clock;
+    this.#turns = turns;
     this.#compile = compile;
   }
 
@@ -32,7 +34,7 @@ export class CompileSchedule {
   }
 
   /**
-   * Compiles at once, on behalf of everyone who waits: a run that fits into one slice has ended when this returns. While a run is in
+   * Compiles at once, on behalf of everyone who waits: a run that fits into one turn has ended when this returns. While a run is in
    * progress the next one follows it.
    * @returns what resolves when a run has ended
    */
@@ -44,7 +46,7 @@ export class CompileSchedule {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#isRunning = true;
-    return inSlices(this.#clock, this.#run());
+    return this.#turns.run(this.#run(), { isUrgent: true });
   }
 
   #runLater(): void {
@@ -53,7 +55,7 @@ export class CompileSchedule {
     // Bounded on both sides, for a clock that was set back.
     const delay = Math.max(0, Math.min(left, this.#took));
     const run = () => void this.runNow();
-    this.#cancel = delay === 0 ? inNextTurn(this.#clock, run) : this.#clock.setTimer(delay, run);
+    this.#cancel = delay === 0 ? nextTurn(this.#clock, run) : this.#clock.setTimer(delay, run);
   }
 
   *#run(): Generator<void> {
@@ -78,11 +80,10 @@ export class CompileSchedule {
   }
 }
 
-/** Runs something in the next turn, as a timer of 0 ms does more than 1 ms later. @returns what takes it back */
-function inNextTurn(clock: Clock, run: () => void): () => void {
-  if (clock.nextTurn === undefined) return clock.setTimer(0, run);
+/** Runs something in the next turn. @returns what takes it back */
+function nextTurn(clock: Clock, run: () => void): () => void {
   let isWanted = true;
-  clock.nextTurn(() => {
+  inNextTurn(clock, () => {
     if (isWanted) run();
   });
   return () => {

@@ -25,6 +25,7 @@ import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
+import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Generation extends ServedGeneration> {
@@ -52,6 +53,8 @@ export interface GatewayDependencies<Generation extends ServedGeneration> {
 export class Gateway<Generation extends ServedGeneration> implements ScopedGateway<Generation> {
   /** What the stores found damaged. */
   readonly damage: DamageCounters;
+  /** What all its long work has in turn. */
+  readonly turns: Turns;
   readonly #store: SnapshotStore;
   readonly #clock: Clock;
   readonly #serving: Serving<Generation>;
@@ -67,10 +70,13 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
     this.#clock = clock;
+    this.turns = new Turns(clock);
+    const { turns } = this;
     this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,
+      turns,
       onEvent,
       mostLapsed: limits.clusters,
       generations,
@@ -82,7 +88,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, clock, limits, onEvent, serving });
+    this.#pushes = new Pushes({ store: this.#store, precedence, clock, turns, limits, onEvent, serving });
   }
 
   /**

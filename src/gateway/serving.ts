@@ -16,9 +16,11 @@ import { PushBacklog } from "./pushing/push-backlog.ts";
 import type { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedGeneration } from "./stages.ts";
+import type { Turns } from "./turns.ts";
 
 /** What a gateway serves with. */
 export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
+  readonly turns: Turns;
   readonly scopes: readonly Visibility[];
   readonly remembered: Remembered;
   readonly reverse: ReverseMemory;
@@ -68,7 +70,7 @@ export class Serving<Generation extends ServedGeneration> {
     this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
-    this.#schedule = new CompileSchedule(parts.clock, () => this.#compile());
+    this.#schedule = new CompileSchedule(parts.clock, parts.turns, () => this.#compile());
     const onDue = () => {
       this.expireNow();
       this.#watchLeases();

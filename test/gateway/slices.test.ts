@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CompileSchedule } from "../../src/gateway/compile-schedule.ts";
-import { inSlices } from "../../src/gateway/in-slices.ts";
+import { Turns } from "../../src/gateway/turns.ts";
 import { exported, snapshot } from "../merge/fixtures.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
 import { openGateway } from "./fake-stages.ts";
@@ -15,19 +15,19 @@ function* taking(clock: FakeClock, steps: readonly number[], taken: number[]): G
   return "done";
 }
 
-describe("work in slices", () => {
-  test("that fits into one slice is done at once", () => {
+describe("work in turns", () => {
+  test("that fits into one turn is done at once", () => {
     const clock = new FakeClock();
     const taken: number[] = [];
-    void inSlices(clock, taking(clock, [1, 1, 1], taken));
+    void new Turns(clock).run(taking(clock, [0, 1, 0], taken));
     expect(taken).toEqual([0, 1, 2]);
     expect(clock.timers).toBe(0);
   });
 
-  test("gives up the thread after 4 ms, and goes on in the next turn", async () => {
+  test("gives up the thread after 2 ms, and goes on in the next turn", async () => {
     const clock = new FakeClock();
     const taken: number[] = [];
-    const work = inSlices(clock, taking(clock, [2, 2, 2, 5, 1], taken));
+    const work = new Turns(clock).run(taking(clock, [1, 1, 1, 5, 1], taken));
     expect(taken).toEqual([0, 1]);
     await clock.turn();
     expect(taken).toEqual([0, 1, 2, 3]);
@@ -39,7 +39,7 @@ describe("work in slices", () => {
   test("gives up the thread after 256 steps where the clock stands still, as in a Worker", async () => {
     const clock = new FakeClock();
     const taken: number[] = [];
-    const work = inSlices(clock, taking(clock, Array(600).fill(0), taken));
+    const work = new Turns(clock).run(taking(clock, Array(600).fill(0), taken));
     expect(taken).toHaveLength(256);
     await clock.advance(0);
     await work;
@@ -51,7 +51,7 @@ describe("a schedule of runs in slices", () => {
   function open(steps: readonly number[]) {
     const clock = new FakeClock();
     const runs: number[][] = [];
-    const schedule = new CompileSchedule(clock, function* () {
+    const schedule = new CompileSchedule(clock, new Turns(clock), function* () {
       const taken: number[] = [];
       runs.push(taken);
       yield* taking(clock, steps, taken);

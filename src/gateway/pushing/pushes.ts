@@ -9,7 +9,6 @@ import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
-import { inSlices } from "../in-slices.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { Removals } from "../keeping/removals.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
@@ -18,6 +17,7 @@ import { toStored } from "../leases/stored-lease.ts";
 import type { Precedence } from "../remembered/precedence.ts";
 import type { Serving } from "../serving.ts";
 import type { ServedGeneration } from "../stages.ts";
+import type { Turns } from "../turns.ts";
 import {
   checkBounds,
   checkCharacters,
@@ -33,6 +33,7 @@ export interface PushParts<Generation extends ServedGeneration> {
   readonly store: SnapshotStore;
   readonly precedence: Precedence;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Generation>;
@@ -101,12 +102,12 @@ export class Pushes<Generation extends ServedGeneration> {
 
   /** See `Gateway.replaceWith`. */
   async replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving, clock } = this.#parts;
+    const { limits, precedence, store, serving, clock, turns } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const known = serving.clusters.live.get(clusterId);
       const cluster = known ?? HeldCluster.empty(clusterId);
-      const measured = await inSlices(clock, measure(cluster, whole));
+      const measured = await turns.run(measure(cluster, whole));
       checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
@@ -174,12 +175,12 @@ export class Pushes<Generation extends ServedGeneration> {
     leaseSeconds: number | undefined,
     changesOf: (cluster: HeldCluster) => ValidChanges,
   ): Promise<Acknowledgement> {
-    const { limits, store, clock } = this.#parts;
+    const { limits, store, clock, turns } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
       const { delta: change, lines } = changesOf(cluster);
-      const measured = await inSlices(clock, cluster.measure(change));
+      const measured = await turns.run(cluster.measure(change));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);
       const meta = this.#nextMeta(clusterId, now, lease);
@@ -196,7 +197,7 @@ export class Pushes<Generation extends ServedGeneration> {
   }
 
   async renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving, clock } = this.#parts;
+    const { limits, precedence, store, serving, clock, turns } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
@@ -210,7 +211,7 @@ export class Pushes<Generation extends ServedGeneration> {
       held.meta = meta;
       serving.renew();
       const seen = { now: unixTime(clock, now), live: true, generation };
-      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held, seen, NO_CHANGE)));
+      serving.reconsider(clusterId, await turns.run(precedence.see(held, seen, NO_CHANGE)));
       await precedence.save(clusterId);
       return held.acknowledgement(clock);
     });
@@ -280,13 +281,13 @@ export class Pushes<Generation extends ServedGeneration> {
 
   /** Serves what is kept. Rank and entries are taken over in one step, so that nothing is compiled with one of them alone. */
   async #hold({ cluster, measured, meta, kind, live }: Kept): Promise<void> {
-    const { precedence, serving, clock, onEvent } = this.#parts;
+    const { precedence, serving, clock, turns, onEvent } = this.#parts;
     const { clusterId } = cluster;
     const { generation } = meta;
     const seen = { now: unixTime(clock, meta.pushedAt), live, generation };
-    await inSlices(clock, cluster.apply(measured));
+    await turns.run(cluster.apply(measured));
     const { change } = measured;
-    const ranked = await inSlices(clock, precedence.see(cluster, seen, live ? change : "everything"));
+    const ranked = await turns.run(precedence.see(cluster, seen, live ? change : "everything"));
     cluster.meta = meta;
     serving.set(cluster, change, ranked);
     onEvent({ event: "pushed", clusterId, generation, kind });

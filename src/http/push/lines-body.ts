@@ -1,4 +1,5 @@
 import type { Clock } from "../../gateway/clock.ts";
+import type { Turns } from "../../gateway/turns.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
@@ -6,10 +7,10 @@ import { ApiError } from "../messages/api-error.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";
-import type { Turns } from "./turns.ts";
 
-/** Members and elements of one step, at least. */
-const VALUES_AT_ONCE = 512;
+/** Members and elements of one step, at least, and steps of one turn. */
+const VALUES_AT_ONCE = 256;
+const MOST_STEPS = 64;
 
 /** How the lines of a body are taken. */
 export interface LinesReading {
@@ -35,7 +36,8 @@ export async function stageLines(
   const { limits, turns } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
   const body = new LinesBody(reading, start);
-  for await (const part of readBytes(request, reading)) await turns.run(body.take(part));
+  for await (const part of readBytes(request, reading))
+    await turns.run(body.take(part), { mostSteps: MOST_STEPS });
   return body.finish();
 }
 

@@ -18,12 +18,20 @@ import { stageLines } from "./lines-body.ts";
 import { PushAdmission } from "./push-admission.ts";
 import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
 import { LeaseRequest, parseMessage } from "./push-messages.ts";
-import { Turns } from "./turns.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedGeneration>,
-  "arrived" | "held" | "replaceWith" | "change" | "renew" | "count" | "leave" | "status" | "unixTime"
+  | "turns"
+  | "arrived"
+  | "held"
+  | "replaceWith"
+  | "change"
+  | "renew"
+  | "count"
+  | "leave"
+  | "status"
+  | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -33,7 +41,7 @@ export interface PushDependencies extends AuditParts {
   readonly limits?: Partial<PushLimits>;
   readonly counters?: LimitCounters;
   /** By which slow bodies are given up. Default: the host's. */
-  readonly clock?: Pick<Clock, "setTimer" | "nextTurn">;
+  readonly clock?: Pick<Clock, "setTimer">;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
@@ -54,10 +62,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
-  const turns = new Turns({
-    now: () => performance.now(),
-    nextTurn: (run) => (clock.nextTurn === undefined ? clock.setTimer(0, run) : clock.nextTurn(run)),
-  });
+  const { turns } = gateway;
 
   const route = (
     action: AuditAction,

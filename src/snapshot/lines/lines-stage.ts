@@ -8,8 +8,9 @@ import type { ReadLine } from "./lines-reader.ts";
 import type { EntryPatch, PatchLine, Single } from "./patch-line.ts";
 import { ValuePatcher } from "./patch-value.ts";
 
-/** Entries of one step. */
+/** Entries of one step, and those of which each is parsed to be compared. */
 const ENTRIES_AT_ONCE = 256;
+const COMPARED_AT_ONCE = 16;
 
 /** Whether lines are all that a cluster has, or what changed. */
 export type LinesKind = "whole" | "changes";
@@ -84,7 +85,7 @@ export class LinesStage {
       const staged = this.#entries.get(collection);
       let stay = 0;
       for (const [key, { value, before }] of staged ?? []) {
-        if (++count % ENTRIES_AT_ONCE === 0) yield;
+        if (++count % COMPARED_AT_ONCE === 0) yield;
         const known = this.#kind === "whole" ? held.entry(collection, key) : before;
         if (known !== undefined) stay++;
         const isSame = value === known || (this.#kind === "whole" && (yield* sameParts(value, known)));

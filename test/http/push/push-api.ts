@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
+import { Turns } from "../../../src/gateway/turns.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
@@ -29,6 +30,7 @@ export async function openPushApi(
     onEvent: () => {},
   });
   const gateway: PushGateway = {
+    turns: given.clock === undefined ? real.turns : new Turns(given.clock),
     arrived: (clusterId) => real.arrived(clusterId),
     replaceWith: (...push) => real.replaceWith(...push),
     held: (...cluster) => real.held(...cluster),

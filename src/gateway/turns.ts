@@ -1,0 +1,93 @@
+/** How long the thread works before queries have their turn, in milliseconds. */
+const TURN_MILLISECONDS = 2;
+/** Steps of a turn at most: in a Worker the clock stands still while it computes. */
+const MOST_STEPS = 256;
+
+/** What turns are measured and separated by. */
+export interface TurnClock {
+  /** Milliseconds that never go back. */
+  now(): number;
+  /** Runs something after the other work that waits for the thread now. Default: a timer of 0 ms. */
+  nextTurn?(run: () => void): void;
+  setTimer(milliseconds: number, run: () => void): unknown;
+}
+
+/** How work is run in turns. */
+export interface TurnOptions {
+  /** Steps of a turn at most. Default: 256. */
+  readonly mostSteps?: number;
+  /** Whether the work has a turn at once, whatever else had one: what ends within it has ended when `run` returns. */
+  readonly isUrgent?: boolean;
+}
+
+interface Turn {
+  readonly endsAt: number;
+  steps: number;
+}
+
+/**
+ * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order in which they ask, so that a query waits for
+ * few of them, however many pushes are read, compared and compiled. Work that begins has its first steps before the rest, in the time of one turn for
+ * all that begins between two turns: small pushes do not wait for large ones.
+ */
+export class Turns {
+  readonly #clock: TurnClock;
+  readonly #waiting: ((turn: Turn) => void)[] = [];
+  #isScheduled = false;
+  /** What begins has this turn. Undefined after a turn of other work. */
+  #first: Turn | undefined;
+
+  constructor(clock: TurnClock) {
+    this.#clock = clock;
+  }
+
+  /** Runs steps to their end. */
+  async run<Result>(
+    steps: Generator<void, Result>,
+    { mostSteps = MOST_STEPS, isUrgent = false }: TurnOptions = {},
+  ): Promise<Result> {
+    let turn = isUrgent ? this.#begin() : this.#firstTurn();
+    for (;;) {
+      if (turn.steps++ >= mostSteps || this.#clock.now() >= turn.endsAt) {
+        turn = await this.#next();
+        turn.steps++;
+      }
+      const step = steps.next();
+      if (step.done) return step.value;
+    }
+  }
+
+  #firstTurn(): Turn {
+    const isOver = this.#first !== undefined && this.#clock.now() - this.#first.endsAt >= TURN_MILLISECONDS;
+    if (this.#first === undefined || isOver) this.#first = this.#begin();
+    return this.#first;
+  }
+
+  #begin(): Turn {
+    return { endsAt: this.#clock.now() + TURN_MILLISECONDS, steps: 0 };
+  }
+
+  #next(): Promise<Turn> {
+    const { promise, resolve } = Promise.withResolvers<Turn>();
+    this.#waiting.push(resolve);
+    this.#schedule();
+    return promise;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    inNextTurn(this.#clock, () => {
+      this.#isScheduled = false;
+      this.#first = undefined;
+      this.#waiting.shift()?.(this.#begin());
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+}
+
+/** Runs something after the other work that waits for the thread now; a timer of 0 ms runs more than 1 ms later. */
+export function inNextTurn(clock: TurnClock, run: () => void): void {
+  if (clock.nextTurn === undefined) clock.setTimer(0, run);
+  else clock.nextTurn(run);
+}

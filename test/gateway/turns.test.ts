@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { openTurns } from "./open-turns.ts";
+
+function* stepsOf(name: string, count: number, done: string[]): Generator<void, string> {
+  for (let step = 0; step < count; step++) {
+    done.push(name);
+    yield;
+  }
+  return name;
+}
+
+describe("turns", () => {
+  test("a small push waits for nothing", async () => {
+    const { turns, waiting } = openTurns();
+    const done: string[] = [];
+    expect(await turns.run(stepsOf("a", 10, done))).toBe("a");
+    expect([done.length, waiting()]).toEqual([10, 0]);
+  });
+
+  test("of large pushes one has each turn, in the order in which they came", async () => {
+    const { turns, next, waiting } = openTurns();
+    const done: string[] = [];
+    const all = Promise.all(
+      ["a", "b", "c"].map((name) => turns.run(stepsOf(name, 80, done), { mostSteps: 32 })),
+    );
+    const turnsOf: string[] = [];
+    while (done.length < 240) {
+      const before = done.length;
+      await next();
+      const names = new Set(done.slice(before));
+      expect(names.size).toBeLessThanOrEqual(1);
+      expect(done.length - before).toBeLessThanOrEqual(32);
+      turnsOf.push(...names);
+      expect(waiting()).toBeLessThanOrEqual(1);
+    }
+    for (let left = 0; left < 3; left++) await next();
+    expect(await all).toEqual(["a", "b", "c"]);
+    expect(turnsOf.slice(0, 6)).toEqual(["a", "b", "c", "a", "b", "c"]);
+  });
+
+  test("a push that fails ends alone, and the others go on", async () => {
+    const { turns, next } = openTurns();
+    const done: string[] = [];
+    const failing = (function* () {
+      for (const name of stepsOf("a", 40, done)) yield name;
+      throw new Error("the first one");
+    })();
+    const first = turns.run(failing, { mostSteps: 32 }).catch(({ message }) => message);
+    const second = turns.run(stepsOf("b", 40, done), { mostSteps: 32 });
+    const third = turns.run(stepsOf("c", 40, done), { mostSteps: 32 });
+    while (done.length < 120) await next();
+    for (let left = 0; left < 3; left++) await next();
+    expect(await Promise.all([first, second, third])).toEqual(["the first one", "b", "c"]);
+  });
+
+  test("a turn ends when its time is over", async () => {
+    const { turns, pass, next, waiting } = openTurns();
+    const done: string[] = [];
+    const steps = (function* () {
+      for (const name of stepsOf("a", 6, done)) {
+        pass(3);
+        yield name;
+      }
+    })();
+    const run = turns.run(steps);
+    expect(done.length).toBeLessThanOrEqual(2);
+    while (done.length < 6) {
+      expect(waiting()).toBe(1);
+      const before = done.length;
+      await next();
+      expect(done.length - before).toBeLessThanOrEqual(2);
+    }
+    await next();
+    await run;
+  });
+
+  test("what begins does not wait for large work", async () => {
+    const { turns, next, waiting } = openTurns();
+    const done: string[] = [];
+    const large = Promise.all(["a", "b", "c"].map((name) => turns.run(stepsOf(name, 2000, done))));
+    await next();
+    expect(waiting()).toBe(1);
+    expect(await turns.run(stepsOf("small", 5, done))).toBe("small");
+    expect(done.slice(-5)).toEqual(Array(5).fill("small"));
+    expect(done.length).toBeLessThan(1000);
+    while (waiting() > 0) await next();
+    await large;
+  });
+
+  test("all that begins between two turns has the time of one", async () => {
+    const { turns, pass, next, waiting } = openTurns();
+    const done: string[] = [];
+    const taking = function* (name: string) {
+      for (const step of stepsOf(name, 2, done)) {
+        pass(1);
+        yield step;
+      }
+    };
+    const all = Promise.all(["a", "b", "c", "d"].map((name) => turns.run(taking(name))));
+    expect(done).toEqual(["a", "a"]);
+    while (waiting() > 0) await next();
+    await all;
+    expect(done).toEqual(["a", "a", "b", "b", "c", "c", "d", "d"]);
+  });
+
+  test("urgent work has a turn at once, whatever began before", async () => {
+    const { turns, pass, next, waiting } = openTurns();
+    const done: string[] = [];
+    const taking = function* (name: string) {
+      for (const step of stepsOf(name, 4, done)) {
+        pass(1);
+        yield step;
+      }
+    };
+    const before = turns.run(taking("a"));
+    const urgent = turns.run(taking("b"), { isUrgent: true });
+    expect(done).toEqual(["a", "a", "b", "b"]);
+    while (waiting() > 0) await next();
+    await Promise.all([before, urgent]);
+  });
+});
