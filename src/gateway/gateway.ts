@@ -63,6 +63,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   private constructor(
     dependencies: GatewayDependencies<Generation>,
+    turns: Turns,
     precedence: Precedence,
     reverse: ReverseMemory,
   ) {
@@ -70,8 +71,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
     this.#clock = clock;
-    this.turns = new Turns(clock);
-    const { turns } = this;
+    this.turns = turns;
     this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
@@ -113,14 +113,15 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       kept.push(cluster);
       stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });
     }
+    const turns = new Turns(clock);
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
     const precedence = await Precedence.open({
-      ...{ store: remembered, records, stored, onEvent, now: unixTime(clock, now) },
+      ...{ store: remembered, turns, records, stored, onEvent, now: unixTime(clock, now) },
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
-    const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
+    const gateway = new Gateway({ ...dependencies, damage }, turns, precedence, reverse);
     await gateway.#serving.start(kept, now);
     return gateway;
   }

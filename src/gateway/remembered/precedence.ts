@@ -3,6 +3,7 @@ import type { SetBack } from "../../merge/service/declaration.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
+import type { Turns } from "../turns.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
 import { isJudged, keysToJudge, type ServedCluster } from "./judged-keys.ts";
 import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
@@ -15,6 +16,8 @@ export { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT } from "./judge.ts";
 /** What precedence is opened with: a store, and what was loaded from it and from that of the snapshots. */
 export interface PrecedenceParts extends Kept {
   readonly store: RememberedStore;
+  /** What records are written in. */
+  readonly turns: Pick<Turns, "run">;
   readonly onEvent: OnGatewayEvent;
 }
 
@@ -42,7 +45,7 @@ export class Precedence implements Remembered {
 
   /** Takes over what is remembered. A cluster of which nothing is remembered counts as there from the beginning if it is answered. */
   static async open(parts: PrecedenceParts): Promise<Precedence> {
-    const sights = new Sights(parts.store, parts.onEvent);
+    const sights = new Sights(parts.store, parts.turns, parts.onEvent);
     const precedence = new Precedence(sights);
     readRecords(sights, parts);
     const byPush = [...parts.stored].sort((one, other) => one.meta.pushedAt - other.meta.pushedAt);

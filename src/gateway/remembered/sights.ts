@@ -1,5 +1,6 @@
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
+import type { Turns } from "../turns.ts";
 import { FOUNDING_RECORD, Founding } from "./founding.ts";
 import { SeenCluster } from "./seen-cluster.ts";
 
@@ -7,6 +8,7 @@ import { SeenCluster } from "./seen-cluster.ts";
 export class Sights {
   readonly onEvent: OnGatewayEvent;
   readonly #store: RememberedStore;
+  readonly #turns: Pick<Turns, "run">;
   readonly #clusters = new Map<string, SeenCluster>();
   /** Names of records that are not kept yet. */
   readonly #unkept = new Set<string>();
@@ -15,8 +17,9 @@ export class Sights {
   #founding = Founding.begin();
   #latest = Number.NEGATIVE_INFINITY;
 
-  constructor(store: RememberedStore, onEvent: OnGatewayEvent) {
+  constructor(store: RememberedStore, turns: Pick<Turns, "run">, onEvent: OnGatewayEvent) {
     this.#store = store;
+    this.#turns = turns;
     this.onEvent = onEvent;
   }
 
@@ -81,7 +84,8 @@ export class Sights {
   async #keep(name: string, kept: Founding | SeenCluster): Promise<void> {
     if (!this.#unkept.delete(name)) return;
     try {
-      await this.#store.keep(name, kept.toRecord());
+      const value = kept instanceof Founding ? kept.toRecord() : await this.#turns.run(kept.toText());
+      await this.#store.keep(name, value);
       this.#reported.delete(name);
     } catch (error) {
       this.#unkept.add(name);

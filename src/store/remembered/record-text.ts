@@ -1,3 +1,5 @@
+import { jsonOf } from "./json-text.ts";
+
 /** A record whose checksum and name fit. */
 export interface SoundRecord {
   readonly revision: number;
@@ -7,7 +9,7 @@ export interface SoundRecord {
 
 /** Writes a record as text: its SHA-256 in hex, a space, and `[name, revision, value]` as JSON. */
 export async function encodeRecord(name: string, revision: number, value: unknown): Promise<string> {
-  const body = JSON.stringify([name, revision, value]);
+  const body = `[${JSON.stringify(name)},${revision},${jsonOf(value)}]`;
   return `${await digestOf(body)} ${body}`;
 }
 

@@ -1,3 +1,4 @@
+import { jsonOf } from "./json-text.ts";
 import { checkRecordName } from "./text-store.ts";
 
 /** A copy of a record that is missing, or whose checksum or name does not fit. */
@@ -27,6 +28,7 @@ export interface RememberedStore {
   load(): Promise<LoadedRecords>;
   /**
    * When it resolves, the value survives the death of the process. Calls for one name do not overlap.
+   * @param value a JSON value, or a `JsonText`
    * @throws {RangeError} for a name that is not a record's
    */
   keep(name: string, value: unknown): Promise<void>;
@@ -42,7 +44,7 @@ export function createMemoryRememberedStore(): RememberedStore {
     }),
     keep: async (name, value) => {
       checkRecordName(name);
-      texts.set(name, JSON.stringify(value));
+      texts.set(name, jsonOf(value));
     },
   };
 }

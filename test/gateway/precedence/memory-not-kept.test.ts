@@ -3,11 +3,13 @@ import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
 import { ReverseMemory } from "../../../src/gateway/remembered/reverse-memory.ts";
 import { SeenCluster } from "../../../src/gateway/remembered/seen-cluster.ts";
 import { Sights } from "../../../src/gateway/remembered/sights.ts";
+import { Turns } from "../../../src/gateway/turns.ts";
 import {
   createMemoryRememberedStore,
   type RememberedStore,
 } from "../../../src/store/remembered/remembered-store.ts";
 import { ClaimOrders } from "../../../src/zone/reverse/claim-orders.ts";
+import { FakeClock } from "../fake-clock.ts";
 
 /** A memory on a disk that can be full. */
 function openMemory() {
@@ -32,7 +34,7 @@ const east = () =>
 describe("memory that cannot be kept is reported once for each record until it is kept", () => {
   it("of clusters", async () => {
     const { store, disk, onEvent, records } = openMemory();
-    const sights = new Sights(store, onEvent);
+    const sights = new Sights(store, new Turns(new FakeClock()), onEvent);
     disk.isFull = true;
     sights.set("east", east());
     for (let renewal = 0; renewal < 3; renewal++) await sights.keep("east");
