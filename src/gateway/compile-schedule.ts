@@ -1,9 +1,18 @@
 import type { Clock } from "./clock.ts";
 import { inNextTurn, type Turns } from "./turns.ts";
 
+/** After a run: when it ended, and how long it took. */
+interface Pause {
+  readonly from: number;
+  readonly length: number;
+}
+
+const NO_PAUSE: Pause = { from: 0, length: 0 };
+
 /**
  * Decides when to compile: many requests cost one run, and after each run as much time passes as it took, so that a storm of changes
- * leaves half of the processor to queries. A long run has many turns.
+ * leaves half of the processor to queries. Small changes do not wait for the pause after a large run: they have half of that time, at most. A
+ * long run has many turns.
  */
 export class CompileSchedule {
   readonly #clock: Clock;
@@ -15,8 +24,10 @@ export class CompileSchedule {
   #isRunning = false;
   /** Whether the next run follows the one in progress at once. */
   #isUrgent = false;
-  #endedAt = 0;
-  #took = 0;
+  /** Whether a large change waits for the next run. */
+  #isLarge = false;
+  #afterSmall = NO_PAUSE;
+  #afterLarge = NO_PAUSE;
 
   /** @param compile compiles the newest state, in steps; must not throw. */
   constructor(clock: Clock, turns: Turns, compile: () => Generator<void>) {
@@ -25,10 +36,17 @@ export class CompileSchedule {
     this.#compile = compile;
   }
 
-  /** Resolves when a run that began after this call has ended. */
-  request(): Promise<void> {
+  /**
+   * Resolves when a run that began after this call has ended.
+   * @param isSmall whether all that is to be compiled is small
+   */
+  request(isSmall = false): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
+      if (!isSmall && !this.#isLarge) {
+        this.#isLarge = true;
+        this.#takeBack();
+      }
       if (!this.#isRunning) this.#runLater();
     });
   }
@@ -43,24 +61,38 @@ export class CompileSchedule {
       this.#isUrgent = true;
       return this.request();
     }
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#isLarge = true;
+    return this.#begin();
+  }
+
+  #begin(): Promise<void> {
+    this.#takeBack();
     this.#isRunning = true;
     return this.#turns.run(this.#run(), { isUrgent: true });
   }
 
+  #takeBack(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
   #runLater(): void {
     if (this.#cancel !== undefined) return;
-    const left = this.#endedAt + this.#took - this.#clock.now();
-    // Bounded on both sides, for a clock that was set back.
-    const delay = Math.max(0, Math.min(left, this.#took));
-    const run = () => void this.runNow();
+    const delay = Math.max(this.#left(this.#afterSmall), this.#isLarge ? this.#left(this.#afterLarge) : 0);
+    const run = () => void this.#begin();
     this.#cancel = delay === 0 ? nextTurn(this.#clock, run) : this.#clock.setTimer(delay, run);
+  }
+
+  /** What is left of a pause, in milliseconds. Bounded on both sides, for a clock that was set back. */
+  #left({ from, length }: Pause): number {
+    return Math.max(0, Math.min(from + length - this.#clock.now(), length));
   }
 
   *#run(): Generator<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
+    const isLarge = this.#isLarge;
+    this.#isLarge = false;
     let took = 0;
     const steps = this.#compile();
     for (let isDone = false; !isDone; ) {
@@ -69,8 +101,9 @@ export class CompileSchedule {
       took += Math.max(0, this.#clock.now() - startedAt);
       if (!isDone) yield;
     }
-    this.#endedAt = this.#clock.now();
-    this.#took = took;
+    const pause = { from: this.#clock.now(), length: took };
+    if (isLarge) this.#afterLarge = pause;
+    else this.#afterSmall = pause;
     this.#isRunning = false;
     for (const resolve of waiting) resolve();
     if (this.#isUrgent) {

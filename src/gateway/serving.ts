@@ -18,6 +18,9 @@ import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedGeneration } from "./stages.ts";
 import type { Turns } from "./turns.ts";
 
+/** Entries of changes that are small: they are compiled within a few turns. */
+const SMALL_CHANGE = 64;
+
 /** What a gateway serves with. */
 export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
   readonly turns: Turns;
@@ -46,6 +49,8 @@ export class Serving<Generation extends ServedGeneration> {
   readonly #index: ServiceIndex;
   /** What the index does not have yet, in order. */
   readonly #changes: Generator<void>[] = [];
+  /** Entries of `#changes`; infinite where they touch services that they do not name. */
+  #entries = 0;
   readonly #servedScopes: readonly ServedScope<Generation>[];
   readonly #schedule: CompileSchedule;
   readonly #leases: LeaseWatch;
@@ -111,7 +116,7 @@ export class Serving<Generation extends ServedGeneration> {
 
   /** Takes over that a cluster has another rank in some services, for the next compilation. */
   reconsider(clusterId: string, ranked: readonly string[]): void {
-    if (ranked.length > 0) this.#changes.push(this.#index.reconsider(clusterId, ranked));
+    if (ranked.length > 0) this.#follow(this.#index.reconsider(clusterId, ranked), ranked.length);
   }
 
   /** Takes over renewed leases; nothing is compiled. */
@@ -124,7 +129,7 @@ export class Serving<Generation extends ServedGeneration> {
   leave(clusterId: string): boolean {
     let known = false;
     for (const servedScope of this.#servedScopes) known = servedScope.leave(clusterId) || known;
-    this.#changes.push(this.#index.leave(clusterId));
+    this.#follow(this.#index.leave(clusterId));
     this.#watchLeases();
     return known;
   }
@@ -134,7 +139,7 @@ export class Serving<Generation extends ServedGeneration> {
    * reverse names is kept.
    */
   async compile(): Promise<void> {
-    await this.#schedule.request();
+    await this.#schedule.request(this.#entries <= SMALL_CHANGE);
     await this.#parts.reverse.kept();
   }
 
@@ -187,14 +192,19 @@ export class Serving<Generation extends ServedGeneration> {
     const { clusterId } = cluster;
     const isKnown = change !== undefined && this.clusters.live.has(clusterId);
     for (const servedScope of this.#servedScopes) servedScope.set(cluster);
-    this.#changes.push(
-      isKnown ? this.#index.change(clusterId, change) : this.#index.join(clusterId, cluster.state),
-    );
+    if (isKnown) this.#follow(this.#index.change(clusterId, change), entriesOf(change));
+    else this.#follow(this.#index.join(clusterId, cluster.state));
+  }
+
+  #follow(steps: Generator<void>, entries = Number.POSITIVE_INFINITY): void {
+    this.#changes.push(steps);
+    this.#entries += entries;
   }
 
   /** Brings the index up to date, in steps. */
   *#update(): Generator<void> {
     for (let next = this.#changes.shift(); next !== undefined; next = this.#changes.shift()) yield* next;
+    this.#entries = 0;
   }
 
   *#compile(): Generator<void> {
@@ -206,11 +216,17 @@ export class Serving<Generation extends ServedGeneration> {
 
   #takeExpired(now: number): void {
     const [all = []] = this.#servedScopes.map(({ clusters }) => clusters.takeExpired(now));
-    for (const { clusterId } of all) this.#changes.push(this.#index.leave(clusterId));
+    for (const { clusterId } of all) this.#follow(this.#index.leave(clusterId));
     this.#parts.onExpired(all);
   }
 
   #watchLeases(): void {
     if (!this.#closed) this.#leases.watch(this.clusters.nextExpiry);
   }
+}
+
+/** The entries that a change touches. A namespace touches all services in it, and what is single all views. */
+function entriesOf({ entries, singles }: HeldDelta): number {
+  const isWide = entries.length <= SMALL_CHANGE && entries.some(({ collection }) => collection === "namespaces");
+  return isWide || Object.keys(singles).length > 0 ? Number.POSITIVE_INFINITY : entries.length;
 }

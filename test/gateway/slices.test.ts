@@ -74,6 +74,50 @@ describe("a schedule of runs in slices", () => {
     expect(isDone).toBe(true);
   });
 
+  test("has a small change follow a large run at once, and large ones wait for as long as it took", async () => {
+    const { clock, runs, schedule } = open([4, 4, 4]);
+    void schedule.request();
+    await clock.advance(0);
+    expect(runs).toEqual([[0, 1, 2]]);
+    const small = schedule.request(true);
+    await clock.advance(0);
+    await small;
+    expect(runs).toHaveLength(2);
+    // Small ones wait for small ones.
+    const another = schedule.request(true);
+    await clock.advance(11);
+    expect(runs).toHaveLength(2);
+    await clock.advance(1);
+    await another;
+    expect(runs).toHaveLength(3);
+  });
+
+  test("has a large change wait for the pause after a large run, and small ones that come meanwhile with it", async () => {
+    const { clock, runs, schedule } = open([20, 20, 20]);
+    void schedule.request();
+    await clock.advance(0);
+    const large = schedule.request();
+    const small = schedule.request(true);
+    await clock.advance(59);
+    expect(runs).toHaveLength(1);
+    await clock.advance(1);
+    await Promise.all([large, small]);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("has a small change that is to begin wait with a large one that comes", async () => {
+    const { clock, runs, schedule } = open([20, 20, 20]);
+    void schedule.request();
+    await clock.advance(0);
+    const small = schedule.request(true);
+    const large = schedule.request();
+    await clock.advance(59);
+    expect(runs).toHaveLength(1);
+    await clock.advance(1);
+    await Promise.all([small, large]);
+    expect(runs).toHaveLength(2);
+  });
+
   test("begins with the next turn after quiet, and waits for no timer", async () => {
     const { clock, runs, schedule } = open([1]);
     const requests = Promise.all([schedule.request(), schedule.request()]);
