@@ -16,7 +16,7 @@ export interface TurnClock {
 export interface TurnOptions {
   /** Steps of a turn at most. Default: 256. */
   readonly mostSteps?: number;
-  /** Whether the work has a turn at once, whatever else had one: what ends within it has ended when `run` returns. */
+  /** Whether the work has a turn at once, whatever else had one, and then every other one. What ends within the first has ended when `run` returns. */
   readonly isUrgent?: boolean;
 }
 
@@ -25,14 +25,19 @@ interface Turn {
   steps: number;
 }
 
+type Waiting = (turn: Turn) => void;
+
 /**
  * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order in which they ask, so that a query waits for
  * few of them, however many pushes are read, compared and compiled. Work that begins has its first steps before the rest, in the time of one turn for
- * all that begins between two turns: small pushes do not wait for large ones.
+ * all that begins between two turns: small pushes do not wait for large ones. Urgent work has every other turn, so that compiling does not wait for
+ * everyone who pushes.
  */
 export class Turns {
   readonly #clock: TurnClock;
-  readonly #waiting: ((turn: Turn) => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #urgent: Waiting[] = [];
+  #wasUrgent = false;
   #isScheduled = false;
   /** What begins has this turn. Undefined after a turn of other work. */
   #first: Turn | undefined;
@@ -49,7 +54,7 @@ export class Turns {
     let turn = isUrgent ? this.#begin() : this.#firstTurn();
     for (;;) {
       if (turn.steps++ >= mostSteps || this.#clock.now() >= turn.endsAt) {
-        turn = await this.#next();
+        turn = await this.#next(isUrgent);
         turn.steps++;
       }
       const step = steps.next();
@@ -67,9 +72,9 @@ export class Turns {
     return { endsAt: this.#clock.now() + TURN_MILLISECONDS, steps: 0 };
   }
 
-  #next(): Promise<Turn> {
+  #next(isUrgent: boolean): Promise<Turn> {
     const { promise, resolve } = Promise.withResolvers<Turn>();
-    this.#waiting.push(resolve);
+    (isUrgent ? this.#urgent : this.#waiting).push(resolve);
     this.#schedule();
     return promise;
   }
@@ -80,9 +85,14 @@ export class Turns {
     inNextTurn(this.#clock, () => {
       this.#isScheduled = false;
       this.#first = undefined;
-      this.#waiting.shift()?.(this.#begin());
-      if (this.#waiting.length > 0) this.#schedule();
+      this.#take()?.(this.#begin());
+      if (this.#waiting.length + this.#urgent.length > 0) this.#schedule();
     });
+  }
+
+  #take(): Waiting | undefined {
+    this.#wasUrgent = this.#urgent.length > 0 && (!this.#wasUrgent || this.#waiting.length === 0);
+    return (this.#wasUrgent ? this.#urgent : this.#waiting).shift();
   }
 }
 

@@ -103,6 +103,24 @@ describe("turns", () => {
     expect(done).toEqual(["a", "a", "b", "b", "c", "c", "d", "d"]);
   });
 
+  test("urgent work has every other turn, whatever else waits", async () => {
+    const { turns, next, waiting } = openTurns();
+    const done: string[] = [];
+    const limit = { mostSteps: 10 };
+    const all = Promise.all([
+      ...["a", "b", "c"].map((name) => turns.run(stepsOf(name, 40, done), limit)),
+      turns.run(stepsOf("urgent", 40, done), { ...limit, isUrgent: true }),
+    ]);
+    const turnsOf: string[] = [];
+    while (waiting() > 0) {
+      const before = done.length;
+      await next();
+      turnsOf.push(...new Set(done.slice(before)));
+    }
+    await all;
+    expect(turnsOf.slice(0, 7)).toEqual(["urgent", "a", "urgent", "b", "urgent", "c", "a"]);
+  });
+
   test("urgent work has a turn at once, whatever began before", async () => {
     const { turns, pass, next, waiting } = openTurns();
     const done: string[] = [];
