@@ -19,7 +19,9 @@ export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
  */
 export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
   const { generation, pushedAt, expiresAt } = stored;
-  const renewedAt = clock.now() - elapsedSince(stored, clock);
+  // Read once: between two looks at the clock a busy machine may run something else for a while.
+  const now = clock.now();
+  const renewedAt = now - elapsedSince(stored, clock, now);
   return {
     generation,
     pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
@@ -32,10 +34,10 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
  * Milliseconds since a lease was renewed: by the wall clock, unless the machine has run since then and its uptime says something else,
  * because the wall clock was set.
  */
-function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock): number {
-  const byWall = Math.max(0, unixTime(clock, clock.now()) - renewedAt);
-  const now = clock.uptime?.();
-  if (uptime === undefined || now?.boot !== uptime.boot || now.at < uptime.at) return byWall;
-  const byUptime = now.at - uptime.at;
+function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock, now: number): number {
+  const byWall = Math.max(0, unixTime(clock, now) - renewedAt);
+  const running = clock.uptime?.();
+  if (uptime === undefined || running?.boot !== uptime.boot || running.at < uptime.at) return byWall;
+  const byUptime = running.at - uptime.at;
   return Math.abs(byUptime - byWall) < CLOCK_JITTER ? byWall : byUptime;
 }

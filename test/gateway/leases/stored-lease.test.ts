@@ -24,6 +24,12 @@ describe("a lease that is stored, and loaded by another process", () => {
     },
   );
 
+  it("expires at the same Unix time although the machine runs something else between two looks at the clock", () => {
+    let now = 11_000;
+    const busy = { ...clockAt(11_000, 0, 10_500), now: () => now++ };
+    expect(resumed(stored, busy).expiresAt).toBe(meta.expiresAt);
+  });
+
   it("has what the uptime leaves of it where the wall clock was set", () => {
     for (const set of [-3_600_000, 86_400_000]) {
       const clock = clockAt(11_000 + set, 0, 10_500);
