@@ -227,6 +227,7 @@ export class Serving<Generation extends ServedGeneration> {
 
 /** The entries that a change touches. A namespace touches all services in it, and what is single all views. */
 function entriesOf({ entries, singles }: HeldDelta): number {
-  const isWide = entries.length <= SMALL_CHANGE && entries.some(({ collection }) => collection === "namespaces");
+  const isWide =
+    entries.length <= SMALL_CHANGE && entries.some(({ collection }) => collection === "namespaces");
   return isWide || Object.keys(singles).length > 0 ? Number.POSITIVE_INFINITY : entries.length;
 }
