@@ -6,7 +6,7 @@ import { type Log, logJson, logStore } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { systemClock } from "../../gateway/clock.ts";
-import { inSlices } from "../../gateway/in-slices.ts";
+import { Turns } from "../../gateway/turns.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { createTextTable } from "../../store/remembered/text-table.ts";
@@ -132,7 +132,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       },
     );
     this.#starting!.open(gateway);
-    await inSlices(systemClock, generations.sweep());
+    await new Turns(systemClock).run(generations.sweep());
     const pushes = new Hono().route("/api/v1/clusters", pushRoutes);
     const clusters = gateway.status().clusters.length;
     log("info", "object-started", "the object loaded its snapshots", { clusters });
