@@ -2,8 +2,10 @@ import { cp, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UsageError } from "../../../config/values/usage-error.ts";
+import { systemClock } from "../../../gateway/clock.ts";
 import { Precedence } from "../../../gateway/remembered/precedence.ts";
 import type { ResumedCluster } from "../../../gateway/remembered/recover.ts";
+import { Turns } from "../../../gateway/turns.ts";
 import type { Remembered } from "../../../merge/index/service-index.ts";
 import { heldSnapshot } from "../../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
@@ -60,7 +62,8 @@ async function readCopy(copy: string): Promise<StoredState> {
   ]);
   const records = await memory.load();
   const remembered = await Precedence.open({
-    ...{ store: memory, records, stored, onEvent: () => {}, now: Date.now() },
+    ...{ store: memory, turns: new Turns(systemClock), records, stored },
+    ...{ onEvent: () => {}, now: Date.now() },
   });
   return { snapshots, remembered };
 }
