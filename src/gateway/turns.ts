@@ -1,5 +1,7 @@
 /** How long the thread works before queries have their turn, in milliseconds. */
 const TURN_MILLISECONDS = 2;
+/** The first turn of urgent work: one changed service is compiled within it. */
+const URGENT_MILLISECONDS = 4;
 /** Steps of a turn at most: in a Worker the clock stands still while it computes. */
 const MOST_STEPS = 256;
 
@@ -39,7 +41,7 @@ export class Turns {
   readonly #urgent: Waiting[] = [];
   #wasUrgent = false;
   #isScheduled = false;
-  /** What begins has this turn. Undefined after a turn of other work. */
+  /** What begins has this turn. Undefined if nothing began in this turn of the event loop. */
   #first: Turn | undefined;
 
   constructor(clock: TurnClock) {
@@ -51,7 +53,7 @@ export class Turns {
     steps: Generator<void, Result>,
     { mostSteps = MOST_STEPS, isUrgent = false }: TurnOptions = {},
   ): Promise<Result> {
-    let turn = isUrgent ? this.#begin() : this.#firstTurn();
+    let turn = isUrgent ? this.#begin(URGENT_MILLISECONDS) : this.#firstTurn();
     for (;;) {
       if (turn.steps++ >= mostSteps || this.#clock.now() >= turn.endsAt) {
         turn = await this.#next(isUrgent);
@@ -63,13 +65,13 @@ export class Turns {
   }
 
   #firstTurn(): Turn {
-    const isOver = this.#first !== undefined && this.#clock.now() - this.#first.endsAt >= TURN_MILLISECONDS;
-    if (this.#first === undefined || isOver) this.#first = this.#begin();
+    this.#schedule();
+    this.#first ??= this.#begin();
     return this.#first;
   }
 
-  #begin(): Turn {
-    return { endsAt: this.#clock.now() + TURN_MILLISECONDS, steps: 0 };
+  #begin(milliseconds = TURN_MILLISECONDS): Turn {
+    return { endsAt: this.#clock.now() + milliseconds, steps: 0 };
   }
 
   #next(isUrgent: boolean): Promise<Turn> {

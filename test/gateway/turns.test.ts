@@ -11,10 +11,11 @@ function* stepsOf(name: string, count: number, done: string[]): Generator<void, 
 
 describe("turns", () => {
   test("a small push waits for nothing", async () => {
-    const { turns, waiting } = openTurns();
+    const { turns } = openTurns();
     const done: string[] = [];
-    expect(await turns.run(stepsOf("a", 10, done))).toBe("a");
-    expect([done.length, waiting()]).toEqual([10, 0]);
+    const run = turns.run(stepsOf("a", 10, done));
+    expect(done).toHaveLength(10);
+    expect(await run).toBe("a");
   });
 
   test("of large pushes one has each turn, in the order in which they came", async () => {
@@ -121,18 +122,36 @@ describe("turns", () => {
     expect(turnsOf.slice(0, 7)).toEqual(["urgent", "a", "urgent", "b", "urgent", "c", "a"]);
   });
 
-  test("urgent work has a turn at once, whatever began before", async () => {
+  test("what begins in a later turn of the event loop has steps at once", async () => {
+    const { turns, pass, next, waiting } = openTurns();
+    const done: string[] = [];
+    const taking = function* () {
+      for (const step of stepsOf("a", 3, done)) {
+        pass(1);
+        yield step;
+      }
+    };
+    const before = turns.run(taking());
+    expect(done).toEqual(["a", "a"]);
+    await next();
+    await before;
+    void turns.run(stepsOf("b", 2, done));
+    expect(done).toEqual(["a", "a", "a", "b", "b"]);
+    while (waiting() > 0) await next();
+  });
+
+  test("urgent work has a longer turn at once, whatever began before", async () => {
     const { turns, pass, next, waiting } = openTurns();
     const done: string[] = [];
     const taking = function* (name: string) {
-      for (const step of stepsOf(name, 4, done)) {
+      for (const step of stepsOf(name, 5, done)) {
         pass(1);
         yield step;
       }
     };
     const before = turns.run(taking("a"));
     const urgent = turns.run(taking("b"), { isUrgent: true });
-    expect(done).toEqual(["a", "a", "b", "b"]);
+    expect(done).toEqual(["a", "a", "b", "b", "b", "b"]);
     while (waiting() > 0) await next();
     await Promise.all([before, urgent]);
   });
