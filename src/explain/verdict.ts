@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../merge/index/merged-services.ts";
 import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Explanation, Suggestion } from "./explanation.ts";
 import type { ServedName } from "./lease-groups.ts";
-import { type KnownNames, nearPrefixes, nearServices, withSvc } from "./near/near-names.ts";
+import { type KnownNames, nearPrefixes, nearServices, servicesIn, withSvc } from "./near/near-names.ts";
 import type { AnsweredQuestion } from "./question.ts";
 import { endpointPrefixes, portPrefixes } from "./service/records.ts";
 import type { NamedService, Subject } from "./subject.ts";
@@ -35,10 +35,13 @@ export function judge(facts: Facts): Verdict {
   const { question, subject, served } = facts;
   const count = question.records.length;
   if (count > 0)
-    return told("ANSWERED", `The name exists: ${count} ${count === 1 ? "record" : "records"} of this type.`);
+    return verdict(
+      "ANSWERED",
+      `The name exists: ${count} ${count === 1 ? "record" : "records"} of this type.`,
+    );
   if (subject === undefined)
-    return told("NO_RECORDS_OF_TYPE", "The reverse name of an address has a PTR record only.");
-  if (served === "missing") return told("NO_SUCH_NAME", "This host does not have the name in memory.");
+    return verdict("NO_RECORDS_OF_TYPE", "The reverse name of an address has a PTR record only.");
+  if (served === "missing") return verdict("NO_SUCH_NAME", "This host does not have the name in memory.");
   if (served !== undefined) return judgeExisting(facts, subject, served);
   if (subject.service === undefined || subject.key !== CLUSTERSET_TREE) return judgeOther(facts, subject);
   return judgeMissing(facts, subject.service, subject.zone.name);
@@ -54,7 +57,7 @@ function judgeExisting(
   );
   const isPort = service !== undefined && service.below.length === 2 && service.below[0]!.startsWith("_");
   if (isPort && question.type !== RecordType.SRV)
-    return told(
+    return verdict(
       "PORT_HAS_SRV_ONLY",
       "The name of a port has SRV records only; addresses are at the service's name.",
       [
@@ -65,20 +68,20 @@ function judgeExisting(
       ],
     );
   if (types.length > 0)
-    return told(
+    return verdict(
       "NO_RECORDS_OF_TYPE",
       `The name exists, without records of this type. It has ${types.join(", ")}.`,
     );
   if (service !== undefined && service.below.length === 0 && account?.service?.type === "ClusterSetIP")
-    return told(
+    return verdict(
       "NO_ADDRESS",
       "The service exists, but no cluster reports an address of it that this view may use.",
     );
   if (labels.length === 0)
-    return told("NO_RECORDS_OF_TYPE", "This is the name of a zone. It has SOA and NS records.");
+    return verdict("NO_RECORDS_OF_TYPE", "This is the name of a zone. It has SOA and NS records.");
   const isNamespace = labels.length === 2 && labels[1] === "svc";
   const suggestions = isNamespace ? servicesIn(labels[0]!, known) : [];
-  return told("NO_RECORDS", "The name has no records of its own: names below it have.", suggestions);
+  return verdict("NO_RECORDS", "The name has no records of its own: names below it have.", suggestions);
 }
 
 function judgeOther({ known }: Facts, { key, labels, zone }: Subject): Verdict {
@@ -86,7 +89,7 @@ function judgeOther({ known }: Facts, { key, labels, zone }: Subject): Verdict {
     key === CLUSTERSET_TREE
       ? withSvc(labels, zone.name, known).map(({ name, because }) => ({ name, because }))
       : [];
-  return told("NO_SUCH_NAME", `The zone ${zone.name} does not have this name.`, suggestions);
+  return verdict("NO_SUCH_NAME", `The zone ${zone.name} does not have this name.`, suggestions);
 }
 
 function judgeMissing(facts: Facts, service: NamedService, zone: string): Verdict {
@@ -95,33 +98,33 @@ function judgeMissing(facts: Facts, service: NamedService, zone: string): Verdic
   const { frame } = known;
   const near = () => nearServices(service, zone, known);
   if (frame.namespaceOf(namespace) < 0)
-    return told("NO_NAMESPACE", `No live cluster has the namespace ${namespace}.`, near());
+    return verdict("NO_NAMESPACE", `No live cluster has the namespace ${namespace}.`, near());
   if (frame.lacks(view, frame.namespaceOf(namespace))) {
     const cluster = frame.viewName(view);
-    return told(
+    return verdict(
       "NAMESPACE_NOT_IN_VIEW",
       `The cluster of this view (${cluster}) does not have the namespace ${namespace}.`,
     );
   }
   if (!isMerged || (account === undefined && known.hasService(key)))
-    return told("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
+    return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
   const merged = account?.service;
   if (merged !== undefined) {
     const own = `${name}.${namespace}.svc.${zone}`;
     if (merged.type === "Headless" && merged.endpoints.length === 0)
-      return told(
+      return verdict(
         "NO_READY_ENDPOINT",
         "The service is headless and has no ready endpoint: until then it has no names.",
       );
     if (below.length === 0) return leftOut(findings);
     const prefix = below.join(".");
     return below[0]!.startsWith("_")
-      ? told(
+      ? verdict(
           "NO_SUCH_PORT",
           `The service has no port ${prefix}.`,
           nearPrefixes(prefix, portPrefixes(merged), own, "a port"),
         )
-      : told(
+      : verdict(
           "NO_SUCH_ENDPOINT",
           `The service has no endpoint ${prefix}.`,
           nearPrefixes(prefix, endpointPrefixes(merged), own, "an endpoint"),
@@ -130,7 +133,7 @@ function judgeMissing(facts: Facts, service: NamedService, zone: string): Verdic
   if ((account?.parts.length ?? 0) > 0 || findings.length > 0) return leftOut(findings);
   const having = clustersWith(namespace);
   const where = having.length === 0 ? "" : ` (${having.slice(0, 10).join(", ")})`;
-  return told(
+  return verdict(
     "NOT_EXPORTED",
     `The namespace ${namespace} exists${where}, but no cluster exports a service ${name} in it.`,
     near(),
@@ -140,25 +143,9 @@ function judgeMissing(facts: Facts, service: NamedService, zone: string): Verdic
 function leftOut(findings: readonly ClusterFinding[]): Verdict {
   const [first] = findings;
   const reason = first === undefined ? "" : ` ${first.reason} in ${first.clusterId}: ${first.message}.`;
-  return told("LEFT_OUT", `A cluster reports the service, but it is not served.${reason}`);
+  return verdict("LEFT_OUT", `A cluster reports the service, but it is not served.${reason}`);
 }
 
-function servicesIn(namespace: string, { keys = [], frame }: KnownNames): Suggestion[] {
-  const zone = frame.trees[0]!.canonicalZone.name;
-  const found: string[] = [];
-  let compared = 0;
-  for (const key of keys) {
-    if (++compared > MOST_COMPARED || found.length === 5) break;
-    if (key.startsWith(`${namespace}/`)) found.push(key.slice(namespace.length + 1));
-  }
-  return found
-    .sort()
-    .map((name) => ({ name: `${name}.${namespace}.svc.${zone}`, because: "a service of the namespace" }));
-}
-
-/** Services that are looked at for a namespace. */
-const MOST_COMPARED = 5000;
-
-function told(code: Verdict["code"], message: string, suggestions: readonly Suggestion[] = []): Verdict {
+function verdict(code: Verdict["code"], message: string, suggestions: readonly Suggestion[] = []): Verdict {
   return { code, message, suggestions };
 }

@@ -21,8 +21,9 @@ export interface KnownNames {
 const MOST_COMPARED = 5000;
 const MOST_SUGGESTED = 5;
 /** The most changed characters; of short texts one, since everything is near them. */
-const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, wanted.length < 4 ? 1 : 2);
-const isNear = (wanted: string, distance: number) => distance <= (wanted.length < 4 ? 1 : 2);
+const mostOf = (wanted: string) => (wanted.length < 4 ? 1 : 2);
+const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostOf(wanted));
+const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
 
 interface Near extends Suggestion {
   readonly distance: number;
@@ -66,6 +67,20 @@ function comparison(namespace: string, name: string, ownNamespace: string, ownNa
   return isNear(namespace, byNamespace) && byName + byNamespace <= 3
     ? { distance: byName + byNamespace, because: "service and namespace are spelt almost like this" }
     : undefined;
+}
+
+/** Some services of a namespace. */
+export function servicesIn(namespace: string, { keys = [], frame }: KnownNames): Suggestion[] {
+  const zone = frame.trees[0]!.canonicalZone.name;
+  const found: string[] = [];
+  let compared = 0;
+  for (const key of keys) {
+    if (++compared > MOST_COMPARED || found.length === MOST_SUGGESTED) break;
+    if (key.startsWith(`${namespace}/`)) found.push(key.slice(namespace.length + 1));
+  }
+  return found
+    .sort()
+    .map((name) => ({ name: `${name}.${namespace}.svc.${zone}`, because: "a service of the namespace" }));
 }
 
 /** The zone that a name out of zone may mean, and the form that a name in the zone may lack. @param labels of the whole name, in lower case */

@@ -27,6 +27,9 @@ export async function run(
   startServer?: StartServer,
 ): Promise<number> {
   let exitCode = 0;
+  const onExit = (code: number) => {
+    exitCode = code;
+  };
   const program = new Command("clusterset-doh")
     .description(
       "DNS over HTTPS for Kubernetes clustersets: clusterset.local names, answered outside the cluster",
@@ -34,26 +37,10 @@ export async function run(
     .version(VERSION)
     .addCommand(serveCommand(output, startServer))
     .addCommand(syncCommand())
-    .addCommand(
-      checkCommand(output, (code) => {
-        exitCode = code;
-      }),
-    )
-    .addCommand(
-      exportCommand(output, (code) => {
-        exitCode = code;
-      }),
-    )
-    .addCommand(
-      queryCommand(output, (code) => {
-        exitCode = code;
-      }),
-    )
-    .addCommand(
-      statusCommand(output, (code) => {
-        exitCode = code;
-      }),
-    )
+    .addCommand(checkCommand(output, onExit))
+    .addCommand(exportCommand(output, onExit))
+    .addCommand(queryCommand(output, onExit))
+    .addCommand(statusCommand(output, onExit))
     .addCommand(tokenCommand(output))
     .addCommand(demoCommand(output))
     .addCommand(completionCommand(output));

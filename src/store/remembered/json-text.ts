@@ -1,4 +1,4 @@
-/** A JSON value as text. Whoever has much to keep writes the text in steps. */
+/** A JSON value as text. A caller with a large value writes the text in steps. */
 export class JsonText {
   readonly text: string;
 

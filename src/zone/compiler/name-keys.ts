@@ -1,6 +1,7 @@
 import { usableAddress } from "../../dns/address.ts";
 import { FOLD } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
+import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
@@ -180,8 +181,4 @@ function compareLocals(one: LocalObject, other: LocalObject): number {
     compareText(one.kind, other.kind) ||
     compareText(one.key, other.key)
   );
-}
-
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

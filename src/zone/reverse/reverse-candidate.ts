@@ -1,3 +1,4 @@
+import { compareText } from "../../merge/order.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
 import { claimOf, type ReverseClaim } from "./reverse-order.ts";
 
@@ -99,8 +100,4 @@ function compareNumbers(one: CandidateSource, other: CandidateSource): number {
 
 function compareServices(one: CandidateSource, other: CandidateSource): number {
   return compareText(one.namespace, other.namespace) || compareText(one.name, other.name);
-}
-
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 import { HEAP_START, LONG_COUNT } from "./layout.ts";
+import { write16, write32 } from "./record-block.ts";
 
 const FIRST_BYTES = 1 << 10;
 
@@ -40,8 +41,7 @@ export class HeapWriter {
 
   write16(value: number): void {
     const at = this.#reserve(2);
-    this.#bytes[at] = value >>> 8;
-    this.#bytes[at + 1] = value;
+    write16(this.#bytes, at, value);
   }
 
   /** Writes a count in one byte, or, from 255 on, as the byte 255 and a 16-bit number. */
@@ -55,10 +55,7 @@ export class HeapWriter {
 
   write32(value: number): void {
     const at = this.#reserve(4);
-    this.#bytes[at] = value >>> 24;
-    this.#bytes[at + 1] = value >>> 16;
-    this.#bytes[at + 2] = value >>> 8;
-    this.#bytes[at + 3] = value;
+    write32(this.#bytes, at, value);
   }
 
   writeBytes(octets: ArrayLike<number>): void {
@@ -76,8 +73,7 @@ export class HeapWriter {
 
   /** Writes another 16-bit number over what is at an offset. */
   put16(at: number, value: number): void {
-    this.#bytes[at] = value >>> 8;
-    this.#bytes[at + 1] = value;
+    write16(this.#bytes, at, value);
   }
 
   /** Writes a label of ASCII characters with its length byte. */

@@ -31,6 +31,20 @@ export function read32(bytes: Uint8Array, position: number): number {
   );
 }
 
+/** Writes a big-endian 16-bit number. */
+export function write16(bytes: Uint8Array, position: number, value: number): void {
+  bytes[position] = value >>> 8;
+  bytes[position + 1] = value;
+}
+
+/** Writes a big-endian 32-bit number. */
+export function write32(bytes: Uint8Array, position: number, value: number): void {
+  bytes[position] = value >>> 24;
+  bytes[position + 1] = value >>> 16;
+  bytes[position + 2] = value >>> 8;
+  bytes[position + 3] = value;
+}
+
 /** Reads a count. */
 export function readCount(bytes: Uint8Array, position: number): number {
   const count = bytes[position]!;

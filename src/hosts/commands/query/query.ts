@@ -64,10 +64,10 @@ async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<Query
     return askGateway(server, question, flags);
   }
   const state = stateDir === undefined ? undefined : await readStateFolder(stateDir);
-  const read = await readCheckInputs(manifests, undefined, undefined);
-  const offline = openOffline(
-    ...([state?.snapshots ?? read.map(({ snapshot }) => snapshot), flags, state?.remembered] as const),
-  );
+  const snapshots =
+    state?.snapshots ??
+    (await readCheckInputs(manifests, undefined, undefined)).map(({ snapshot }) => snapshot);
+  const offline = openOffline(snapshots, flags, state?.remembered);
   const source = stateDir === undefined ? manifests.join(", ") : stateDir;
   return { ...offline(question, view, flags.explain === true), source };
 }

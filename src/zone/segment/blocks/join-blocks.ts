@@ -13,7 +13,16 @@ import {
   SLOT_ENTRY,
 } from "../layout.ts";
 import { apexHash, treeHash } from "../name-hash.ts";
-import { countEnd, fixedDataBytes, read16, read32, readCount, setEnd } from "../record-block.ts";
+import {
+  countEnd,
+  fixedDataBytes,
+  read16,
+  read32,
+  readCount,
+  setEnd,
+  write16,
+  write32,
+} from "../record-block.ts";
 import { packSegment, TableBuilder } from "../segment-builder.ts";
 import { type SeededSlots, takeSlot } from "../slots.ts";
 import type { TreeKey } from "../tree-key.ts";
@@ -146,18 +155,6 @@ class Joining {
     }
     return set;
   }
-}
-
-function write16(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value >>> 8;
-  bytes[at + 1] = value;
-}
-
-function write32(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value >>> 24;
-  bytes[at + 1] = value >>> 16;
-  bytes[at + 2] = value >>> 8;
-  bytes[at + 3] = value;
 }
 
 /** The trees in which blocks have names, in an order of their own. */
