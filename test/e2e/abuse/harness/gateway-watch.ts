@@ -2,8 +2,6 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { eventually } from "../../harness/answers.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
-import { heldMebibytes } from "./held-memory.ts";
-import { processOf, residentMebibytes } from "./memory.ts";
 import { socketsOf } from "./sockets.ts";
 
 /** An ordinary client during an attack. */
@@ -66,7 +64,6 @@ export class GatewayWatch {
     }
     await eventually(() => socketsOf(process.pid!)).toBeLessThanOrEqual(this.#sockets);
     const growth = async () => (await heldMebibytes(this.#gateway)) - this.#mebibytes;
-    console.log("WATCH", await growth(), this.#mebibytes, residentMebibytes(processOf(process.pid!)));
     await eventually(growth).toBeLessThan(mostGrowth);
     const lines = process.log().split("\n");
     expect(lines.filter((line) => FAILURES.test(line)).slice(0, 10)).toEqual([]);
