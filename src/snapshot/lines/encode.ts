@@ -1,9 +1,9 @@
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { isJsonObject, ownMember } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
 import type { SnapshotPatch } from "../patch.ts";
 import type { ClusterSnapshot } from "../schema.ts";
+import { createSha256 } from "../sha256.ts";
 import { COLLECTION_PLANS, type EntryPlan } from "./entry-plan.ts";
 import {
   type EntryPatch,
@@ -38,7 +38,7 @@ function* texts(changes: Iterable<PatchLine>): Generator<string> {
 }
 
 function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uint8Array> {
-  const hash = sha256.create();
+  const hash = createSha256();
   let lines = 0;
   const seal = (text: string) => {
     const bytes = encodeUtf8(`${text}\n`);

@@ -1,8 +1,8 @@
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { isClusterId } from "../cluster-id.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
+import { createSha256 } from "../sha256.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { LinesError } from "./lines-error.ts";
 import {
@@ -42,7 +42,7 @@ export class LinesReader {
   end: LinesEnd | undefined;
   readonly #limits: LineLimits;
   readonly #splitter: LineSplitter;
-  readonly #hash = sha256.create();
+  readonly #hash = createSha256();
 
   constructor(limits: LineLimits = DEFAULT_LINE_LIMITS) {
     this.#limits = limits;

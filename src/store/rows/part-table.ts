@@ -1,4 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
+import { sha256Of } from "../../snapshot/sha256.ts";
 import { isEqual } from "./equal-bytes.ts";
 import { MOST_PART_BYTES } from "./row-table.ts";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
@@ -104,7 +104,7 @@ export class PartTable {
 
 /** SHA-256 over a scope and the text about it. */
 function digestOf(scope: string, text: string): Bytes {
-  return Uint8Array.from(sha256(new TextEncoder().encode(`${JSON.stringify(scope)}\n${text}`)));
+  return Uint8Array.from(sha256Of(new TextEncoder().encode(`${JSON.stringify(scope)}\n${text}`)));
 }
 
 function bytesOf(value: SqlValue | undefined): Bytes {

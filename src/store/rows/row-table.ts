@@ -1,4 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
+import { createSha256 } from "../../snapshot/sha256.ts";
 import { isEqual } from "./equal-bytes.ts";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
@@ -182,7 +182,7 @@ function digestOf(
   body: Uint8Array,
 ): ArrayBuffer {
   const place = new TextEncoder().encode(`${JSON.stringify([clusterId, name, part, parts])}\n`);
-  const digest = sha256.create().update(place).update(body).digest();
+  const digest = createSha256().update(place).update(body).digest();
   return new Uint8Array(digest).buffer;
 }
 

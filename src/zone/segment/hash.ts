@@ -1,4 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
+import { createSha256, sha256Of } from "../../snapshot/sha256.ts";
 
 /** Bytes of a hash. */
 export const HASH_BYTES = 16;
@@ -7,7 +7,7 @@ const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStar
 
 /** The name of a blob: 128 bits of the SHA-256 of all its bytes, in hexadecimal digits. */
 export function hashBlob(bytes: Uint8Array): string {
-  return formatHash(sha256(bytes), 0);
+  return formatHash(sha256Of(bytes), 0);
 }
 
 /** Bytes that are hashed in one step: less than a millisecond. */
@@ -16,7 +16,7 @@ const BYTES_IN_STEP = 1 << 17;
 /** `hashBlob`, in steps. */
 export function* hashInSteps(bytes: Uint8Array): Generator<void, string> {
   if (bytes.length <= BYTES_IN_STEP) return hashBlob(bytes);
-  const hash = sha256.create();
+  const hash = createSha256();
   for (let at = 0; at < bytes.length; at += BYTES_IN_STEP) {
     hash.update(bytes.subarray(at, at + BYTES_IN_STEP));
     yield;
