@@ -5,10 +5,12 @@ import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { localityView } from "../../src/zone/locality.ts";
+import { listedObjects } from "../e2e/coredns/cluster-local/fixture.ts";
+import { localQuestions, localZone } from "../e2e/coredns/cluster-local/questions.ts";
 import { fixtureOf } from "../e2e/coredns/fixture.ts";
 import { questionsFor } from "../e2e/coredns/questions.ts";
 import { objectsOf } from "../e2e/coredns/worlds/services.ts";
-import { namespace } from "../e2e/servers/kubernetes/objects.ts";
+import { type KubeObject, namespace } from "../e2e/servers/kubernetes/objects.ts";
 import { modelRecords } from "../resolve/model.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { type ExplainedWorld, explainedWorld } from "./explained-world.ts";
@@ -57,11 +59,16 @@ function importing(cluster: "east" | "west"): ClusterSnapshot {
     ...fixture.namespaces.map((name) => namespace(name)),
     ...fixture.services.flatMap(objectsOf),
     ...fixture.others,
-  ].map((object) => ({
+  ];
+  return extractSnapshot(listed(objects), { clusterId: cluster });
+}
+
+/** Objects as an API server lists them. */
+function listed(objects: readonly KubeObject[]): KubernetesObject[] {
+  return objects.map((object) => ({
     ...object,
     metadata: { creationTimestamp: "2026-01-01T00:00:00Z", ...object.metadata },
   }));
-  return extractSnapshot(objects as unknown as KubernetesObject[], { clusterId: cluster });
 }
 
 describe("the records of an explanation are the answer", () => {
@@ -74,6 +81,21 @@ describe("the records of an explanation are the answer", () => {
     expect(questions.length).toBeGreaterThan(3000);
     expect(records).toBeGreaterThan(3000);
   });
+
+  it.each(["disabled", "insecure", "verified"] as const)(
+    "to every question of the comparison with CoreDNS about a cluster's own zone, pods %s",
+    (pods) => {
+      const own = { clusterId: "east", clusterZone: { name: localZone, pods } };
+      const snapshots = [extractSnapshot(listed(listedObjects()), own), importing("west")];
+      const world = explainedWorld(snapshots, { leaseOf, zone: { ttl: TTL } });
+      const questions = localQuestions();
+      let records = 0;
+      for (const { name, type } of questions)
+        for (const view of [undefined, "east", "west"]) records += expectRecomputed(world, name, type, view);
+      expect(questions.length).toBeGreaterThan(3000);
+      expect(records).toBeGreaterThan(800);
+    },
+  );
 
   it("in the random worlds of the slow model, in every view", () => {
     let records = 0;

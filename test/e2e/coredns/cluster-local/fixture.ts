@@ -10,7 +10,7 @@ import { inParallel } from "../comparison/in-parallel.ts";
 import { aliases } from "./aliases.ts";
 import { clusterIpServices } from "./cluster-ip-services.ts";
 import { headlessServices, servicesInLeavingNamespaces } from "./headless-services.ts";
-import { applyPod, pods } from "./pods.ts";
+import { applyPod, pods, podWithStatus } from "./pods.ts";
 import { randomServices } from "./random-services.ts";
 import { type OwnService, objectsOf } from "./services.ts";
 
@@ -48,6 +48,19 @@ const others: KubeObject[] = [
   namespace("clusterset"),
   serviceImport("clusterset", "web", { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [pg] }),
 ];
+
+/** The fixture as a worker reads it: leftovers in a namespace that no longer exists, and a namespace that is being deleted. */
+export function listedObjects(): KubeObject[] {
+  const listed = namespaces
+    .map(namespace)
+    .map((object) =>
+      object.metadata.name === dyingNamespace
+        ? { ...object, metadata: { ...object.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }
+        : object,
+    );
+  const own = services.flatMap((one) => objectsOf({ ...one, isBuiltIn: false }));
+  return [...listed, ...others, ...own, ...pods.map(podWithStatus)];
+}
 
 /** Brings the fixture onto an API server. */
 export async function applyFixture(admin: ApiClient): Promise<void> {

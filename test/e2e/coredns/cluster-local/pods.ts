@@ -43,10 +43,20 @@ export const pods: OwnPod[] = [
 export async function applyPod(admin: ApiClient, one: OwnPod): Promise<void> {
   const object = podObject(one);
   await admin.apply(object);
-  const { phase, addresses } = one;
-  const podIPs = addresses.map((ip) => ({ ip }));
-  await admin.patchStatus(object, { phase, podIPs, ...(podIPs[0] && { podIP: podIPs[0].ip }) });
+  await admin.patchStatus(object, podStatus(one));
   if (one.isTerminating) await admin.remove(object);
+}
+
+/** A pod as an API server returns it. */
+export function podWithStatus(one: OwnPod): KubeObject {
+  const object = podObject(one);
+  const deletion = one.isTerminating && { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  return { ...object, metadata: { ...object.metadata, ...deletion }, status: podStatus(one) };
+}
+
+function podStatus({ phase, addresses }: OwnPod): object {
+  const podIPs = addresses.map((ip) => ({ ip }));
+  return { phase, podIPs, ...(podIPs[0] && { podIP: podIPs[0].ip }) };
 }
 
 function podObject({ namespace, name, isHostNetwork = false, isTerminating }: OwnPod): KubeObject {
