@@ -9,7 +9,10 @@ export function completionOf(program: Command, shell: Shell): string {
   const bash = bashCompletion(program);
   return shell === "bash"
     ? bash
-    : `#compdef ${program.name()}\nautoload -U +X bashcompinit && bashcompinit\n${bash}`;
+    : `#compdef ${program.name()}
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+autoload -U +X bashcompinit && bashcompinit
+${bash}`;
 }
 
 /** Works in bash 3.2 and newer. */

@@ -18,6 +18,8 @@ const packages: Record<string, string> = {
   "firefox-esr": "firefox-esr",
   "libnss3-tools": "certutil",
   "default-jdk-headless": "javac",
+  zsh: "zsh",
+  fish: "fish",
 };
 
 /** The full path of a program on PATH, or undefined. */
