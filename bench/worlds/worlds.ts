@@ -34,8 +34,8 @@ function addIPv6(snapshot: ClusterSnapshot): ClusterSnapshot {
 function withTwins(group: EndpointGroup): EndpointGroup {
   const members: Record<string, Endpoint> = {};
   for (const [key, endpoint] of Object.entries(group.members)) {
-    const octets = endpoint.address.split(".").map((octet) => Number(octet).toString(16));
-    const address = `fd00:${octets[0]}:${octets[1]}::${octets[2]}:${octets[3]}`;
+    const bytes = endpoint.address.split(".").map((byte) => Number(byte).toString(16));
+    const address = `fd00:${bytes[0]}:${bytes[1]}::${bytes[2]}:${bytes[3]}`;
     members[key] = endpoint;
     members[`${address}#${endpoint.hostname}`] = { ...endpoint, address };
   }

@@ -11,13 +11,13 @@ export function parseAddress(text: string): Uint8Array | undefined {
 function parseV4(text: string): Uint8Array | undefined {
   const match = V4.exec(text);
   if (match === null) return undefined;
-  const octets = new Uint8Array(4);
+  const bytes = new Uint8Array(4);
   for (let index = 0; index < 4; index++) {
     const value = Number(match[index + 1]);
     if (value > 255) return undefined;
-    octets[index] = value;
+    bytes[index] = value;
   }
-  return octets;
+  return bytes;
 }
 
 function parseV6(text: string): Uint8Array | undefined {
@@ -29,28 +29,28 @@ function parseV6(text: string): Uint8Array | undefined {
   if (halves.length === 1) return head.length === 16 ? Uint8Array.from(head) : undefined;
   const tail = parseGroups(halves[1] ?? "", true);
   if (tail === undefined || head.length + tail.length > 14) return undefined;
-  const octets = new Uint8Array(16);
-  octets.set(head, 0);
-  octets.set(tail, 16 - tail.length);
-  return octets;
+  const bytes = new Uint8Array(16);
+  bytes.set(head, 0);
+  bytes.set(tail, 16 - tail.length);
+  return bytes;
 }
 
 function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === "") return [];
-  const octets: number[] = [];
+  const bytes: number[] = [];
   const groups = text.split(":");
   for (const [index, group] of groups.entries()) {
     if (mayEndInV4 && index === groups.length - 1 && group.includes(".")) {
       const v4 = parseV4(group);
       if (v4 === undefined) return undefined;
-      octets.push(...v4);
+      bytes.push(...v4);
     } else {
       if (!/^[0-9a-fA-F]{1,4}$/.test(group)) return undefined;
       const value = Number.parseInt(group, 16);
-      octets.push(value >> 8, value & 0xff);
+      bytes.push(value >> 8, value & 0xff);
     }
   }
-  return octets.length <= 16 ? octets : undefined;
+  return bytes.length <= 16 ? bytes : undefined;
 }
 
 /**
@@ -58,26 +58,26 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
  * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
  */
 export function usableAddress(text: string): Uint8Array | undefined {
-  const octets = parseAddress(text);
-  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
-  return isMapped(octets) ? undefined : octets;
+  const bytes = parseAddress(text);
+  if (bytes === undefined || bytes.every((byte) => byte === 0)) return undefined;
+  return isMapped(bytes) ? undefined : bytes;
 }
 
 /** Whether an address is an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
-export function isMapped(octets: Uint8Array): boolean {
+export function isMapped(bytes: Uint8Array): boolean {
   return (
-    octets.length === 16 &&
-    octets[10] === 0xff &&
-    octets[11] === 0xff &&
-    octets.subarray(0, 10).every((octet) => octet === 0)
+    bytes.length === 16 &&
+    bytes[10] === 0xff &&
+    bytes[11] === 0xff &&
+    bytes.subarray(0, 10).every((byte) => byte === 0)
   );
 }
 
 /** Writes 4 or 16 bytes as text; IPv6 by RFC 5952. */
-export function formatAddress(octets: Uint8Array): string {
-  if (octets.length === 4) return octets.join(".");
+export function formatAddress(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join(".");
   const groups: number[] = [];
-  for (let index = 0; index < 16; index += 2) groups.push((octets[index]! << 8) | octets[index + 1]!);
+  for (let index = 0; index < 16; index += 2) groups.push((bytes[index]! << 8) | bytes[index + 1]!);
   let bestStart = -1;
   let bestLength = 1;
   for (let start = 0; start < 8; start++) {

@@ -4,9 +4,9 @@ import { countLabels, FOLD, foldName, parseName } from "./name.ts";
 /** A name as lookups compare it. It is immutable and independent of the message that it was read from. */
 export interface FoldedName {
   /** Wire form with the root byte, letters in lower case (RFC 4343); then one byte per label: the offset where the label starts. */
-  readonly octets: Uint8Array;
+  readonly bytes: Uint8Array;
   /** Length of the wire form. */
-  readonly bytes: number;
+  readonly length: number;
   /** The number of labels without the root label. */
   readonly labels: number;
 }
@@ -30,16 +30,16 @@ export function readFoldedName(message: Uint8Array, start: number): FoldedName |
     at += length + 1;
     labels++;
   }
-  const bytes = at - start + 1;
-  if (bytes > MAX_NAME_BYTES) return undefined;
-  const octets = allocate(bytes + labels);
+  const wireLength = at - start + 1;
+  if (wireLength > MAX_NAME_BYTES) return undefined;
+  const bytes = allocate(wireLength + labels);
   // A length byte is at most 63 and a letter is at least 65, so folding keeps the lengths.
-  for (let index = 0; index < bytes; index++) octets[index] = FOLD[message[start + index]!]!;
+  for (let index = 0; index < wireLength; index++) bytes[index] = FOLD[message[start + index]!]!;
   for (let label = 0, index = 0; label < labels; label++) {
-    octets[bytes + label] = index;
-    index += octets[index]! + 1;
+    bytes[wireLength + label] = index;
+    index += bytes[index]! + 1;
   }
-  return { octets, bytes, labels };
+  return { bytes, length: wireLength, labels };
 }
 
 /** Names are cut from slabs: an ArrayBuffer for each name would double the cost of a short answer. */
@@ -57,20 +57,20 @@ function allocate(bytes: number): Uint8Array {
 }
 
 /** Where a label of a name starts, counted from the left; the index after the last label is the root. */
-export function labelStart({ octets, bytes, labels }: FoldedName, label: number): number {
-  return label < labels ? octets[bytes + label]! : bytes - 1;
+export function labelStart({ bytes, length, labels }: FoldedName, label: number): number {
+  return label < labels ? bytes[length + label]! : length - 1;
 }
 
 /** A label of a name in text; each byte becomes the character with its number. */
 export function labelText(name: FoldedName, label: number): string {
   const at = labelStart(name, label);
-  return String.fromCharCode(...name.octets.subarray(at + 1, at + 1 + name.octets[at]!));
+  return String.fromCharCode(...name.bytes.subarray(at + 1, at + 1 + name.bytes[at]!));
 }
 
 /** The wire form of a name as a string with a character for each byte: a unique key. */
-export function nameKey({ octets, bytes }: FoldedName): string {
+export function nameKey({ bytes, length }: FoldedName): string {
   let key = "";
-  for (let index = 0; index < bytes; index++) key += String.fromCharCode(octets[index]!);
+  for (let index = 0; index < length; index++) key += String.fromCharCode(bytes[index]!);
   return key;
 }
 
@@ -84,19 +84,19 @@ export function parseZoneName(text: string): ZoneName {
 export function startOfZone(name: FoldedName, { wire, labels }: ZoneName): number {
   if (name.labels < labels) return -1;
   const start = labelStart(name, name.labels - labels);
-  if (name.bytes - start !== wire.length) return -1;
-  const { octets } = name;
-  for (let index = 0; index < wire.length; index++) if (wire[index] !== octets[start + index]) return -1;
+  if (name.length - start !== wire.length) return -1;
+  const { bytes } = name;
+  for (let index = 0; index < wire.length; index++) if (wire[index] !== bytes[start + index]) return -1;
   return start;
 }
 
 /** Whether a name is an ancestor of a zone. */
-export function isAboveZone({ octets, bytes, labels }: FoldedName, zone: ZoneName): boolean {
+export function isAboveZone({ bytes, length, labels }: FoldedName, zone: ZoneName): boolean {
   const { wire } = zone;
   if (zone.labels <= labels) return false;
   let start = 0;
   for (let left = zone.labels - labels; left > 0; left--) start += wire[start]! + 1;
-  if (wire.length - start !== bytes) return false;
-  for (let index = 0; index < bytes; index++) if (wire[start + index] !== octets[index]) return false;
+  if (wire.length - start !== length) return false;
+  for (let index = 0; index < length; index++) if (wire[start + index] !== bytes[index]) return false;
   return true;
 }

@@ -1,8 +1,8 @@
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
 
 /** `FOLD[byte]` is the byte with ASCII letters in lower case (RFC 4343 section 3). */
-export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
-  octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
+export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
 
 /** A text is not a DNS name; `message` says why. */
@@ -18,7 +18,7 @@ export class NameError extends Error {
 export function parseName(text: string): Uint8Array<ArrayBuffer> {
   if (text === ".") return Uint8Array.of(0);
   if (text === "") throw new NameError("the name is empty; write the root as a dot");
-  const octets: number[] = [];
+  const bytes: number[] = [];
   let label: number[] = [];
   const endLabel = () => {
     if (label.length === 0) throw new NameError(`${JSON.stringify(text)} has an empty label`);
@@ -26,7 +26,7 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
       throw new NameError(
         `${JSON.stringify(text)} has a label of ${label.length} bytes; at most ${MAX_LABEL_BYTES} are allowed`,
       );
-    octets.push(label.length, ...label);
+    bytes.push(label.length, ...label);
     label = [];
   };
   for (let index = 0; index < text.length; index++) {
@@ -52,12 +52,12 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
     }
   }
   if (label.length > 0) endLabel();
-  octets.push(0);
-  if (octets.length > MAX_NAME_BYTES)
+  bytes.push(0);
+  if (bytes.length > MAX_NAME_BYTES)
     throw new NameError(
-      `${JSON.stringify(text.slice(0, 64))}… takes ${octets.length} bytes; at most ${MAX_NAME_BYTES} are allowed`,
+      `${JSON.stringify(text.slice(0, 64))}… takes ${bytes.length} bytes; at most ${MAX_NAME_BYTES} are allowed`,
     );
-  return Uint8Array.from(octets);
+  return Uint8Array.from(bytes);
 }
 
 /** Writes an uncompressed wire name in master-file form with the trailing dot, and escapes special characters. */
@@ -67,9 +67,9 @@ export function formatName(wire: Uint8Array, start = 0): string {
   let position = start;
   for (let length = wire[position]!; length !== 0; length = wire[position]!) {
     for (let index = position + 1; index <= position + length; index++) {
-      const octet = wire[index]!;
-      const character = String.fromCharCode(octet);
-      if (octet < 0x21 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
+      const byte = wire[index]!;
+      const character = String.fromCharCode(byte);
+      if (byte < 0x21 || byte > 0x7e) text += `\\${String(byte).padStart(3, "0")}`;
       else text += /[."\\;()@$]/.test(character) ? `\\${character}` : character;
     }
     text += ".";
@@ -80,7 +80,7 @@ export function formatName(wire: Uint8Array, start = 0): string {
 
 /** A copy with ASCII letters in lower case: comparisons use this form (RFC 4343). */
 export function foldName(wire: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(wire, (octet) => FOLD[octet]!);
+  return Uint8Array.from(wire, (byte) => FOLD[byte]!);
 }
 
 /** The number of labels of a wire name without the root label. */

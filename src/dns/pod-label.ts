@@ -8,6 +8,6 @@ import { isMapped, parseAddress } from "./address.ts";
 export function readPodLabel(name: Uint8Array): Uint8Array | undefined {
   const label = String.fromCharCode(...name.subarray(1, 1 + name[0]!));
   const dashes = label.split("-").length - 1;
-  const octets = parseAddress(label.replaceAll("-", dashes === 3 && !label.includes("--") ? "." : ":"));
-  return octets === undefined || isMapped(octets) ? undefined : octets;
+  const bytes = parseAddress(label.replaceAll("-", dashes === 3 && !label.includes("--") ? "." : ":"));
+  return bytes === undefined || isMapped(bytes) ? undefined : bytes;
 }

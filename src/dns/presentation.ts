@@ -20,12 +20,12 @@ export function formatNameAt(message: Uint8Array, start: number): string {
 }
 
 /** A character-string in quotes with RFC 1035's escapes (section 5.1). */
-export function formatCharacterString(octets: Uint8Array): string {
+export function formatCharacterString(bytes: Uint8Array): string {
   let text = "";
-  for (const octet of octets) {
-    if (octet === 0x22 || octet === 0x5c) text += `\\${String.fromCharCode(octet)}`;
-    else if (octet < 0x20 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
-    else text += String.fromCharCode(octet);
+  for (const byte of bytes) {
+    if (byte === 0x22 || byte === 0x5c) text += `\\${String.fromCharCode(byte)}`;
+    else if (byte < 0x20 || byte > 0x7e) text += `\\${String(byte).padStart(3, "0")}`;
+    else text += String.fromCharCode(byte);
   }
   return `"${text}"`;
 }
@@ -46,10 +46,10 @@ export function formatRdata(message: Uint8Array, { type, dataStart, end }: Recor
     if (!isWhole) throw new MessageError(`the data of a record of type ${type} has the wrong length`);
   };
   /** The name after `before` bytes; `behind` bytes of the data follow it. */
-  const nameBehind = (octets: number, behind = 0): string => {
-    whole(data.length > octets);
-    const name = formatNameAt(message, dataStart + octets);
-    whole(readName(message, dataStart + octets) === end - behind);
+  const nameBehind = (bytes: number, behind = 0): string => {
+    whole(data.length > bytes);
+    const name = formatNameAt(message, dataStart + bytes);
+    whole(readName(message, dataStart + bytes) === end - behind);
     return name;
   };
   switch (type) {
@@ -88,7 +88,7 @@ export function formatRdata(message: Uint8Array, { type, dataStart, end }: Recor
 }
 
 function generic(data: Uint8Array): string {
-  const hex = Array.from(data, (octet) => octet.toString(16).padStart(2, "0"));
+  const hex = Array.from(data, (byte) => byte.toString(16).padStart(2, "0"));
   return `\\# ${data.length}${hex.length === 0 ? "" : ` ${hex.join("")}`}`;
 }
 

@@ -12,7 +12,7 @@ const ZERO = 0x30;
 export function readReverseName(name: Uint8Array, length: number, into: Uint8Array): 0 | 4 | 16 {
   if (length === IP6_NAME_BYTES && endsWith(name, length, IP6_ARPA)) return readNibbles(name, into);
   if (length > IN_ADDR_ARPA.length && endsWith(name, length, IN_ADDR_ARPA))
-    return readOctets(name, length - IN_ADDR_ARPA.length, into);
+    return readInAddrArpa(name, length - IN_ADDR_ARPA.length, into);
   return 0;
 }
 
@@ -31,15 +31,15 @@ function readNibbles(name: Uint8Array, into: Uint8Array): 0 | 16 {
       nibble = character - 0x61 + 10;
       if (nibble < 10 || nibble > 15) return 0;
     }
-    const octet = 15 - (index >> 1);
-    into[octet] = index % 2 === 0 ? nibble : into[octet]! | (nibble << 4);
+    const byte = 15 - (index >> 1);
+    into[byte] = index % 2 === 0 ? nibble : into[byte]! | (nibble << 4);
   }
   return 16;
 }
 
-function readOctets(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 {
+function readInAddrArpa(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 {
   let position = 0;
-  for (let octet = 3; octet >= 0; octet--) {
+  for (let byte = 3; byte >= 0; byte--) {
     if (position >= end) return 0;
     const digits = name[position]!;
     if (digits < 1 || digits > 3) return 0;
@@ -51,14 +51,14 @@ function readOctets(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 {
       value = value * 10 + digit;
     }
     if (value > 255) return 0;
-    into[octet] = value;
+    into[byte] = value;
     position += digits + 1;
   }
   return position === end ? 4 : 0;
 }
 
 /**
- * Whether a folded wire name is above the reverse names of addresses: `arpa`, `in-addr.arpa` or `ip6.arpa`, or the first octets or nibbles of an
+ * Whether a folded wire name is above the reverse names of addresses: `arpa`, `in-addr.arpa` or `ip6.arpa`, or the first bytes or nibbles of an
  * address before them.
  */
 export function isAboveReverseNames(name: Uint8Array, length: number): boolean {
@@ -84,6 +84,6 @@ export function isAboveReverseNames(name: Uint8Array, length: number): boolean {
 export function formatReverseName(address: Uint8Array): string {
   if (address.length === 4) return `${[...address].reverse().join(".")}.in-addr.arpa.`;
   const nibbles: string[] = [];
-  for (const octet of address) nibbles.push((octet >> 4).toString(16), (octet & 15).toString(16));
+  for (const byte of address) nibbles.push((byte >> 4).toString(16), (byte & 15).toString(16));
   return `${nibbles.reverse().join(".")}.ip6.arpa.`;
 }

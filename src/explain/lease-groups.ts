@@ -53,11 +53,12 @@ export function reverseClusters(
   name: FoldedName,
   view: number,
 ): readonly string[] | undefined {
-  const octets = new Uint8Array(16);
-  const bytes = readReverseName(name.octets, name.bytes, octets);
-  if (bytes === 0) return undefined;
-  const { segment } = generation.reverse.find(hashAddress(octets.subarray(0, bytes), bytes, 0));
-  const target = segment?.find(octets.subarray(0, bytes), bytes, generation.frame.viewName(view)) ?? 0;
+  const into = new Uint8Array(16);
+  const length = readReverseName(name.bytes, name.length, into);
+  if (length === 0) return undefined;
+  const address = into.subarray(0, length);
+  const { segment } = generation.reverse.find(hashAddress(address, length, 0));
+  const target = segment?.find(address, length, generation.frame.viewName(view)) ?? 0;
   if (segment === undefined || target === 0) return undefined;
   return segment.leaseGroups[read16(segment.bytes, target + TargetField.leaseGroup)];
 }

@@ -25,8 +25,8 @@ export const LOCALLY_SERVED: readonly { readonly zone: string; readonly kind: "l
   ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" ").map(nonexistent),
   // RFC 6303 section 4.1 and 4.2, RFC 7793
   ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
-    .concat(range(16, 31).map((octet) => `${octet}.172`))
-    .concat(range(64, 127).map((octet) => `${octet}.100`))
+    .concat(range(16, 31).map((byte) => `${byte}.172`))
+    .concat(range(64, 127).map((byte) => `${byte}.100`))
     .map((prefix) => nonexistent(`${prefix}.in-addr.arpa`)),
   // RFC 6303 sections 4.3 to 4.6
   ...[

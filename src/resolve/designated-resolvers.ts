@@ -150,8 +150,8 @@ function end(writer: MessageWriter, query: Query, outcome: "answer" | "nodata"):
   return { bytes, outcome, freshness: writer.truncated ? 0 : TTL };
 }
 
-function startsWithDns({ octets }: FoldedName): boolean {
-  return DNS_LABEL.every((byte, index) => octets[index] === byte);
+function startsWithDns({ bytes }: FoldedName): boolean {
+  return DNS_LABEL.every((byte, index) => bytes[index] === byte);
 }
 
 function isServiceOf(name: FoldedName, designated: DesignatedResolver): boolean {

@@ -59,7 +59,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
     return undefined;
   const name = readFoldedName(message, HEADER_BYTES);
   if (name === undefined) return undefined;
-  const questionEnd = HEADER_BYTES + name.bytes + QUESTION_TAIL_BYTES;
+  const questionEnd = HEADER_BYTES + name.length + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   if (message[11] === 1) {
     if (questionEnd + OPT_BYTES > length || message[questionEnd] !== 0) return undefined;
@@ -92,7 +92,7 @@ function readStrictly(message: Uint8Array): Query | undefined {
   // A compression pointer has no valid target there.
   const name = readFoldedName(message, HEADER_BYTES);
   if (name === undefined) return undefined;
-  const questionEnd = HEADER_BYTES + name.bytes + QUESTION_TAIL_BYTES;
+  const questionEnd = HEADER_BYTES + name.length + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   let position = questionEnd;
   for (let left = additional; left > 0; left--) {
@@ -131,7 +131,7 @@ function findEdns(message: Uint8Array): Edns | undefined {
 
 /** Builds the query of a message whose type and class follow the name. */
 function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edns | undefined): Query {
-  const nameEnd = HEADER_BYTES + name.bytes;
+  const nameEnd = HEADER_BYTES + name.length;
   return {
     id: readWord(message, 0),
     flags,

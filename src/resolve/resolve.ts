@@ -79,20 +79,20 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   const view = frame.viewOf(context.view);
   const zone = findZone(frame, name, view);
   // The designated resolver's name may be in one of our zones.
-  if (zone === undefined || name.octets[1] === UNDERSCORE) {
+  if (zone === undefined || name.bytes[1] === UNDERSCORE) {
     const designation = answerDesignation(message, query, context);
     if (designation !== undefined) return designation;
   }
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
-  const addressBytes = readReverseName(name.octets, name.bytes, address);
+  const addressBytes = readReverseName(name.bytes, name.length, address);
   if (addressBytes !== 0) {
-    const octets = address.subarray(0, addressBytes);
-    const branch = generation.reverse.find(hashAddress(octets, addressBytes, 0));
+    const bytes = address.subarray(0, addressBytes);
+    const branch = generation.reverse.find(hashAddress(bytes, addressBytes, 0));
     const { segment } = branch;
     if (segment === undefined) return { missing: branch };
-    const target = segment.find(octets, addressBytes, frame.viewName(view));
-    const owner = target === 0 ? undefined : zoneOfTarget(frame, segment, target, octets, view);
-    if (owner !== undefined) return answerReverse(message, query, context, segment, target, octets, owner);
+    const target = segment.find(bytes, addressBytes, frame.viewName(view));
+    const owner = target === 0 ? undefined : zoneOfTarget(frame, segment, target, bytes, view);
+    if (owner !== undefined) return answerReverse(message, query, context, segment, target, bytes, owner);
   }
   const isAncestor = isAboveAnswered(frame, name, view, context.designated);
   return {
@@ -115,7 +115,7 @@ function isAboveAnswered(
 ): boolean {
   return (
     isAboveAnyZone(frame, name, view) ||
-    isAboveReverseNames(name.octets, name.bytes) ||
+    isAboveReverseNames(name.bytes, name.length) ||
     (designated !== undefined && isAboveDesignation(name, designated))
   );
 }
@@ -127,7 +127,7 @@ function answerReverse(
   context: ResolveContext,
   segment: ReverseSegment,
   target: number,
-  octets: Uint8Array,
+  reverseOf: Uint8Array,
   zone: Zone,
 ): Answer {
   const { generation } = context;
@@ -150,7 +150,7 @@ function answerReverse(
     read32(bytes, target + TargetField.ttl),
     read16(bytes, target + TargetField.leaseGroup),
   );
-  const name = segment.nameOf(target, octets);
+  const name = segment.nameOf(target, reverseOf);
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
   writer.writeBytes(name, 0, name.length);
   writer.writeBytes(zone.wire, 0, zone.wire.length);
@@ -164,14 +164,14 @@ function zoneOfTarget(
   frame: Frame,
   segment: ReverseSegment,
   target: number,
-  octets: Uint8Array,
+  bytes: Uint8Array,
   view: number,
 ): Zone | undefined {
   const key = segment.treeOf(target);
   const isLacking =
     view >= 0 &&
     key === CLUSTERSET_TREE &&
-    frame.lacks(view, frame.namespaceOf(namespaceOf(segment.nameOf(target, octets))));
+    frame.lacks(view, frame.namespaceOf(namespaceOf(segment.nameOf(target, bytes))));
   return isLacking ? undefined : frame.treeByKey.get(key)?.canonicalZone;
 }
 

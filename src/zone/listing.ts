@@ -82,14 +82,14 @@ function* listSegment(segment: Segment, listing: Listing): Generator<ListedRecor
 function* listReverse(segment: ReverseSegment, listing: Listing): Generator<ListedRecord> {
   const { generation, tree, view } = listing;
   const { frame } = generation;
-  for (const octets of segment.addresses()) {
-    const target = segment.find(octets, octets.length, frame.viewName(view));
+  for (const bytes of segment.addresses()) {
+    const target = segment.find(bytes, bytes.length, frame.viewName(view));
     if (target === 0 || segment.treeOf(target) !== tree) continue;
-    const labels = readLabels(segment.nameOf(target, octets));
+    const labels = readLabels(segment.nameOf(target, bytes));
     if (isLacking(listing, labels)) continue;
     const rdata = below(labels, frame.treeByKey.get(tree)!.canonicalZone.name);
     const ttl = read32(segment.bytes, target + TargetField.ttl);
-    yield { name: formatReverseName(octets), ttl, type: "PTR", rdata };
+    yield { name: formatReverseName(bytes), ttl, type: "PTR", rdata };
   }
 }
 

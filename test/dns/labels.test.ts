@@ -88,8 +88,8 @@ describe("reverse names", () => {
     const name = wire(text);
     return formatAddressOf(into, readReverseName(name, name.length, into));
   };
-  const formatAddressOf = (octets: Uint8Array, length: number) =>
-    length === 0 ? undefined : formatAddress(octets.slice(0, length));
+  const formatAddressOf = (bytes: Uint8Array, length: number) =>
+    length === 0 ? undefined : formatAddress(bytes.slice(0, length));
 
   it.each(["0.0.0.0", "9.10.99.100", "255.255.255.255", "2001:db8::f", "::", "9:a:99:aa:fff::"])(
     "%s is the same after writing and reading",
@@ -238,8 +238,8 @@ describe("names", () => {
     ["\\.\\\\", [2, 46, 92, 0]],
     ["a\\032b", [3, 97, 32, 98, 0]],
     ["!~", [2, 33, 126, 0]],
-  ])("%s is read byte by byte", (text, octets) => {
-    expect([...parseName(text)]).toEqual(octets);
+  ])("%s is read byte by byte", (text, bytes) => {
+    expect([...parseName(text)]).toEqual(bytes);
   });
 
   it.each([
@@ -247,8 +247,8 @@ describe("names", () => {
     [[1, 97, 1, 66, 0], "a.B."],
     [[6, 0x20, 0x21, 0x7e, 0x7f, 0x00, 0xff, 0], "\\032!~\\127\\000\\255."],
     [[9, ...Buffer.from('."\\;()@$a'), 0], '\\.\\"\\\\\\;\\(\\)\\@\\$a.'],
-  ])("%j is written as %s", (octets, text) => {
-    expect(formatName(Uint8Array.from(octets))).toBe(text);
+  ])("%j is written as %s", (bytes, text) => {
+    expect(formatName(Uint8Array.from(bytes))).toBe(text);
   });
 
   it("are written from an offset", () => {

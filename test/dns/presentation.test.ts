@@ -151,7 +151,7 @@ describe("RDATA in text", () => {
   it("character-strings can be read back from the text", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 255 }), { minLength: 1, maxLength: 4 }), (strings) => {
-        const text = formatted(answer({ type: "TXT", data: strings.map((octets) => Buffer.from(octets)) }));
+        const text = formatted(answer({ type: "TXT", data: strings.map((bytes) => Buffer.from(bytes)) }));
         expect(text).toMatch(/^[\x20-\x7e]*$/);
         const read = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, inner]) =>
           Buffer.from(
@@ -161,7 +161,7 @@ describe("RDATA in text", () => {
             "latin1",
           ),
         );
-        expect(read).toEqual(strings.map((octets) => Buffer.from(octets)));
+        expect(read).toEqual(strings.map((bytes) => Buffer.from(bytes)));
       }),
     );
   });
@@ -196,8 +196,8 @@ describe("RDATA in text", () => {
 
 describe("names in messages (RFC 1035 section 4.1.4)", () => {
   /** A name behind a header of zeros; offsets count from the header's end. */
-  const at = (octets: readonly number[], start: number) =>
-    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...octets]), 12 + start);
+  const at = (bytes: readonly number[], start: number) =>
+    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...bytes]), 12 + start);
   const to = (offset: number) => [0xc0, 12 + offset];
 
   it("follow pointers backwards", () => {
@@ -216,9 +216,7 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
     ["at a pointer that points back to it", [1, 97, ...to(4), ...to(0)], 4],
     ["into the header", [0xc0, 11], 0],
     ["into nothing", [0xc0], 0],
-  ])("a pointer %s is malformed", (_, octets, start) =>
-    expect(() => at(octets, start)).toThrow(MessageError),
-  );
+  ])("a pointer %s is malformed", (_, bytes, start) => expect(() => at(bytes, start)).toThrow(MessageError));
 
   it("have at most 255 bytes, with and without pointers", () => {
     const label = [63, ...new Array(63).fill(97)];

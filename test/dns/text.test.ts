@@ -21,9 +21,9 @@ describe("addresses in text", () => {
 
   it("are the same after reading and writing (RFC 5952 for IPv6)", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (octets) => {
-        const text = formatAddress(octets);
-        expect(parseAddress(text)).toEqual(octets);
+      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+        const text = formatAddress(bytes);
+        expect(parseAddress(text)).toEqual(bytes);
         expect(new URL(`http://[${text}]/`).hostname).toBe(`[${text}]`);
       }),
     );
@@ -42,7 +42,7 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     const label = fc.uint8Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 5 }), (labels) => {
-        const wire = Uint8Array.from([...labels.flatMap((octets) => [octets.length, ...octets]), 0]);
+        const wire = Uint8Array.from([...labels.flatMap((bytes) => [bytes.length, ...bytes]), 0]);
         expect(parseName(formatName(wire))).toEqual(wire);
       }),
     );
@@ -80,12 +80,12 @@ describe("reverse names (RFC 1035 section 3.5, RFC 3596 section 2.5)", () => {
   };
 
   it("are read as the address that they were written from", () => {
-    const octets = fc.oneof(
+    const bytes = fc.oneof(
       fc.uint8Array({ minLength: 4, maxLength: 4 }),
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
     );
     fc.assert(
-      fc.property(octets, (address) => {
+      fc.property(bytes, (address) => {
         expect(read(formatReverseName(address))).toEqual(Uint8Array.from(address));
       }),
     );

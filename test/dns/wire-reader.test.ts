@@ -13,7 +13,7 @@ import { foldName, formatName, parseName } from "../../src/dns/name.ts";
 import { optionEnd, readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 const HEADER = new Array<number>(12).fill(0);
-const message = (...octets: number[]) => Uint8Array.from([...HEADER, ...octets]);
+const message = (...bytes: number[]) => Uint8Array.from([...HEADER, ...bytes]);
 const folded = (text: string) => readFoldedName(parseName(text), 0)!;
 
 /** Bytes in which names, pointers and ends are frequent. */
@@ -29,11 +29,11 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
     ["a lone pointer", [1, 97, 0, 0xc0, 12], 15, 17, "a."],
     ["labels before a pointer", [1, 97, 0, 1, 98, 0xc0, 12], 15, 19, "b.a."],
     ["pointers to pointers", [1, 97, 0, 1, 98, 0xc0, 12, 1, 99, 0xc0, 15], 19, 23, "c.b.a."],
-  ])("reads %s", (_, octets, start, end, text) => {
+  ])("reads %s", (_, bytes, start, end, text) => {
     const into = new Uint8Array(255);
-    expect(readName(message(...octets), start, into)).toBe(end);
+    expect(readName(message(...bytes), start, into)).toBe(end);
     expect(formatName(into)).toBe(text);
-    expect(readName(message(...octets), start)).toBe(end);
+    expect(readName(message(...bytes), start)).toBe(end);
   });
 
   it.each<[string, number[], number]>([
@@ -48,9 +48,9 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
     ["a cut label", [3, 97], 12],
     ["no end", [1, 97], 12],
     ["a start behind the message", [0], 13],
-  ])("rejects %s", (_, octets, start) => {
-    expect(readName(message(...octets), start)).toBe(-1);
-    expect(readName(message(...octets), start, new Uint8Array(255))).toBe(-1);
+  ])("rejects %s", (_, bytes, start) => {
+    expect(readName(message(...bytes), start)).toBe(-1);
+    expect(readName(message(...bytes), start, new Uint8Array(255))).toBe(-1);
   });
 
   it("accepts at most 255 bytes, with and without pointers", () => {
@@ -67,12 +67,12 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
 
   it("ends, stays inside the message, and writes at most 255 bytes for random bytes", () => {
     fc.assert(
-      fc.property(wild, fc.nat(70), (octets, start) => {
+      fc.property(wild, fc.nat(70), (given, start) => {
         const into = new Uint8Array(300).fill(0xee);
-        const bytes = message(...octets);
+        const bytes = message(...given);
         const end = readName(bytes, start, into);
         expect(end === -1 || (end > start && end <= bytes.length)).toBe(true);
-        expect(into.subarray(255).every((octet) => octet === 0xee)).toBe(true);
+        expect(into.subarray(255).every((byte) => byte === 0xee)).toBe(true);
         if (end >= 0) expect(readName(into, 0)).toBeLessThanOrEqual(255);
       }),
       { numRuns: 2000 },
@@ -83,16 +83,16 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
 describe("readFoldedName", () => {
   it("reads exactly the names that readName reads without a pointer, with letters folded", () => {
     fc.assert(
-      fc.property(wild, (octets) => {
-        const bytes = message(...octets);
+      fc.property(wild, (given) => {
+        const bytes = message(...given);
         const into = new Uint8Array(255);
         const end = readName(bytes, 12, into);
         const name = readFoldedName(bytes, 12);
         // At the first name of a message every pointer is malformed.
         expect(name !== undefined).toBe(end >= 0);
         if (name === undefined) return;
-        expect(12 + name.bytes).toBe(end);
-        expect(name.octets.subarray(0, name.bytes)).toEqual(foldName(into.subarray(0, name.bytes)));
+        expect(12 + name.length).toBe(end);
+        expect(name.bytes.subarray(0, name.length)).toEqual(foldName(into.subarray(0, name.length)));
       }),
       { numRuns: 2000 },
     );

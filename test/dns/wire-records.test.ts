@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readName, readRecord, readWord } from "../../src/dns/wire-reader.ts";
 
-const skip = (octets: readonly number[], start = 0) => readName(Uint8Array.from(octets), start);
+const skip = (bytes: readonly number[], start = 0) => readName(Uint8Array.from(bytes), start);
 const HEADER = new Array<number>(12).fill(0);
 const label = (length: number) => [length, ...new Array<number>(length).fill(97)];
 
@@ -20,8 +20,8 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
       2,
       257,
     ],
-  ])("is found for %s", (_, octets, start, end) => {
-    expect(skip(octets, start)).toBe(end);
+  ])("is found for %s", (_, bytes, start, end) => {
+    expect(skip(bytes, start)).toBe(end);
   });
 
   it.each<[string, readonly number[], number]>([
@@ -37,8 +37,8 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
     ["a high pointer forwards", [0, 0xff, 0xff], 1],
     ["a label of an unknown type", [64, ...new Array(64).fill(97), 0], 0],
     ["256 bytes", [...label(63), ...label(63), ...label(63), ...label(62), 0], 0],
-  ])("is not found for %s", (_, octets, start) => {
-    expect(skip(octets, start)).toBe(-1);
+  ])("is not found for %s", (_, bytes, start) => {
+    expect(skip(bytes, start)).toBe(-1);
   });
 });
 

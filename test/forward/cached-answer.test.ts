@@ -237,7 +237,7 @@ it("an answer of any upstream is returned whole and in order, with any bytes", (
   fc.assert(
     fc.property(damage, fc.boolean(), (changes, isStale) => {
       const bytes = Uint8Array.from(whole);
-      for (const [at, octet] of changes) bytes[at] = octet;
+      for (const [at, byte] of changes) bytes[at] = byte;
       const answer = readUpstreamAnswer(query, bytes);
       if (answer === undefined) return;
       const message = queryFor(NAME, withEdns);

@@ -175,7 +175,7 @@ describe("records behind an alias", () => {
     freshness: 9,
   };
   const target = queryForTarget(message, query, Uint8Array.from([1, 99, 1, 100, 0]));
-  /** The answer to the target: names that point to octet 12, "c.d", and behind. */
+  /** The answer to the target: names that point to byte 12, "c.d", and behind. */
   const rest = (records: readonly number[][], authorities = 0): Answer => {
     const question = target.subarray(12, 12 + 5 + 4);
     const header = [0, 0, 0x81, 0x80, 0, 1, 0, records.length - authorities, 0, authorities, 0, 0];
@@ -225,8 +225,8 @@ describe("records behind an alias", () => {
       { data: { mname: "c.d", rname: "m.d", minimum: 5 } },
     ],
     ["TXT", record(16, [2, 0xc0, 12]), { data: [Buffer.from([0xc0, 12])] }],
-  ])("of type %s are written out", (type, octets, expected) => {
-    const answer = appendTarget(message, query, given, rest([octets]))!;
+  ])("of type %s are written out", (type, bytes, expected) => {
+    const answer = appendTarget(message, query, given, rest([bytes]))!;
     expect(decoded(answer.bytes).answers).toMatchObject([
       { type: "CNAME" },
       { type, name: "c.d", ttl: 7, ...expected },
@@ -239,8 +239,8 @@ describe("records behind an alias", () => {
     ["a pointer into the header", record(1, [192, 0, 2, 1], [0xc0, 2])],
     ["a name that runs over its data", record(5, [3, 97])],
     ["a name that is not there", record(15, [0, 10])],
-  ])("with %s are not copied", (_, octets) => {
-    expect(appendTarget(message, query, given, rest([octets]))).toBeUndefined();
+  ])("with %s are not copied", (_, bytes) => {
+    expect(appendTarget(message, query, given, rest([bytes]))).toBeUndefined();
   });
 
   it("whatever they are, are copied whole or not at all", () => {
@@ -258,7 +258,7 @@ describe("records behind an alias", () => {
     fc.assert(
       fc.property(damage, (changes) => {
         const bytes = Uint8Array.from(whole);
-        for (const [at, octet] of changes) bytes[at] = octet;
+        for (const [at, byte] of changes) bytes[at] = byte;
         const answer = appendTarget(message, query, given, { bytes, outcome: "answer", freshness: 5 });
         if (answer === undefined) return;
         expect([answer.bytes[7], answer.bytes[9]]).toEqual([3, 1]);

@@ -224,7 +224,7 @@ describe("queries that wait", () => {
     });
     const message = queryFor("WWW.example.com", { id: 1 });
     const waiting = [ask(message), ask(queryFor("www.EXAMPLE.com", { id: 2, ...withEdns }))];
-    // The octets of a query are only lent.
+    // The bytes of a query are only lent.
     message.fill(0xff);
     release();
     const packets = (await Promise.all(waiting)).map(({ answer }) => decoded(answer.bytes));

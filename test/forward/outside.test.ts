@@ -271,9 +271,9 @@ describe("clients that may use upstreams", () => {
   });
 });
 
-function patched(bytes: Uint8Array, at: number, octet: number): Uint8Array {
+function patched(bytes: Uint8Array, at: number, byte: number): Uint8Array {
   const copy = Uint8Array.from(bytes);
-  copy[at] = octet;
+  copy[at] = byte;
   return copy;
 }
 

@@ -373,8 +373,8 @@ describe("registrations", () => {
   });
 });
 
-function patched(bytes: Uint8Array, at: number, octet: number): Uint8Array {
+function patched(bytes: Uint8Array, at: number, byte: number): Uint8Array {
   const copy = Uint8Array.from(bytes);
-  copy[at] = octet;
+  copy[at] = byte;
   return copy;
 }

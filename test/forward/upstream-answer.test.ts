@@ -18,7 +18,7 @@ it("damaged answers are rejected or passed on whole, and nothing throws", () => 
   fc.assert(
     fc.property(damage, fc.nat(whole.length), (changes, size) => {
       const bytes = whole.slice(0, size);
-      for (const [at, octet] of changes) if (at < size) bytes[at] = octet;
+      for (const [at, byte] of changes) if (at < size) bytes[at] = byte;
       const upstream = readUpstreamAnswer(query, bytes);
       if (upstream === undefined) return;
       const { bytes: relayed, freshness } = relayAnswer(query, read, upstream);

@@ -8,7 +8,7 @@ import { decoded, optOf, queryFor } from "./fake-upstreams.ts";
 const sent = (message: Uint8Array) => upstreamQuery(readForwardable(message)!);
 const key = (message: Uint8Array) => cacheKey(readForwardable(message)!);
 
-/** A query in wire format whose name has these labels, of any octets. */
+/** A query in wire format whose name has these labels, of any bytes. */
 function wireQuery(labels: readonly Uint8Array[], { type = 1, cd = false, doBit = false } = {}): Uint8Array {
   const name = labels.flatMap((label) => [label.length, ...label]);
   const opt = doBit ? [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0] : [];
@@ -41,10 +41,10 @@ describe("what an upstream is sent", () => {
       [198, 51, 100, 77],
     ],
     ["a cookie (RFC 7873)", { code: 10, data: Buffer.from("secret-c") }, [...Buffer.from("secret-c")]],
-  ])("has no %s", (_, option, octets) => {
+  ])("has no %s", (_, option, bytes) => {
     const query = queryFor("www.example.com", { additionals: [optRecord([option])] });
-    expect(Buffer.from(query).includes(Buffer.from(octets))).toBe(true);
-    expect(Buffer.from(sent(query)).includes(Buffer.from(octets))).toBe(false);
+    expect(Buffer.from(query).includes(Buffer.from(bytes))).toBe(true);
+    expect(Buffer.from(sent(query)).includes(Buffer.from(bytes))).toBe(false);
   });
 
   it("does not distinguish clients", () => {
@@ -92,7 +92,7 @@ describe("the key of an answer in the cache", () => {
     );
     const canonical = ([labels, bits]: [Uint8Array[], object]) =>
       JSON.stringify([
-        labels.map((one) => Array.from(one, (octet) => (octet >= 65 && octet <= 90 ? octet + 32 : octet))),
+        labels.map((one) => Array.from(one, (byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))),
         bits,
       ]);
     fc.assert(
@@ -103,9 +103,7 @@ describe("the key of an answer in the cache", () => {
     );
     fc.assert(
       fc.property(query, ([labels, bits]) => {
-        const upper = labels.map((one) =>
-          one.map((octet) => (octet >= 97 && octet <= 122 ? octet - 32 : octet)),
-        );
+        const upper = labels.map((one) => one.map((byte) => (byte >= 97 && byte <= 122 ? byte - 32 : byte)));
         expect(key(wireQuery(upper, bits))).toBe(key(wireQuery(labels, bits)));
       }),
     );

@@ -186,9 +186,9 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
   });
 
   it("a label that only contains its bytes is not in it", () => {
-    const octets = [...Buffer.from("x"), 8, ...Buffer.from("resolver"), 4, ...Buffer.from("arpa")];
+    const bytes = [...Buffer.from("x"), 8, ...Buffer.from("resolver"), 4, ...Buffer.from("arpa")];
     const header = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    const query = Uint8Array.from([...header, octets.length, ...octets, 0, 0, 1, 0, 1]);
+    const query = Uint8Array.from([...header, bytes.length, ...bytes, 0, 0, 1, 0, 1]);
     expect(resolve(query, world)!.outcome).toBe("refused");
   });
 });

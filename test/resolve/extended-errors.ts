@@ -14,12 +14,12 @@ export function extendedErrors(bytes: Uint8Array): number[] {
 
 /** An answer whose OPT record is its last one, without Extended DNS Errors without text, which are its last options. */
 export function withoutExtendedErrors(bytes: Uint8Array): Uint8Array {
-  const octets = extendedErrors(bytes).length * 6;
-  if (octets === 0) return bytes;
-  const shortened = bytes.slice(0, bytes.length - octets);
+  const optionBytes = extendedErrors(bytes).length * 6;
+  if (optionBytes === 0) return bytes;
+  const shortened = bytes.slice(0, bytes.length - optionBytes);
   const lengthAt = shortened.length - 2;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const left = view.getUint16(lengthAt) - octets;
+  const left = view.getUint16(lengthAt) - optionBytes;
   shortened[lengthAt] = left >> 8;
   shortened[lengthAt + 1] = left;
   return shortened;

@@ -106,7 +106,7 @@ describe("the plain reader and the strict reader", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 4 }), fc.nat(60), fc.boolean(), (changes, cut, edns) => {
         const query = encodeQuery("web.shop.svc.clusterset.local", "A", edns, 4711);
-        for (const [at, octet] of changes) if (at < query.length) query[at] = octet;
+        for (const [at, byte] of changes) if (at < query.length) query[at] = byte;
         const message = query.subarray(0, query.length - (cut < query.length ? cut % 20 : 0));
         const answer = resolve(message, context);
         expect(answer).toEqual(resolveStrictly(message, context));

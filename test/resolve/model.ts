@@ -18,9 +18,9 @@ const isLabel = (text: string) => text.length <= 63 && LABEL.test(text);
 const fitsName = (name: string) => name.length <= 253;
 
 function usable(text: string): Uint8Array | undefined {
-  const octets = parseAddress(text);
-  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
-  return formatAddress(octets).startsWith("::ffff:") ? undefined : octets;
+  const bytes = parseAddress(text);
+  if (bytes === undefined || bytes.every((byte) => byte === 0)) return undefined;
+  return formatAddress(bytes).startsWith("::ffff:") ? undefined : bytes;
 }
 
 /** All records of one zone for one view, without PTR records. */
@@ -47,8 +47,8 @@ export function modelRecords(clusterset: Clusterset, zone: string, view: string 
 
 type Add = (name: string, type: string, rdata: string) => void;
 
-function addAddress(add: Add, name: string, octets: Uint8Array): void {
-  add(name, octets.length === 4 ? "A" : "AAAA", formatAddress(octets));
+function addAddress(add: Add, name: string, bytes: Uint8Array): void {
+  add(name, bytes.length === 4 ? "A" : "AAAA", formatAddress(bytes));
 }
 
 function portPrefix(port: { name: string; protocol: string; port: number }): string | undefined {
@@ -61,8 +61,8 @@ function portPrefix(port: { name: string; protocol: string; port: number }): str
 function clusterSetIP(service: ClustersetService, own: string, view: string | undefined, add: Add): void {
   const { addresses } = (view === undefined ? undefined : service.byCluster.get(view)) ?? service.outside;
   for (const text of addresses) {
-    const octets = usable(text);
-    if (octets !== undefined) addAddress(add, own, octets);
+    const bytes = usable(text);
+    if (bytes !== undefined) addAddress(add, own, bytes);
   }
   const hasAddress = (texts: readonly string[]) => texts.some((text) => usable(text) !== undefined);
   if (!hasAddress(service.outside.addresses) && !hasAddress(addresses)) {
@@ -81,18 +81,18 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
 
 function headless(service: ClustersetService, own: string, add: Add): void {
   for (const endpoint of service.endpoints) {
-    const octets = usable(endpoint.address);
-    if (octets === undefined) continue;
-    addAddress(add, own, octets);
+    const bytes = usable(endpoint.address);
+    if (bytes === undefined) continue;
+    addAddress(add, own, bytes);
     const labels = endpoint.clusterId.split(".");
     if (labels.length > 2 || !labels.every((label) => isLabel(label.replaceAll("_", "x")))) continue;
-    const dashes = formatAddress(octets).replaceAll(/[.:]/g, "-");
+    const dashes = formatAddress(bytes).replaceAll(/[.:]/g, "-");
     const assigned = dashes.endsWith("-") ? `${dashes}0` : dashes;
     const { hostname } = endpoint;
     const host = hostname !== undefined && isLabel(hostname) ? hostname : assigned;
     const target = `${host}.${endpoint.clusterId}.${own}`;
     if (!fitsName(target)) continue;
-    addAddress(add, target, octets);
+    addAddress(add, target, bytes);
     for (const port of endpoint.ports) {
       const prefix = portPrefix(port);
       if (prefix === undefined) continue;

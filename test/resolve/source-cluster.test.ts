@@ -71,7 +71,7 @@ describe("readSourceCluster", () => {
       .array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 6 })
       .map((changes) => {
         const copy = whole.slice();
-        for (const [at, octet] of changes) copy[at] = octet;
+        for (const [at, byte] of changes) copy[at] = byte;
         return copy;
       });
     fc.assert(

@@ -59,7 +59,7 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
   const PADDED = [0, 12, 0, 0];
   const set = (changes: Record<number, number>) => {
     const copy = Uint8Array.from(base);
-    for (const [at, octet] of Object.entries(changes)) copy[Number(at)] = octet;
+    for (const [at, byte] of Object.entries(changes)) copy[Number(at)] = byte;
     return copy;
   };
   it.each([
@@ -107,7 +107,7 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
 
   it.each([
     ["FORMERR", 1, Uint8Array.from([...withOpt(opt(0, 0x8000, PADDED)), 0])],
-    ["NOTIMP", 4, Uint8Array.from(withOpt(opt(0, 0x8000, PADDED)), (octet, at) => (at === 2 ? 0x28 : octet))],
+    ["NOTIMP", 4, Uint8Array.from(withOpt(opt(0, 0x8000, PADDED)), (byte, at) => (at === 2 ? 0x28 : byte))],
     ["BADVERS", 0, withOpt(opt(1, 0x8000, PADDED))],
   ])(
     "%s is padded if the query is, only on encrypted transports, and has the DO bit (RFC 8467 section 4.1)",
@@ -183,7 +183,7 @@ describe("unsupported operations, types and classes", () => {
 
   it("a label that contains the zone's bytes is not in the zone", () => {
     // One label of 18 bytes that ends as `\x0aclusterset` does, then `local`.
-    const octets = [...Buffer.from("aaaaaaa"), 10, ...Buffer.from("clusterset")];
+    const bytes = [...Buffer.from("aaaaaaa"), 10, ...Buffer.from("clusterset")];
     const query = Uint8Array.from([
       0,
       0,
@@ -197,8 +197,8 @@ describe("unsupported operations, types and classes", () => {
       0,
       0,
       0,
-      octets.length,
-      ...octets,
+      bytes.length,
+      ...bytes,
       5,
       ...Buffer.from("local"),
       0,

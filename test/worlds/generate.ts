@@ -52,7 +52,7 @@ function generateSnapshot(size: WorldSize, cluster: number): ClusterSnapshot {
     const headless = index < headlessServices;
     const members: Record<string, Endpoint> = {};
     for (let ordinal = 0; ordinal < size.endpointsPerService; ordinal++) {
-      const address = octets(10, cluster + 1, pod++);
+      const address = bytes(10, cluster + 1, pod++);
       const zone = zones[Math.floor(random() * zones.length)]!;
       const hostname = headless ? `${name}-${ordinal}` : undefined;
       members[hostname === undefined ? address : `${address}#${hostname}`] = {
@@ -82,10 +82,10 @@ function generateSnapshot(size: WorldSize, cluster: number): ClusterSnapshot {
         },
       },
     };
-    exports[key] = headless ? exported : { ...exported, clusterIPs: [octets(172, 20 + cluster, index)] };
+    exports[key] = headless ? exported : { ...exported, clusterIPs: [bytes(172, 20 + cluster, index)] };
     imports[key] = {
       type: headless ? "Headless" : "ClusterSetIP",
-      ips: headless ? [] : [octets(172, 16, index)],
+      ips: headless ? [] : [bytes(172, 16, index)],
       ports,
       endpoints: {},
     };
@@ -103,8 +103,8 @@ function generateSnapshot(size: WorldSize, cluster: number): ClusterSnapshot {
   };
 }
 
-/** `<first>.<second>.x.y`; past 65,536 the second octet grows. */
-function octets(first: number, second: number, number: number): string {
+/** `<first>.<second>.x.y`; past 65,536 the second byte grows. */
+function bytes(first: number, second: number, number: number): string {
   return `${first}.${second + 16 * (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
 }
 

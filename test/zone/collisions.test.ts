@@ -64,17 +64,17 @@ describe("addresses that were chosen so that their hashes collide", () => {
   /** IPv6 addresses whose hashes with the first seed of a segment take one slot. */
   const addresses: Uint8Array[] = [];
   for (let index = 0; addresses.length < COLLIDING; index++) {
-    const octets = Uint8Array.of(0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, index >> 16, index >> 8, index);
-    if ((hashAddress(octets, 16, 1) & SLOT_BITS) === 7) addresses.push(octets);
+    const address = Uint8Array.of(0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, index >> 16, index >> 8, index);
+    if ((hashAddress(address, 16, 1) & SLOT_BITS) === 7) addresses.push(address);
   }
   const target = { view: undefined, ttl: 5, clusters: [], tree: TREE, label: "web", above: ["shop", "svc"] };
   const builder = new ReverseBuilder([TREE]);
-  for (const octets of addresses) builder.write(octets, [target]);
+  for (const address of addresses) builder.write(address, [target]);
   const { bytes } = drain(builder.finish(new Pace()));
 
   it("are hashed with another seed, and found", () => {
     const segment = ReverseSegment.load(bytes, "");
     expect(new Uint32Array(bytes.buffer)[SegmentHeader.seed]).toBeGreaterThan(1);
-    for (const octets of addresses) expect(segment.find(octets, 16, undefined)).toBeGreaterThan(0);
+    for (const address of addresses) expect(segment.find(address, 16, undefined)).toBeGreaterThan(0);
   });
 });

@@ -50,10 +50,10 @@ function useSegment(loaded: Segment): void {
 }
 
 function useReverse(loaded: ReverseSegment): void {
-  for (const octets of loaded.addresses())
+  for (const bytes of loaded.addresses())
     for (const view of [undefined, "east", "west"]) {
-      const target = loaded.find(octets, octets.length, view);
-      if (target !== 0) loaded.nameOf(target, octets);
+      const target = loaded.find(bytes, bytes.length, view);
+      if (target !== 0) loaded.nameOf(target, bytes);
       if (target !== 0) loaded.treeOf(target);
     }
 }

@@ -165,9 +165,9 @@ describe("reverse names of services with many addresses", () => {
       expect(loaded.trees).toEqual(segment.trees);
       expect(loaded.views).toEqual(segment.views);
       expect(loaded.leaseGroups).toEqual(segment.leaseGroups);
-      for (const octets of loaded.addresses())
-        expect(segment.find(octets, octets.length, undefined)).toBe(
-          loaded.find(octets, octets.length, undefined),
+      for (const bytes of loaded.addresses())
+        expect(segment.find(bytes, bytes.length, undefined)).toBe(
+          loaded.find(bytes, bytes.length, undefined),
         );
     }
   });

@@ -3,25 +3,25 @@ import { describe, expect, it } from "vitest";
 import {
   type AddressId,
   addressId,
+  bytesOfId,
   hashOfId,
   idOfKey,
   keyOfId,
-  octetsOfId,
 } from "../../src/zone/reverse/address-id.ts";
 import { AddressTable } from "../../src/zone/reverse/address-table.ts";
 import { addressKey } from "../../src/zone/reverse/reverse-order.ts";
 import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
 import { hashAddress } from "../../src/zone/segment/name-hash.ts";
 
-const octets = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
-const anyOctets = fc.oneof(octets(4), octets(16));
+const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+const anyAddress = fc.oneof(bytes(4), bytes(16));
 
 describe("an address", () => {
   it("has an id that stands for its bytes, its key and its hash", () => {
     fc.assert(
-      fc.property(anyOctets, (given) => {
+      fc.property(anyAddress, (given) => {
         const id = addressId(given);
-        expect(octetsOfId(id)).toEqual(given);
+        expect(bytesOfId(id)).toEqual(given);
         expect(keyOfId(id)).toBe(addressKey(given));
         expect(idOfKey(addressKey(given))).toBe(id);
         expect(hashOfId(id)).toBe(hashAddress(given, given.length, 0));
@@ -35,7 +35,7 @@ describe("an address", () => {
     );
     expect([...AddressList.of(many)]).toEqual(many);
     fc.assert(
-      fc.property(fc.array(anyOctets), (given) => {
+      fc.property(fc.array(anyAddress), (given) => {
         const keys = given.map(addressKey).sort();
         expect(Array.from(AddressList.of(given.map(addressId)), keyOfId).sort()).toEqual(keys);
       }),

@@ -104,10 +104,10 @@ function* clusterSetIPRecords(
   const reporters = addressReporters(declared?.contributions ?? [], addresses);
   let hasAddress = false;
   for (const text of addresses.addresses) {
-    const octets = usableAddress(text);
-    if (octets === undefined) continue;
+    const bytes = usableAddress(text);
+    if (bytes === undefined) continue;
     hasAddress = true;
-    yield { prefix: "", ...addressRecord(octets), from: reporters(text) };
+    yield { prefix: "", ...addressRecord(bytes), from: reporters(text) };
   }
   // An SRV target must have an address (RFC 2782): in this view, or for clients outside.
   if (!hasAddress && !service.outside.addresses.some((text) => usableAddress(text) !== undefined)) return;
@@ -124,13 +124,13 @@ function* clusterSetIPRecords(
 
 function* headlessRecords({ endpoints }: ClustersetService, fits: Fits): Generator<Derived> {
   for (const { address, hostname, clusterId, reportedBy, ports } of endpoints) {
-    const octets = usableAddress(address);
-    if (octets === undefined) continue;
+    const bytes = usableAddress(address);
+    if (bytes === undefined) continue;
     const from = [reportedBy];
-    yield { prefix: "", ...addressRecord(octets), from };
+    yield { prefix: "", ...addressRecord(bytes), from };
     const host = hostOf(address, hostname, clusterId);
     if (host === undefined || !fits(host)) continue;
-    yield { prefix: host, ...addressRecord(octets), from };
+    yield { prefix: host, ...addressRecord(bytes), from };
     for (const port of ports) {
       const named = portPrefix(port);
       if (named === undefined) continue;
@@ -164,10 +164,10 @@ function addressReporters(
 }
 
 function hostOf(address: string, hostname: string | undefined, clusterId: string): string | undefined {
-  const octets = usableAddress(address);
+  const bytes = usableAddress(address);
   const cluster = clusterIdLabels(clusterId);
-  if (octets === undefined || cluster === undefined) return undefined;
-  const host = hostname !== undefined && isHostLabel(hostname) ? hostname : addressLabel(octets);
+  if (bytes === undefined || cluster === undefined) return undefined;
+  const host = hostname !== undefined && isHostLabel(hostname) ? hostname : addressLabel(bytes);
   return [host, ...cluster].join(".");
 }
 
@@ -181,8 +181,8 @@ function srv(prefix: string, port: number, target: string, from: readonly string
   return { prefix, type: RecordType.SRV, data: { port, target }, from };
 }
 
-function addressRecord(octets: Uint8Array): Pick<Derived, "type" | "data"> {
-  return { type: octets.length === 4 ? RecordType.A : RecordType.AAAA, data: formatAddress(octets) };
+function addressRecord(bytes: Uint8Array): Pick<Derived, "type" | "data"> {
+  return { type: bytes.length === 4 ? RecordType.A : RecordType.AAAA, data: formatAddress(bytes) };
 }
 
 function below(prefix: string, own: string): string {

@@ -20,14 +20,14 @@ export function upstreamQuery({
   class: questionClass,
   edns,
 }: Query): Uint8Array<ArrayBuffer> {
-  const { octets, bytes } = name;
-  const nameEnd = HEADER_BYTES + bytes;
+  const { bytes, length } = name;
+  const nameEnd = HEADER_BYTES + length;
   const query = new Uint8Array(nameEnd + 4 + OPT_BYTES);
   const view = new DataView(query.buffer);
   view.setUint16(2, HeaderFlag.RD | (flags & HeaderFlag.CD));
   view.setUint16(4, 1);
   view.setUint16(10, 1);
-  query.set(octets.subarray(0, bytes), HEADER_BYTES);
+  query.set(bytes.subarray(0, length), HEADER_BYTES);
   view.setUint16(nameEnd, type);
   view.setUint16(nameEnd + 2, questionClass);
   view.setUint16(nameEnd + 5, RecordType.OPT);

@@ -121,5 +121,5 @@ export function withoutCluster(
     changes.set(address, isKept ? left : undefined);
   }
   const orders = history.orders.with(changes);
-  return { ...history, orders, claimsOn: (octets) => without(history.claimsOn(octets)) };
+  return { ...history, orders, claimsOn: (bytes) => without(history.claimsOn(bytes)) };
 }

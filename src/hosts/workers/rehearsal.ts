@@ -112,11 +112,11 @@ function statusOf({ rootHash }: Generation): ServingStatus {
 }
 
 /** What is read of a response. The body of a real one can only be read while a request is handled. */
-function bodyOf(octets: Uint8Array<ArrayBuffer>): Response {
+function bodyOf(bytes: Uint8Array<ArrayBuffer>): Response {
   return {
     status: 200,
-    headers: new Headers({ "content-length": String(octets.length) }),
-    arrayBuffer: async () => octets.slice().buffer,
+    headers: new Headers({ "content-length": String(bytes.length) }),
+    arrayBuffer: async () => bytes.slice().buffer,
   } as unknown as Response;
 }
 

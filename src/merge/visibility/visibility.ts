@@ -64,7 +64,7 @@ export function checkVisibility({ view, clusters, addressRanges = [] }: Visibili
 
 function canonicalRange(text: string): string {
   const range = parseAddressRange(text);
-  return range === undefined ? text : `${formatAddress(range.octets)}/${range.prefixBits}`;
+  return range === undefined ? text : `${formatAddress(range.bytes)}/${range.prefixBits}`;
 }
 
 /** In lower case, without a trailing dot. */

@@ -44,7 +44,7 @@ export function answerInZone(
   // Most answers have no CNAME record: a list for each would cost more than the search.
   let followed = NOWHERE;
   for (;;) {
-    const apexAt = owner + name.bytes - zone.wire.length;
+    const apexAt = owner + name.length - zone.wire.length;
     const tree = frame.treeFor(zone, view);
     const located = locate(generation, zone, tree, name, view);
     if (located === undefined)
@@ -86,7 +86,7 @@ export function answerInZone(
     const next = findZone(frame, name, view);
     if (next === undefined) {
       if (isInAnyZone(frame, name)) return positive(writer, query);
-      return { ...positive(writer, query), cnameTarget: name.octets.slice(0, name.bytes) };
+      return { ...positive(writer, query), cnameTarget: name.bytes.slice(0, name.length) };
     }
     zone = next;
   }

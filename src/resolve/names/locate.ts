@@ -46,16 +46,16 @@ export function findStem(
 ): number {
   const { frame, stems } = trunk;
   const hash = hashName(frame.trees[tree]!, stems.seed, zone, name, skip);
-  return stems.findNode(tree, name.octets, labelStart(name, skip), name.bytes - zone.wire.length, hash);
+  return stems.findNode(tree, name.bytes, labelStart(name, skip), name.length - zone.wire.length, hash);
 }
 
 /** The hash of a name without its first `skip` labels in segments with a seed. */
 function hashName(tree: Tree, seed: number, zone: Zone, name: FoldedName, skip: number): number {
-  const { octets } = name;
+  const { bytes } = name;
   let hash = apexHash(tree.hash, seed);
   for (let label = name.labels - zone.labels - 1; label >= skip; label--) {
     const at = labelStart(name, label);
-    hash = hashLabel(hash, octets, at + 1, octets[at]!);
+    hash = hashLabel(hash, bytes, at + 1, bytes[at]!);
   }
   return hash;
 }
@@ -70,12 +70,12 @@ function locateBelow(
   depth: number,
 ): Location | Missing | undefined {
   const { trunk, names } = generation;
-  const { octets } = name;
+  const { bytes } = name;
   const planned = trunk.frame.trees[tree]!;
   // Nearly always the seed is 0. Then the CPU hashes the name while it waits for the segment.
   let hash = hashName(planned, 0, zone, name, 0);
   const namespace = name.labels - zone.labels - depth;
-  const branch = names.find(keyHash(octets, labelStart(name, namespace), labelStart(name, namespace - 1)));
+  const branch = names.find(keyHash(bytes, labelStart(name, namespace), labelStart(name, namespace - 1)));
   const { segment } = branch;
   // The stems are asked only if that matters: nearly every query without a view is for a name in a segment that is in memory.
   if (segment === undefined) {
@@ -85,7 +85,7 @@ function locateBelow(
   const own = segment.treeOf(planned.key);
   if (own < 0) return undefined;
   if (segment.seed !== 0) hash = hashName(planned, segment.seed, zone, name, 0);
-  const node = segment.findNode(own, octets, 0, name.bytes - zone.wire.length, hash);
+  const node = segment.findNode(own, bytes, 0, name.length - zone.wire.length, hash);
   if (node < 0) return undefined;
   if (!trunk.frame.lacksAny(view) || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
   const stem = findStem(generation, zone, tree, name, namespace);

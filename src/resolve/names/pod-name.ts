@@ -28,16 +28,16 @@ export function answerPodName(
   const namespace = findStem(generation, zone, tree, name, 1);
   const list = namespace < 0 ? 0 : stems.setListOf(namespace, -1);
   const marker = list === 0 ? 0 : findSet(stems.bytes, list, POD_NAMES);
-  const octets = marker === 0 ? undefined : readPodLabel(name.octets);
-  if (octets === undefined) return undefined;
-  const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
+  const bytes = marker === 0 ? undefined : readPodLabel(name.bytes);
+  if (bytes === undefined) return undefined;
+  const type = bytes.length === 4 ? RecordType.A : RecordType.AAAA;
   if (query.type !== type && query.type !== RecordType.ANY)
     return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
   if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
-  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(writer, query);
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + bytes.length)) return positive(writer, query);
   const ttl = setTtl(context, stems, marker);
-  writer.writeRecordHeader(owner, type, ttl, octets.length);
-  writer.writeBytes(octets, 0, octets.length);
+  writer.writeRecordHeader(owner, type, ttl, bytes.length);
+  writer.writeBytes(bytes, 0, bytes.length);
   writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(writer, query);

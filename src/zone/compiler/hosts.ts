@@ -21,7 +21,7 @@ export function placeHosts(
 ): Map<string, PlacedHost[]> {
   const placed = new Map<string, PlacedHost>();
   for (const { name, addresses } of hosts) {
-    const octets = addresses.map(addressOf);
+    const bytes = addresses.map(addressOf);
     for (const { key: tree, plan, zones } of trees)
       for (const labels of labelsBelow(name, zones)) {
         const key = `${tree} ${labels.join(".")}`;
@@ -32,7 +32,7 @@ export function placeHosts(
           addresses: [],
         };
         placed.set(key, known);
-        known.addresses.push(...octets);
+        known.addresses.push(...bytes);
       }
   }
   const byKey = new Map<string, PlacedHost[]>();
@@ -46,10 +46,10 @@ export function placeHosts(
 
 /** @throws {RangeError} for text that is not an IP address */
 export function addressOf(address: string): Uint8Array {
-  const octets = usableAddress(address);
-  if (octets === undefined)
+  const bytes = usableAddress(address);
+  if (bytes === undefined)
     throw new RangeError(`the address ${JSON.stringify(address)} is not an IP address`);
-  return octets;
+  return bytes;
 }
 
 /** How many labels of a name are the name of a namespace, if it has one and a label left of it; otherwise 0. */

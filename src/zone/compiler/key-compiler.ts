@@ -45,7 +45,7 @@ export function* compileKey(from: KeySource, name: NameKey): Generator<void, Bui
   const builder = new SegmentBuilder(treesOf(context, name, service !== undefined));
   const findings: ClusterFinding[] = [];
   const reverse = new WantedAddresses();
-  const addReverse = (octets: Uint8Array, candidate: ReverseCandidate) => reverse.add(octets, candidate);
+  const addReverse = (bytes: Uint8Array, candidate: ReverseCandidate) => reverse.add(bytes, candidate);
   const scope = createScope(context, builder, findings, addReverse, pace);
   for (const host of context.hosts.get(key) ?? NO_HOSTS) writeHost(scope, host);
   for (const clusterId of new Set(locals.map((local) => local.clusterId))) {
@@ -108,7 +108,7 @@ function writeHost(
 ): void {
   const { nodes, tables } = builder;
   const sets = new RecordSets();
-  for (const octets of addresses) sets.addAddress(octets, ttl, 0);
+  for (const bytes of addresses) sets.addAddress(bytes, ttl, 0);
   const above = labels.length - stemLabels - 1;
   let node = nodes.child(tables.tree(tree), labels.slice(above).join("."));
   nodes.addFlags(node, NodeFlag.everywhere);

@@ -94,9 +94,9 @@ export class NameKeys<Result> {
   placePod({ clusterId, localZone }: SourceCluster, key: string): readonly string[] {
     const isServed = localZone?.zone.pods === "verified" && localZone.pods.has(key);
     const slash = key.indexOf("/");
-    const octets = usableAddress(key.slice(slash + 1));
+    const bytes = usableAddress(key.slice(slash + 1));
     // A pod without an address is a finding, which a key of its own has.
-    const labels = octets === undefined ? [key.slice(slash + 1)] : podLabels(octets);
+    const labels = bytes === undefined ? [key.slice(slash + 1)] : podLabels(bytes);
     return labels.map((label) => {
       const nameKey = `${key.slice(0, slash)}/${label}`;
       const local = { clusterId, kind: "pod", key } as const;

@@ -58,7 +58,7 @@ export function compileTrunk(context: ZoneContext, frame: Frame, stems: readonly
   for (const tree of context.trees) compileZoneItself(context, treeScope(scope, tree), tree, setsAt);
   for (const host of context.hosts.get("") ?? []) {
     const sets = setsAt(hostNode(builder, host));
-    for (const octets of host.addresses) sets.addAddress(octets, scope.ttl, 0);
+    for (const address of host.addresses) sets.addAddress(address, scope.ttl, 0);
   }
   for (const [node, sets] of records) builder.setRecords(node, sets);
   for (const { tree, labels, isEverywhere } of stems) {

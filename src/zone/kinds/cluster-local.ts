@@ -115,10 +115,10 @@ function placeService(
 function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedService): void {
   const { scope, service, serviceNode, name, namespace, since } = placed;
   for (const text of service.clusterIPs ?? []) {
-    const octets = scope.address(text, cluster.clusterId);
-    if (octets === undefined) continue;
+    const bytes = scope.address(text, cluster.clusterId);
+    if (bytes === undefined) continue;
     const above = [namespace, "svc"];
-    scope.reverse(octets, serviceNode(), {
+    scope.reverse(bytes, serviceNode(), {
       view: cluster.clusterId,
       rank: 0,
       since,
@@ -147,8 +147,8 @@ function* compileClusterIP(
   const node = serviceNode();
   const sets = new RecordSets();
   for (const text of clusterIPs) {
-    const octets = scope.address(text, reportedBy);
-    if (octets !== undefined) sets.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
+    const bytes = scope.address(text, reportedBy);
+    if (bytes !== undefined) sets.addAddress(bytes, scope.tree.segment.ttl, leaseGroup);
   }
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
@@ -174,19 +174,19 @@ function* compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup:
     for (const { address, hostname, ready } of inOrder(members)) {
       if (pace.isOver(ENDPOINT_UNITS)) yield;
       if (ready === false && !publishNotReadyAddresses) continue;
-      const octets = scope.address(address, reportedBy);
-      if (octets === undefined) continue;
-      const label = endpointLabel(scope, hostname, octets, reportedBy);
+      const bytes = scope.address(address, reportedBy);
+      if (bytes === undefined) continue;
+      const label = endpointLabel(scope, hostname, bytes, reportedBy);
       const node = scope.name(serviceNode(), [label], reportedBy);
       const reverse = { ...wish, label: label === hostname ? label : undefined };
-      endpoints.push({ octets, ports, reportedBy, node, reverse });
+      endpoints.push({ bytes, ports, reportedBy, node, reverse });
     }
   if (endpoints.length === 0) return;
   const node = serviceNode();
   const own = new RecordSets();
-  for (const { octets } of endpoints) {
+  for (const { bytes } of endpoints) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    own.addAddress(octets, ttl, leaseGroup);
+    own.addAddress(bytes, ttl, leaseGroup);
   }
   own.addAll(yield* writeEndpointRecords(scope, node, endpoints, leaseGroup));
   scope.write(node, own, reportedBy);
@@ -245,13 +245,13 @@ function compilePods(
     const namespace = key.slice(0, slash);
     const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) });
     if (!cluster.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
-    const octets = scope.address(key.slice(slash + 1), cluster.clusterId);
+    const bytes = scope.address(key.slice(slash + 1), cluster.clusterId);
     // A pod with two labels has two keys: each has one of its names.
-    if (octets === undefined || !podLabels(octets).includes(label)) continue;
+    if (bytes === undefined || !podLabels(bytes).includes(label)) continue;
     const node = scope.name(`${namespace}.pod`, [label], cluster.clusterId);
     if (node === undefined || builder.nodes.hasRecords(node)) continue;
     const sets = new RecordSets();
-    sets.addAddress(octets, ttl, leaseGroup);
+    sets.addAddress(bytes, ttl, leaseGroup);
     builder.setRecords(node, sets);
   }
 }

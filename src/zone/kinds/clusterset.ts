@@ -75,16 +75,16 @@ function* addressSets(
   const group = builder.tables.leaseGroup(clusters);
   for (const text of given.addresses) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    const octets = scope.address(text, given.reportedBy[0] ?? "");
-    if (octets === undefined) continue;
-    sets.addAddress(octets, ttl, group);
+    const bytes = scope.address(text, given.reportedBy[0] ?? "");
+    if (bytes === undefined) continue;
+    sets.addAddress(bytes, ttl, group);
     // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.
     if (given.source !== "ClusterSetIP") continue;
     const reporters = given.reporters?.get(text) ?? given.reportedBy;
     const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;
     const claimants = view === undefined ? reporters : undefined;
     const above = [service.namespace, "svc"];
-    scope.reverse(octets, node, {
+    scope.reverse(bytes, node, {
       ...{ view, rank: 2, since, clusters, above, label: service.name, claimants },
     });
   }
@@ -102,8 +102,8 @@ function* compileHeadless(
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    const octets = scope.address(address, reportedBy);
-    if (octets === undefined) continue;
+    const bytes = scope.address(address, reportedBy);
+    if (bytes === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
     const cluster = labelsOf.get(clusterId);
     if (cluster === undefined)
@@ -112,7 +112,7 @@ function* compileHeadless(
         "InvalidSourceCluster",
         `the source cluster ${JSON.stringify(clusterId)} is not a cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
       );
-    const label = cluster && endpointLabel(scope, hostname, octets, reportedBy);
+    const label = cluster && endpointLabel(scope, hostname, bytes, reportedBy);
     const node =
       label === undefined ? undefined : scope.name(serviceNode(), [label, ...cluster!], reportedBy);
     const reverse = {
@@ -121,15 +121,15 @@ function* compileHeadless(
       label: label === hostname ? label : undefined,
       above: [...(cluster ?? []), service.name, service.namespace, "svc"],
     };
-    endpoints.push({ octets, ports, reportedBy, node, reverse });
+    endpoints.push({ bytes, ports, reportedBy, node, reverse });
   }
   if (endpoints.length === 0) return;
   const node = serviceNode();
   const group = builder.tables.leaseGroup(endpoints.map(({ reportedBy }) => reportedBy));
   const own = new RecordSets();
-  for (const { octets } of endpoints) {
+  for (const { bytes } of endpoints) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    own.addAddress(octets, ttl, group);
+    own.addAddress(bytes, ttl, group);
   }
   own.addAll(yield* writeEndpointRecords(scope, node, endpoints, group));
   scope.write(node, own, endpoints[0]!.reportedBy);

@@ -7,7 +7,7 @@ import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
 /** An endpoint of a headless service, with the node of its own name. */
 export interface PlacedEndpoint {
-  readonly octets: Uint8Array;
+  readonly bytes: Uint8Array;
   readonly ports: readonly EndpointPort[];
   readonly reportedBy: string;
   /** Undefined if the endpoint cannot have a name. */
@@ -23,17 +23,17 @@ export interface PlacedEndpoint {
 export function endpointLabel(
   scope: ServiceScope,
   hostname: string | undefined,
-  octets: Uint8Array,
+  bytes: Uint8Array,
   reportedBy: string,
 ): string {
-  if (hostname === undefined || hostname === "") return addressLabel(octets);
+  if (hostname === undefined || hostname === "") return addressLabel(bytes);
   if (isHostLabel(hostname)) return hostname;
   scope.report(
     reportedBy,
     "InvalidHostname",
     `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: the name uses the address instead`,
   );
-  return addressLabel(octets);
+  return addressLabel(bytes);
 }
 
 /** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
@@ -64,10 +64,10 @@ function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]):
     const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))].sort();
     const group = builder.tables.leaseGroup(clusters);
     const sets = new RecordSets();
-    for (const { octets, reverse } of sharing) {
+    for (const { bytes, reverse } of sharing) {
       if (pace.isOver(ENDPOINT_UNITS)) yield;
-      sets.addAddress(octets, ttl, group);
-      scope.reverse(octets, node, { ...reverse, clusters });
+      sets.addAddress(bytes, ttl, group);
+      scope.reverse(bytes, node, { ...reverse, clusters });
     }
     scope.write(node, sets, sharing[0]!.reportedBy);
   }

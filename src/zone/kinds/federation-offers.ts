@@ -17,10 +17,10 @@ interface OfferBase {
 
 /** An address or host name of a shard. */
 export type Offer =
-  | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly octets: Uint8Array })
+  | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly bytes: Uint8Array })
   | (OfferBase & {
       readonly kind: "endpoint";
-      readonly octets: Uint8Array;
+      readonly bytes: Uint8Array;
       readonly hostname: string | undefined;
     })
   | (OfferBase & { readonly kind: "name"; readonly target: string });
@@ -37,8 +37,8 @@ export function* offersOf(
     const base = { clusterId, reportedBy: clusterId, zone: undefined };
     const addAddresses = (kind: "clusterIP" | "external", addresses: readonly string[]) => {
       for (const text of addresses) {
-        const octets = scope.address(text, clusterId);
-        if (octets !== undefined) offers.push({ ...base, kind, octets });
+        const bytes = scope.address(text, clusterId);
+        if (bytes !== undefined) offers.push({ ...base, kind, bytes });
       }
     };
     if (clients === "internal") addAddresses("clusterIP", clusterIPs);
@@ -59,9 +59,9 @@ export function* offersOf(
   if (clients === "internal" && service.type === "Headless")
     for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
       if (pace.isOver(ENDPOINT_UNITS)) yield;
-      const octets = scope.address(address, reportedBy);
-      if (octets !== undefined)
-        offers.push({ clusterId, reportedBy, zone, kind: "endpoint", octets, hostname });
+      const bytes = scope.address(address, reportedBy);
+      if (bytes !== undefined)
+        offers.push({ clusterId, reportedBy, zone, kind: "endpoint", bytes, hostname });
     }
   return offers;
 }

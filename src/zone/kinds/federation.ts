@@ -110,7 +110,7 @@ function* writeHosts(writer: NameWriter, shardNode: number, offers: readonly Off
   for (const offer of offers) {
     if (offer.kind !== "endpoint") continue;
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    const label = endpointLabel(writer.scope, offer.hostname, offer.octets, offer.reportedBy);
+    const label = endpointLabel(writer.scope, offer.hostname, offer.bytes, offer.reportedBy);
     addTo(byLabel, label, offer);
   }
   for (const [label, some] of byLabel) yield* writeName(writer, shardNode, [label], some);
@@ -144,7 +144,7 @@ function* recordSets(scope: ServiceScope, offers: readonly Offer[]): Generator<v
   const names = offers.filter((offer) => offer.kind === "name");
   for (const offer of offers) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    if (offer.kind !== "name") sets.addAddress(offer.octets, ttl | KEEP_ORDER, group);
+    if (offer.kind !== "name") sets.addAddress(offer.bytes, ttl | KEEP_ORDER, group);
   }
   if (sets.isEmpty && names.length > 0) {
     sets.addRdata(RecordType.CNAME, parseName(names[0]!.target), ttl, group);

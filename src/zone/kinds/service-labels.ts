@@ -72,16 +72,16 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
  * The label of an endpoint without a hostname: its address with dashes, as CoreDNS writes it (an IPv6
  * address that would end in a dash gets a final zero).
  */
-export function addressLabel(octets: Uint8Array): string {
-  if (octets.length === 4) return `${octets[0]}-${octets[1]}-${octets[2]}-${octets[3]}`;
-  return podLabels(octets).at(-1)!;
+export function addressLabel(bytes: Uint8Array): string {
+  if (bytes.length === 4) return `${bytes[0]}-${bytes[1]}-${bytes[2]}-${bytes[3]}`;
+  return podLabels(bytes).at(-1)!;
 }
 
 /**
  * The labels of a pod: its address with dashes. An IPv6 label that ends in a dash, as in CoreDNS, also exists with a
  * final zero, since a host name must not end in a dash (RFC 1123 section 2.1).
  */
-export function podLabels(octets: Uint8Array): readonly string[] {
-  const label = formatAddress(octets).replaceAll(/[.:]/g, "-");
+export function podLabels(bytes: Uint8Array): readonly string[] {
+  const label = formatAddress(bytes).replaceAll(/[.:]/g, "-");
   return label.endsWith("-") ? [label, `${label}0`] : [label];
 }

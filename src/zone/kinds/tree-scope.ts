@@ -19,7 +19,7 @@ export interface SegmentScope {
   readonly ttl: number;
   readonly findings: ClusterFinding[];
   /** Takes the PTR records that services want. */
-  readonly addReverse: (octets: Uint8Array, candidate: ReverseCandidate) => void;
+  readonly addReverse: (bytes: Uint8Array, candidate: ReverseCandidate) => void;
   /** Loops over endpoints yield where it says so: a service may have any number of them. */
   readonly pace: Pace;
 }
@@ -85,14 +85,14 @@ export class ServiceScope {
 
   /** The bytes of an address, or undefined with a finding. */
   address(text: string, clusterId: string): Uint8Array | undefined {
-    const octets = usableAddress(text);
-    if (octets === undefined)
+    const bytes = usableAddress(text);
+    if (bytes === undefined)
       this.report(
         clusterId,
         "InvalidAddress",
         `${JSON.stringify(text)} is not a usable address: it is left out`,
       );
-    return octets;
+    return bytes;
   }
 
   /** Writes the sets of a node, if any. The name of an earlier object stays that object's. */
@@ -114,10 +114,10 @@ export class ServiceScope {
   }
 
   /** Wants the PTR record of an address for a name, where that name fits the canonical zone. */
-  reverse(octets: Uint8Array, node: number, target: ReverseWish): void {
+  reverse(bytes: Uint8Array, node: number, target: ReverseWish): void {
     const { canonicalZoneBytes, segment } = this.tree;
     if (segment.builder.nodes.nameBytes(node) + canonicalZoneBytes > MAX_NAME_BYTES) return;
-    segment.addReverse(octets, { source: this.#sourceOf(target), label: target.label });
+    segment.addReverse(bytes, { source: this.#sourceOf(target), label: target.label });
   }
 
   #sourceOf(wish: ReverseWish): CandidateSource {

@@ -8,18 +8,18 @@ export type AddressId = number | string;
 const hashed = new Uint8Array(16);
 
 /** The id of an address of 4 or 16 bytes. */
-export function addressId(octets: Uint8Array): AddressId {
-  if (octets.length === 4) return (octets[0]! << 24) | (octets[1]! << 16) | (octets[2]! << 8) | octets[3]!;
+export function addressId(bytes: Uint8Array): AddressId {
+  if (bytes.length === 4) return (bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!;
   let id = "";
-  for (let at = 0; at < 16; at += 2) id += String.fromCharCode((octets[at]! << 8) | octets[at + 1]!);
+  for (let at = 0; at < 16; at += 2) id += String.fromCharCode((bytes[at]! << 8) | bytes[at + 1]!);
   return id;
 }
 
 /** The bytes of an address. */
-export function octetsOfId(id: AddressId): Uint8Array {
-  const octets = new Uint8Array(typeof id === "number" ? 4 : 16);
-  writeId(id, octets);
-  return octets;
+export function bytesOfId(id: AddressId): Uint8Array {
+  const bytes = new Uint8Array(typeof id === "number" ? 4 : 16);
+  writeId(id, bytes);
+  return bytes;
 }
 
 /** Writes an address into the first bytes of `into`. @returns how many */
@@ -40,7 +40,7 @@ function writeId(id: AddressId, into: Uint8Array): 4 | 16 {
 
 /** The key of an address. */
 export function keyOfId(id: AddressId): AddressKey {
-  return addressKey(octetsOfId(id));
+  return addressKey(bytesOfId(id));
 }
 
 /** The id of an address by its key. */

@@ -1,6 +1,6 @@
 import { Trie, type TrieNode } from "../compiler/trie.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
-import { type AddressId, hashOfId, octetsOfId } from "./address-id.ts";
+import { type AddressId, bytesOfId, hashOfId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
 import { AddressTable } from "./address-table.ts";
 import type { CandidateSource, ReverseCandidate } from "./reverse-candidate.ts";
@@ -43,9 +43,9 @@ export class AddressLeaf {
   }
 
   /** The segment that has an address, and the offset of its entry. */
-  entryOf(octets: Uint8Array): { readonly segment: ReverseSegment; readonly entry: number } {
+  entryOf(bytes: Uint8Array): { readonly segment: ReverseSegment; readonly entry: number } {
     for (const segment of this.segments) {
-      const entry = segment.entryOf(octets, octets.length);
+      const entry = segment.entryOf(bytes, bytes.length);
       if (entry !== 0) return { segment, entry };
     }
     throw new Error("no segment of the leaf has the address");
@@ -106,7 +106,7 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
 
   /** What one service wanted with an address before, and still does where nothing else is held. */
   candidateOf(id: AddressId, source: CandidateSource): ReverseCandidate {
-    const { segment, entry } = this.leafOf(id).entryOf(octetsOfId(id));
+    const { segment, entry } = this.leafOf(id).entryOf(bytesOfId(id));
     return { source, label: segment.labelOf(segment.firstTarget(entry)) };
   }
 }

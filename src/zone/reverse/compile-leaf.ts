@@ -3,7 +3,7 @@ import { hashInSteps } from "../segment/hash.ts";
 import { ReverseBuilder, type ReverseTarget } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
-import { octetsOfId } from "./address-id.ts";
+import { bytesOfId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
 import { type AddressLeaf, type AddressValue, isFresh } from "./address-trie.ts";
 import type { ReverseCandidate } from "./reverse-candidate.ts";
@@ -28,15 +28,15 @@ export function* compileLeaf(leaf: AddressLeaf, pace: Pace): Generator<void, Rev
   for (const { table, index } of leaf.inOrder()) {
     if (pace.isOver(ENTRY_UNITS)) yield;
     const value = table.values[index]!;
-    const octets = octetsOfId(table.idAt(index));
+    const address = bytesOfId(table.idAt(index));
     if (value instanceof AddressRecord) {
-      if (value.winners.length > 0) builder.write(octets, value.winners.map(targetOf));
+      if (value.winners.length > 0) builder.write(address, value.winners.map(targetOf));
       if (value.isOrdinary) table.values[index] = value.winners[0]!.source;
     } else if (isFresh(value)) {
-      builder.write(octets, [targetOf(value)]);
+      builder.write(address, [targetOf(value)]);
       table.values[index] = value.source;
     } else {
-      const { segment, entry } = leaf.entryOf(octets);
+      const { segment, entry } = leaf.entryOf(address);
       builder.copy(segment, entry);
     }
   }

@@ -6,7 +6,7 @@ export interface ReverseHistory {
   /** Where several claims were made on an address: all of them, first come first. */
   readonly orders: ClaimOrders;
   /** The claims on an address that were answered from before, where nobody else made one. */
-  readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
+  readonly claimsOn: (bytes: Uint8Array) => readonly ReverseClaim[];
   /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
   readonly restored: ReadonlySet<string>;
   /** Whether a cluster reports the address now, answered from or not. */

@@ -1,6 +1,6 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { addressLabel } from "../kinds/service-labels.ts";
-import { type AddressId, addressId, idOfKey, keyOfId, octetsOfId } from "./address-id.ts";
+import { type AddressId, addressId, bytesOfId, idOfKey, keyOfId } from "./address-id.ts";
 import { AddressRecord, NO_CANDIDATES } from "./address-record.ts";
 import { AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
@@ -119,7 +119,7 @@ export class ReverseIndex<Result> {
     if (!areSameSources(value, candidate.source)) return false;
     const { label } = this.trie.candidateOf(id, value);
     return (
-      label === candidate.label || (label === undefined && candidate.label === addressLabel(octetsOfId(id)))
+      label === candidate.label || (label === undefined && candidate.label === addressLabel(bytesOfId(id)))
     );
   }
 
@@ -219,7 +219,7 @@ export class ReverseIndex<Result> {
   history(): ReverseHistory {
     return {
       orders: this.#orders,
-      claimsOn: (octets) => this.#claimsOn(this.trie.get(addressId(octets))),
+      claimsOn: (bytes) => this.#claimsOn(this.trie.get(addressId(bytes))),
       restored: new Set(),
       reports: () => false,
     };
@@ -246,6 +246,6 @@ function knownOf(
   { id }: AddressRecord,
   current: readonly CurrentClaim[],
 ): readonly ReverseClaim[] {
-  const before = history.claimsOn(octetsOfId(id));
+  const before = history.claimsOn(bytesOfId(id));
   return before.length > 0 ? before : orderRestored(current, history.restored);
 }

@@ -7,12 +7,12 @@ export const LOST: ReverseClaim = "";
 /** An address as hexadecimal digits. */
 export type AddressKey = string;
 
-const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** The key of an address. */
-export function addressKey(octets: Uint8Array): AddressKey {
+export function addressKey(bytes: Uint8Array): AddressKey {
   let key = "";
-  for (const octet of octets) key += HEX[octet]!;
+  for (const byte of bytes) key += HEX[byte]!;
   return key;
 }
 

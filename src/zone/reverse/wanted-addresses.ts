@@ -45,8 +45,8 @@ export class WantedAddresses {
   static readonly none = new WantedAddresses();
   readonly #candidates = new Map<AddressId, readonly ReverseCandidate[]>();
 
-  add(octets: Uint8Array, candidate: ReverseCandidate): void {
-    const id = addressId(octets);
+  add(bytes: Uint8Array, candidate: ReverseCandidate): void {
+    const id = addressId(bytes);
     const others = this.#candidates.get(id);
     if (others === undefined) this.#candidates.set(id, [candidate]);
     else if (!others.some(({ source, label }) => source === candidate.source && label === candidate.label))

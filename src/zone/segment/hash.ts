@@ -3,7 +3,7 @@ import { createSha256, sha256Of } from "../../snapshot/sha256.ts";
 /** Bytes of a hash. */
 export const HASH_BYTES = 16;
 
-const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** The name of a blob: 128 bits of the SHA-256 of all its bytes, in hexadecimal digits. */
 export function hashBlob(bytes: Uint8Array): string {

@@ -58,10 +58,10 @@ export class HeapWriter {
     write32(this.#bytes, at, value);
   }
 
-  writeBytes(octets: ArrayLike<number>): void {
-    const at = this.#reserve(octets.length);
+  writeBytes(written: ArrayLike<number>): void {
+    const at = this.#reserve(written.length);
     const bytes = this.#bytes;
-    for (let index = 0; index < octets.length; index++) bytes[at + index] = octets[index]!;
+    for (let index = 0; index < written.length; index++) bytes[at + index] = written[index]!;
   }
 
   /** Writes the bytes from `start` to `end` of others. */

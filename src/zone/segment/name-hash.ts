@@ -46,6 +46,6 @@ export function keyHash(bytes: Uint8Array, namespace: number, label: number): nu
 }
 
 /** The hash of an address of 4 or 16 bytes. Seed 0 selects the segment of its reverse name; segments have others. */
-export function hashAddress(octets: Uint8Array, length: number, seed: number): number {
-  return hashLabel(apexHash(0, seed), octets, 0, length);
+export function hashAddress(bytes: Uint8Array, length: number, seed: number): number {
+  return hashLabel(apexHash(0, seed), bytes, 0, length);
 }

@@ -82,8 +82,8 @@ export class RecordSets {
   }
 
   /** Adds an A or AAAA record, by the length of the address. */
-  addAddress(octets: Uint8Array, ttl: number, leaseGroup: number): void {
-    this.#set(octets.length === 4 ? RecordType.A : RecordType.AAAA, ttl, leaseGroup).add(octets);
+  addAddress(bytes: Uint8Array, ttl: number, leaseGroup: number): void {
+    this.#set(bytes.length === 4 ? RecordType.A : RecordType.AAAA, ttl, leaseGroup).add(bytes);
   }
 
   /** Adds an SRV record (RFC 2782) whose target is a name of the same zone. */
@@ -93,8 +93,8 @@ export class RecordSets {
   }
 
   /** Adds a record with plain RDATA. */
-  addRdata(type: number, octets: Uint8Array, ttl: number, leaseGroup: number): void {
-    this.#set(type, ttl, leaseGroup).add([octets.length >>> 8, octets.length & 255, ...octets]);
+  addRdata(type: number, bytes: Uint8Array, ttl: number, leaseGroup: number): void {
+    this.#set(type, ttl, leaseGroup).add([bytes.length >>> 8, bytes.length & 255, ...bytes]);
   }
 
   /** Adds an empty set: a mark for resolve/. */

@@ -47,19 +47,19 @@ export class ReverseBuilder {
   }
 
   /** Adds an address with its targets, at most one for each view. */
-  write(octets: Uint8Array, targets: readonly ReverseTarget[]): void {
+  write(bytes: Uint8Array, targets: readonly ReverseTarget[]): void {
     const heap = this.#heap;
     this.#entries.push(heap.length);
-    heap.write8(octets.length);
-    heap.writeBytes(octets);
+    heap.write8(bytes.length);
+    heap.writeBytes(bytes);
     heap.writeCount(targets.length);
-    for (const target of targets) this.#writeTarget(target, octets);
+    for (const target of targets) this.#writeTarget(target, bytes);
   }
 
-  #writeTarget({ view, ttl, clusters, tree, label, above }: ReverseTarget, octets: Uint8Array): void {
+  #writeTarget({ view, ttl, clusters, tree, label, above }: ReverseTarget, bytes: Uint8Array): void {
     const heap = this.#heap;
     const tables = this.#tables;
-    const isDerived = label === undefined || label === addressLabel(octets);
+    const isDerived = label === undefined || label === addressLabel(bytes);
     let labelBytes = isDerived ? 0 : 1 + label.length;
     for (const one of above) labelBytes += 1 + one.length;
     heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);

@@ -82,24 +82,24 @@ export class ReverseSegment {
   }
 
   /** The offset of the target of an address for a view by its name, or 0. */
-  find(octets: Uint8Array, length: number, view: string | undefined): number {
-    const entry = this.entryOf(octets, length);
+  find(bytes: Uint8Array, length: number, view: string | undefined): number {
+    const entry = this.entryOf(bytes, length);
     return entry === 0 ? 0 : this.#targetFor(entry + 1 + length, view);
   }
 
   /** The offset of the entry of an address, or 0. */
-  entryOf(octets: Uint8Array, length: number): number {
+  entryOf(address: Uint8Array, length: number): number {
     const { bytes } = this;
     const slots = this.#slots;
     const mask = slots.length - 1;
-    const hash = hashAddress(octets, length, this.#seed);
+    const hash = hashAddress(address, length, this.#seed);
     for (let probe = 0; probe < MOST_PROBES; probe++) {
       const slot = slots[(hash + probe) & mask]!;
       if (slot === 0) return 0;
       const entry = slot & SLOT_ENTRY;
       if (!mayHave(slot, hash) || bytes[entry] !== length) continue;
       let index = 0;
-      while (index < length && bytes[entry + 1 + index] === octets[index]) index++;
+      while (index < length && bytes[entry + 1 + index] === address[index]) index++;
       if (index === length) return entry;
     }
     return 0;
@@ -147,12 +147,12 @@ export class ReverseSegment {
     return this.trees[read16(this.bytes, target + TargetField.tree) & ~ADDRESS_LABEL]!;
   }
 
-  /** The name of a target, relative to its tree: labels with their length bytes. @param octets the address */
-  nameOf(target: number, octets: Uint8Array): Uint8Array {
+  /** The name of a target, relative to its tree: labels with their length bytes. @param address the address */
+  nameOf(target: number, address: Uint8Array): Uint8Array {
     const { bytes } = this;
     const labels = bytes.subarray(target + TARGET_HEADER_BYTES, targetEnd(bytes, target));
     if ((read16(bytes, target + TargetField.tree) & ADDRESS_LABEL) === 0) return labels;
-    const label = addressLabel(octets);
+    const label = addressLabel(address);
     const name = new Uint8Array(1 + label.length + labels.length);
     name[0] = label.length;
     for (let index = 0; index < label.length; index++) name[1 + index] = label.charCodeAt(index);

@@ -13,7 +13,7 @@ import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visib
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
-const atOnce: Sha256 = (octets) => createHash("sha256").update(octets).digest();
+const atOnce: Sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
 interface Asked extends ShownRequest {
   readonly address: string | undefined;

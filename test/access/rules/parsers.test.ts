@@ -54,7 +54,7 @@ describe("an Authorization field with a name and a password (RFC 7617)", () => {
 
   it("never throws", () => {
     fc.assert(fc.property(fc.string(), (text) => void readBasicCredentials(`Basic ${text}`)));
-    fc.assert(fc.property(fc.uint8Array(), (octets) => void readBasicCredentials(basic(octets))));
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void readBasicCredentials(basic(bytes))));
   });
 });
 

@@ -72,10 +72,10 @@ describe("npm start", () => {
       // The printed form is od's; what goes into it is the message itself.
       expect(await shell(line)).not.toBe("");
       const message = await shell(line.replace(/\| od .*$/, "| od -An -v -tx1"));
-      const octets = message.trim().split(/\s+/).join(" ");
+      const bytes = message.trim().split(/\s+/).join(" ");
       for (const address of await addresses()) {
-        const hex = address.split(".").map((octet) => Number(octet).toString(16).padStart(2, "0"));
-        expect(octets).toContain(hex.join(" "));
+        const hex = address.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
+        expect(bytes).toContain(hex.join(" "));
       }
     }
   });

@@ -140,6 +140,6 @@ function reverseNames(services: ImportedService[]): string[] {
 
 /** The reverse name of an address, or undefined for other text. */
 export function reverseNameOf(address: string): string | undefined {
-  const octets = usableAddress(address);
-  return octets && formatReverseName(octets).replace(/\.$/, "");
+  const bytes = usableAddress(address);
+  return bytes && formatReverseName(bytes).replace(/\.$/, "");
 }

@@ -67,8 +67,8 @@ export async function sendHalf(
   };
 }
 
-function write(socket: Socket, octets: string | Uint8Array): Promise<void> {
+function write(socket: Socket, bytes: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
-    socket.write(octets, () => resolve());
+    socket.write(bytes, () => resolve());
   });
 }

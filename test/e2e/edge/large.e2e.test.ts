@@ -12,7 +12,7 @@ const ASKED = 20;
 
 interface Row {
   key: string;
-  octets: number;
+  bytes: number;
   digest: string;
 }
 
@@ -51,7 +51,7 @@ describe("10,000 services with 100,000 endpoints in two clusters, by the sync wo
       return file
         .prepare(
           `SELECT concat_ws(' ', cluster_id, name, part) AS key, hex(digest) AS digest,
-             length(cluster_id) + length(name) + length(body) + length(digest) + 24 AS octets
+             length(cluster_id) + length(name) + length(body) + length(digest) + 24 AS bytes
            FROM cluster_rows ORDER BY key`,
         )
         .all() as unknown as Row[];
@@ -69,7 +69,7 @@ describe("10,000 services with 100,000 endpoints in two clusters, by the sync wo
       expect(kept.filter(({ key }) => key.startsWith(`${clusterId} exports/`))).toHaveLength(
         Object.keys(exports).length,
       );
-    expect(kept.filter(({ octets }) => octets >= MOST_ROW_BYTES)).toEqual([]);
+    expect(kept.filter(({ bytes }) => bytes >= MOST_ROW_BYTES)).toEqual([]);
     expect((await worker.http("/readyz")).text).toContain("2 of 2 clusters live, 10000 services");
     const services = Object.keys(world[0]!.exports);
     for (let index = 0; index < services.length; index += services.length / ASKED) {

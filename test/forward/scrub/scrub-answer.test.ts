@@ -22,7 +22,7 @@ const privateAddresses = new PrivateAddresses({
 });
 const RULES = {
   isOurs: (name: Parameters<LocalZones["find"]>[0]) => localZones.find(name) !== undefined,
-  isPrivate: (octets: Uint8Array) => privateAddresses.isPrivate(octets),
+  isPrivate: (bytes: Uint8Array) => privateAddresses.isPrivate(bytes),
   isTrusted: (name: string) => privateAddresses.isTrusted(name),
 };
 
@@ -311,7 +311,7 @@ describe("whatever an upstream sends", () => {
     fc.assert(
       fc.property(records, records, records, damage, (answers, authorities, additionals, changes) => {
         const bytes = answerTo(message, { answers, authorities, additionals });
-        for (const [at, octet] of changes) if (at < bytes.length) bytes[at] = octet;
+        for (const [at, byte] of changes) if (at < bytes.length) bytes[at] = byte;
         const read = readUpstreamAnswer(message, bytes);
         if (read === undefined) return;
         const scrubbed = scrubAnswer(read, RULES)!;

@@ -48,14 +48,14 @@ function questions(
       const groups = "ips" in one ? Object.values(one.endpoints) : [one.endpoints];
       for (const group of groups.flatMap((each) => Object.values(each)))
         for (const { address, hostname } of Object.values(group.members)) {
-          const octets = usableAddress(address);
-          if (octets !== undefined) asked.push([formatReverseName(octets), "PTR"]);
+          const bytes = usableAddress(address);
+          if (bytes !== undefined) asked.push([formatReverseName(bytes), "PTR"]);
           if (hostname !== undefined && /^[a-z0-9-]{1,63}$/.test(hostname))
             asked.push([`${hostname}.${clusterId}.${service}`, "A"]);
         }
       for (const ip of "ips" in one ? one.ips : []) {
-        const octets = usableAddress(ip);
-        if (octets !== undefined) asked.push([formatReverseName(octets), "PTR"]);
+        const bytes = usableAddress(ip);
+        if (bytes !== undefined) asked.push([formatReverseName(bytes), "PTR"]);
       }
     }
   return asked;

@@ -86,8 +86,8 @@ function questions(worlds: readonly ClusterSnapshot[]): Question[] {
   const reverse = new Set<string>();
   const isLabel = (text: string | undefined): text is string => /^[a-z0-9-]{1,63}$/.test(text ?? "");
   const addReverse = (address: string) => {
-    const octets = usableAddress(address);
-    if (octets !== undefined) reverse.add(formatReverseName(octets));
+    const bytes = usableAddress(address);
+    if (bytes !== undefined) reverse.add(formatReverseName(bytes));
   };
   for (const { clusterId, exports, imports, services, pods } of worlds) {
     for (const [key, one] of [exports, imports, services].flatMap((table) => Object.entries(table))) {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { frameMessage, MessageFramer, MessageTooLong } from "../../../src/hosts/node/listeners/framing.ts";
 
-const octets = (maxLength: number) => fc.uint8Array({ maxLength });
+const bytes = (maxLength: number) => fc.uint8Array({ maxLength });
 
 /** Cuts bytes into parts of these sizes; the last part is the rest. */
 function cut(whole: Buffer, sizes: readonly number[]): Buffer[] {
@@ -24,7 +24,7 @@ function readAll(framer: MessageFramer): number[][] {
 describe("messages after their length (RFC 7766 section 8)", () => {
   it("are the same in any division into segments", () => {
     fc.assert(
-      fc.property(fc.array(octets(40), { maxLength: 8 }), fc.array(fc.nat(12)), (messages, sizes) => {
+      fc.property(fc.array(bytes(40), { maxLength: 8 }), fc.array(fc.nat(12)), (messages, sizes) => {
         const framer = new MessageFramer(40);
         const found: number[][] = [];
         for (const part of cut(Buffer.concat(messages.map(frameMessage)), sizes)) {
@@ -39,8 +39,8 @@ describe("messages after their length (RFC 7766 section 8)", () => {
   it("are returned only when they are complete", () => {
     const framer = new MessageFramer(100);
     const whole = frameMessage(Uint8Array.from({ length: 100 }, (_, index) => index));
-    for (const octet of whole.subarray(0, -1)) {
-      framer.push(Buffer.from([octet]));
+    for (const byte of whole.subarray(0, -1)) {
+      framer.push(Buffer.from([byte]));
       expect(framer.next()).toBeUndefined();
     }
     framer.push(whole.subarray(-1));

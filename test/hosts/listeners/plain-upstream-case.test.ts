@@ -100,9 +100,9 @@ describe("the case of a name", () => {
         const before = queryOf(labels);
         const after = before.slice();
         randomizeCase(after);
-        for (const [at, octet] of before.entries()) {
-          const isLetter = at >= 12 && /[A-Za-z]/.test(String.fromCharCode(octet));
-          if (octet !== after[at]) expect([isLetter, octet ^ 0x20]).toEqual([true, after[at]]);
+        for (const [at, byte] of before.entries()) {
+          const isLetter = at >= 12 && /[A-Za-z]/.test(String.fromCharCode(byte));
+          if (byte !== after[at]) expect([isLetter, byte ^ 0x20]).toEqual([true, after[at]]);
         }
         // A length byte is never a letter: the question differs only in case.
         after[2] = 0x81;

@@ -48,8 +48,8 @@ class Handler {
   readonly handle: AnswerMessage = (query) => {
     this.handled++;
     const bytes = Uint8Array.from(query);
-    const answer = (octets: Uint8Array<ArrayBuffer>): Answer => ({
-      bytes: octets,
+    const answer = (sent: Uint8Array<ArrayBuffer>): Answer => ({
+      bytes: sent,
       outcome: "answer",
       freshness: 0,
     });
@@ -160,7 +160,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     const { connect } = await start();
     const client = await connect();
     client.socket.setNoDelay();
-    for (const octet of framed(ask(7))) client.socket.write(Buffer.from([octet]));
+    for (const byte of framed(ask(7))) client.socket.write(Buffer.from([byte]));
     expect(idOf(await client.next())).toBe(7);
   });
 

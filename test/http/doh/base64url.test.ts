@@ -34,7 +34,7 @@ describe("base64url (RFC 4648 section 5)", () => {
   });
 
   it.each([
-    ["a", "one character is no octet"],
+    ["a", "one character is no byte"],
     ["AAAAA", "neither are five"],
     ["AA+A", "plain base64's +"],
     ["AA/A", "plain base64's /"],

@@ -12,7 +12,7 @@ import { openPushApi } from "./push-api.ts";
 
 describe("limits", () => {
   const gzip = { "content-encoding": "gzip" };
-  /** A body in parts of `size` octets, so that no length is declared; counts the parts that were asked for. */
+  /** A body in parts of `size` bytes, so that no length is declared; counts the parts that were asked for. */
   function inParts(bytes: Uint8Array, size: number) {
     const asked = { count: 0 };
     const stream = new ReadableStream<Uint8Array>({

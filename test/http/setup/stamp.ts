@@ -11,12 +11,12 @@ export interface Stamp {
 /** Parses a stamp by draft-denis-dns-stamps; extra bytes are an error. */
 export function readStamp(stamp: string): Stamp {
   const encoded = /^sdns:\/\/([\w-]+)$/.exec(stamp)![1]!;
-  const octets = Buffer.from(encoded, "base64url");
+  const bytes = Buffer.from(encoded, "base64url");
   let at = 9;
   const take = (length: number) => {
-    if (at + length > octets.length) throw new Error("cut off");
+    if (at + length > bytes.length) throw new Error("cut off");
     at += length;
-    return octets.subarray(at - length, at);
+    return bytes.subarray(at - length, at);
   };
   const prefixed = () => take(take(1)[0]!);
   const address = prefixed().toString();
@@ -28,13 +28,13 @@ export function readStamp(stamp: string): Stamp {
     if (hash.length > 0) hashes.push(hash);
   }
   const read = {
-    protocol: octets[0]!,
-    properties: octets.readBigUInt64LE(1),
+    protocol: bytes[0]!,
+    properties: bytes.readBigUInt64LE(1),
     address,
     hashes,
     host: prefixed().toString(),
     path: prefixed().toString(),
   };
-  if (at !== octets.length) throw new Error(`${octets.length - at} octets left over`);
+  if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes left over`);
   return read;
 }

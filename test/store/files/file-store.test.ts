@@ -75,7 +75,7 @@ describe("a journal that is torn or altered", () => {
     }
   });
 
-  test("loses what follows an altered octet, and says so", async () => {
+  test("loses what follows an altered byte, and says so", async () => {
     const directory = await patchedDirectory(6);
     const whole = readFileSync(journalOf(directory));
     const ends = recordEnds(whole);

@@ -94,11 +94,11 @@ async function askGateway(
 }
 
 function readQuestion(name: string, type: string | undefined): QueryQuestion {
-  const octets = usableAddress(name);
-  const asked = octets === undefined ? name : formatReverseName(octets);
+  const bytes = usableAddress(name);
+  const asked = bytes === undefined ? name : formatReverseName(bytes);
   const search = new URLSearchParams({
     name: asked,
-    type: type ?? (octets === undefined ? "A" : "PTR"),
+    type: type ?? (bytes === undefined ? "A" : "PTR"),
   }).toString();
   try {
     return { search, message: readJsonQuestion(`?${search}`).query };

@@ -48,7 +48,7 @@ export function statusOf(block: Buffer): number {
 
 /** Huffman coded digits (RFC 7541 appendix B): 0 to 2 have five bits, 3 to 9 six. */
 function digits(coded: Buffer): string {
-  const bits = Array.from(coded, (octet) => octet.toString(2).padStart(8, "0")).join("");
+  const bits = Array.from(coded, (byte) => byte.toString(2).padStart(8, "0")).join("");
   let read = "";
   for (let at = 0; at < bits.length && read.length < 3; ) {
     const five = Number.parseInt(bits.slice(at, at + 5), 2);
@@ -61,16 +61,16 @@ function digits(coded: Buffer): string {
 }
 
 function text(value: string): Buffer {
-  const octets = Buffer.from(value, "latin1");
-  return Buffer.concat([integer(octets.length, 7), octets]);
+  const bytes = Buffer.from(value, "latin1");
+  return Buffer.concat([integer(bytes.length, 7), bytes]);
 }
 
 /** An integer behind a prefix of so many bits (RFC 7541 section 5.1). */
 function integer(value: number, bits: number): Buffer {
   const most = (1 << bits) - 1;
   if (value < most) return Buffer.of(value);
-  const octets = [most];
+  const bytes = [most];
   let rest = value - most;
-  for (; rest >= 128; rest >>>= 7) octets.push((rest & 127) | 128);
-  return Buffer.of(...octets, rest);
+  for (; rest >= 128; rest >>>= 7) bytes.push((rest & 127) | 128);
+  return Buffer.of(...bytes, rest);
 }

@@ -35,22 +35,22 @@ export interface Frame {
 
 /** One frame in bytes. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = NOTHING): Buffer {
-  const octets = Buffer.allocUnsafe(9 + payload.length);
-  octets.writeUIntBE(payload.length, 0, 3);
-  octets[3] = type;
-  octets[4] = flags;
-  octets.writeUInt32BE(stream, 5);
-  octets.set(payload, 9);
-  return octets;
+  const bytes = Buffer.allocUnsafe(9 + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flags;
+  bytes.writeUInt32BE(stream, 5);
+  bytes.set(payload, 9);
+  return bytes;
 }
 
 const NOTHING = new Uint8Array(0);
 
 /** A number in four bytes: an error code, an increment of a window. */
 export function uint32(value: number): Buffer {
-  const octets = Buffer.allocUnsafe(4);
-  octets.writeUInt32BE(value);
-  return octets;
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
 
 /** A SETTINGS frame. */
@@ -100,13 +100,13 @@ export class RawHttp2Connection {
   }
 
   /** Sends bytes, as far as the connection is still there. */
-  send(...octets: readonly Uint8Array[]): void {
-    if (this.socket.writable) this.socket.write(octets.length === 1 ? octets[0]! : Buffer.concat(octets));
+  send(...bytes: readonly Uint8Array[]): void {
+    if (this.socket.writable) this.socket.write(bytes.length === 1 ? bytes[0]! : Buffer.concat(bytes));
   }
 
   /** Sends bytes and waits until the other side takes more of them, or is gone. */
-  async sendAndDrain(...octets: readonly Uint8Array[]): Promise<void> {
-    this.send(...octets);
+  async sendAndDrain(...bytes: readonly Uint8Array[]): Promise<void> {
+    this.send(...bytes);
     if (this.socket.writableNeedDrain && !this.socket.destroyed)
       await Promise.race([once(this.socket, "drain").catch(() => {}), this.closed]);
   }

@@ -24,7 +24,7 @@ describe.each(["HTTP/1.1", "HTTP/2", "HTTP/2, acknowledged"])("over %s", (protoc
   afterAll(() => listening?.gateway.stop());
 
   test.each([30_000, 60_000, 100_000, 1_000_000])(
-    "a parameter dns of %i octets is not answered",
+    "a parameter dns of %i bytes is not answered",
     async (length) => {
       const { gateway } = listening;
       const bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });

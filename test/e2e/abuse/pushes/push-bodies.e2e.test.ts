@@ -73,9 +73,9 @@ describe("malicious pushes change nothing, and other clients are answered meanwh
     ["with something behind it", () => Buffer.concat([gzipSync("{}"), Buffer.alloc(MIB)]), 400],
     ["that is none", () => Buffer.alloc(MIB, 0x1f), 400],
   ])("gzip: %s", async (_, body, status) => {
-    const octets = body();
+    const bytes = body();
     // Three at a time: a cluster may have two in progress.
-    const answers = await Promise.all([1, 2, 3].map(() => put(octets, zipped)));
+    const answers = await Promise.all([1, 2, 3].map(() => put(bytes, zipped)));
     for (const answer of answers) expect([status, 429]).toContain(answer.status);
     expect(answers.map((answer) => answer.status)).toContain(status);
   });

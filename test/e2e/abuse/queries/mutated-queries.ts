@@ -54,13 +54,13 @@ const mutation = fc.tuple(fc.nat({ max: 15 }), fc.nat({ max: 0xffff }), fc.nat({
 export const mutatedQueries: fc.Arbitrary<Buffer> = fc
   .tuple(wellFormed, fc.array(mutation, { maxLength: 3 }), fc.nat({ max: 0xffff }))
   .map(([query, mutations, salt]) =>
-    mutations.reduce((octets, [kind, place, value]) => mutate(octets, kind, place, value, salt), query),
+    mutations.reduce((bytes, [kind, place, value]) => mutate(bytes, kind, place, value, salt), query),
   );
 
-function mutate(octets: Buffer, kind: number, place: number, value: number, salt: number): Buffer {
-  const at = Math.floor((place * octets.length) / 0x10000);
+function mutate(bytes: Buffer, kind: number, place: number, value: number, salt: number): Buffer {
+  const at = Math.floor((place * bytes.length) / 0x10000);
   const length = (value & 0xff) + 1;
-  const changed = Buffer.from(octets);
+  const changed = Buffer.from(bytes);
   const set16 = (offset: number, word: number) => {
     if (offset + 2 <= changed.length) changed.writeUInt16BE(word, offset);
     return changed;
@@ -80,27 +80,27 @@ function mutate(octets: Buffer, kind: number, place: number, value: number, salt
     case 5:
       return set16(2, value & 0x7fff);
     case 6:
-      return octets.subarray(0, at);
+      return bytes.subarray(0, at);
     case 7:
-      return Buffer.concat([octets, Buffer.alloc(length, place)]);
+      return Buffer.concat([bytes, Buffer.alloc(length, place)]);
     case 8:
-      return Buffer.concat([octets.subarray(0, at), octets.subarray(Math.max(0, at - length))]);
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(Math.max(0, at - length))]);
     case 9:
-      return Buffer.concat([octets.subarray(0, at), octets.subarray(at + (length & 15))]);
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + (length & 15))]);
     case 10:
-      return Buffer.concat([octets.subarray(0, at), Buffer.alloc(length & 31, salt), octets.subarray(at)]);
+      return Buffer.concat([bytes.subarray(0, at), Buffer.alloc(length & 31, salt), bytes.subarray(at)]);
     // Compression pointers: to themselves, onwards, to the header, to nowhere.
     case 11:
-      return set16(Math.max(12, at), 0xc000 | (value % (octets.length + 64)));
+      return set16(Math.max(12, at), 0xc000 | (value % (bytes.length + 64)));
     case 12:
       return set16(at, COUNTS[value % COUNTS.length]!);
     case 13:
-      return Buffer.concat([octets.subarray(0, at), encode(salt, NAMES[value % NAMES.length]!, 1, 1, value)]);
+      return Buffer.concat([bytes.subarray(0, at), encode(salt, NAMES[value % NAMES.length]!, 1, 1, value)]);
     // One more record, or option, than declared.
     case 14:
-      return Buffer.concat([octets, opt(value, salt)]);
+      return Buffer.concat([bytes, opt(value, salt)]);
     default:
-      return Buffer.concat([octets, Buffer.of(0, 0, 1, 0, 1), Buffer.alloc(value & 1023, salt)]);
+      return Buffer.concat([bytes, Buffer.of(0, 0, 1, 0, 1), Buffer.alloc(value & 1023, salt)]);
   }
 }
 

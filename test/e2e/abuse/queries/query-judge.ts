@@ -85,7 +85,7 @@ function readName(message: Buffer, start: number): { text: string; end: number }
     if (length === 0) return { text: labels.join("."), end: at + 1 };
     const label = message.toString("latin1", at + 1, at + 1 + length);
     // As \DDD (RFC 1035 section 5.1): no text of a label ends or begins another one.
-    const escaped = label.replace(/[.\\]/g, (octet) => `\\0${octet.charCodeAt(0)}`);
+    const escaped = label.replace(/[.\\]/g, (byte) => `\\0${byte.charCodeAt(0)}`);
     labels.push(escaped.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
     at += 1 + length;
   }
@@ -142,7 +142,7 @@ function hasWholeOptions(message: Buffer, start: number, end: number): boolean {
 function endOfName(message: Buffer, start: number): number | undefined {
   let end: number | undefined;
   let earliest = start;
-  let octets = 0;
+  let bytes = 0;
   for (let at = start; at < message.length; ) {
     const length = message[at]!;
     if (length >= 0xc0) {
@@ -153,8 +153,8 @@ function endOfName(message: Buffer, start: number): number | undefined {
       at = earliest = target;
       continue;
     }
-    octets += 1 + length;
-    if (length > 63 || octets > 255) return undefined;
+    bytes += 1 + length;
+    if (length > 63 || bytes > 255) return undefined;
     if (length === 0) return end ?? at + 1;
     at += 1 + length;
   }

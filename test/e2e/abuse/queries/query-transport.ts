@@ -13,6 +13,6 @@ export interface QueryTransport {
 }
 
 /** Whether these bytes are a query at all: whole header, QR clear (RFC 1035 section 4.1.1). */
-export function isQuery(octets: Buffer): boolean {
-  return octets.length >= 12 && (octets[2]! & 0x80) === 0;
+export function isQuery(bytes: Buffer): boolean {
+  return bytes.length >= 12 && (bytes[2]! & 0x80) === 0;
 }

@@ -30,11 +30,11 @@ export class Canaries {
 
 /** The forms in which a secret is one still, or can be compared with guesses. */
 function formsOf(secret: string): [string, string][] {
-  const octets = Buffer.from(secret);
-  const sha256 = createHash("sha256").update(octets).digest();
+  const bytes = Buffer.from(secret);
+  const sha256 = createHash("sha256").update(bytes).digest();
   // Three offsets, since the secret may stand behind something else: a user's name, for instance.
   const base64 = [0, 1, 2].map((offset) =>
-    Buffer.concat([Buffer.alloc(offset), octets])
+    Buffer.concat([Buffer.alloc(offset), bytes])
       .toString("base64")
       .slice(4, -4),
   );
@@ -44,7 +44,7 @@ function formsOf(secret: string): [string, string][] {
     ["its end", secret.slice(-SHORTEST_PART)],
     ["reversed", [...secret].reverse().join("")],
     ["in percent-encoding", encodeURIComponent(secret)],
-    ["in hex", octets.toString("hex")],
+    ["in hex", bytes.toString("hex")],
     ["as SHA-256 in hex", sha256.toString("hex")],
     ["as SHA-256 in base64", sha256.toString("base64").slice(0, -1)],
     ["as SHA-256 in base64url", sha256.toString("base64url")],

@@ -47,7 +47,7 @@ function endpointOf(address: fc.Arbitrary<string>): fc.Arbitrary<SliceEndpoint> 
 /** Slices whose addresses no other service has. */
 const slices = (index: number): fc.Arbitrary<OwnSlice[]> => {
   const last = fc.integer({ min: 1, max: 12 });
-  const v4 = last.map((octet) => `10.54.${index}.${octet}`);
+  const v4 = last.map((byte) => `10.54.${index}.${byte}`);
   const v6 = last.map((group) => `fd00:54:${index}::${group}`);
   return fc.array(
     fc
