@@ -73,6 +73,16 @@ export function listServices(
   return { total, services };
 }
 
+/** The service at a node of a segment, in one view; undefined if the node is none. @param view a cluster id; undefined for outside */
+export function serviceAt(
+  segment: Segment,
+  node: number,
+  view: string | undefined,
+): ServiceListing | undefined {
+  const service = servicesOf(segment).find((one) => one.node === node);
+  return service && describe(service, view);
+}
+
 /** All services by namespace and name. */
 function servicesIn(names: Page<Segment>): readonly FoundService[] {
   let all = sorted.get(names);

@@ -62,13 +62,28 @@ describe("who decides", () => {
     };
     const explanation = explained([older, younger], `web.shop.svc.${ZONE}`, "A", { remembered });
     expect(explanation.service?.exporters).toEqual([
-      { clusterId: "east", stated: day(2) },
+      { clusterId: "east", stated: day(2), endpoints: 0 },
       {
-        ...{ clusterId: "west", stated: day(1), countsFrom: day(5) },
+        ...{ clusterId: "west", stated: day(1), endpoints: 0, countsFrom: day(5) },
         because: "the gateway did not see the export appear at the stated time",
       },
     ]);
   });
+});
+
+it("counts the endpoints of each exporter that may be answered with", () => {
+  const of = (name: string) =>
+    explained(twoClusters(), `${name}.shop.svc.${ZONE}`, "A").service?.exporters.map(
+      ({ clusterId, endpoints }) => [clusterId, endpoints],
+    );
+  expect(of("db")).toEqual([
+    ["east", 3],
+    ["west", 3],
+  ]);
+  expect(of("web")).toEqual([
+    ["east", 1],
+    ["west", 0],
+  ]);
 });
 
 describe("where records come from", () => {

@@ -3,6 +3,7 @@ import type { ServiceAccount } from "../../merge/index/merged-services.ts";
 import { PINNED } from "../../merge/pins.ts";
 import { PROPERTIES } from "../../merge/service/conflicts.ts";
 import type { Contribution, SetBack } from "../../merge/service/declaration.ts";
+import { gatherEndpoints } from "../../merge/service/endpoints.ts";
 import { describePort } from "../../merge/service/ports.ts";
 import type { DeclaredService } from "../../merge/service/service.ts";
 import type { ExplainedExporter, ExplainedProperty, ExplainedService } from "../explanation.ts";
@@ -25,16 +26,26 @@ export function explainService(
 ): ExplainedService {
   const { namespace, name, type, exporters } = service;
   const partOf = new Map(parts.map((part) => [part.clusterId, part]));
+  const endpoints = new Map<string, number>();
+  for (const { clusterId } of gatherEndpoints(declared?.contributions ?? []))
+    endpoints.set(clusterId, (endpoints.get(clusterId) ?? 0) + 1);
   return {
     ...{ namespace, name, type },
-    exporters: exporters.map((clusterId) => explainExporter(partOf.get(clusterId)!)),
+    exporters: exporters.map((clusterId) => ({
+      ...explainExporter(partOf.get(clusterId)!),
+      endpoints: endpoints.get(clusterId) ?? 0,
+    })),
     importers: parts.flatMap(({ clusterId, imported }) => (imported === undefined ? [] : clusterId)),
     properties: declared === undefined ? [] : explainProperties(declared, partOf),
     addresses: describeAddresses(service, view),
   };
 }
 
-function explainExporter({ clusterId, exported, setBack }: Contribution): ExplainedExporter {
+function explainExporter({
+  clusterId,
+  exported,
+  setBack,
+}: Contribution): Omit<ExplainedExporter, "endpoints"> {
   const stated = exported?.exportedAt ?? "";
   if (setBack === undefined) return { clusterId, stated };
   const because = setBack.because === undefined ? "the clocks differ a little" : SET_BACK[setBack.because];

@@ -11,6 +11,7 @@ import {
   servingSentence,
 } from "./lists.ts";
 import type { Html, Page } from "./page.ts";
+import { refreshed, WITH_SCRIPT } from "./script.ts";
 import { counted } from "./words.ts";
 
 /** The content of the list pages. */
@@ -38,11 +39,12 @@ export async function servicesPage({ directory, zone }: ListPageParts, url: URL)
   return {
     title: "Services",
     at: "/services",
+    ...WITH_SCRIPT,
     body: html`<h1>Services</h1>
 ${searchForm(search)}
-${countOf(part, "service")}
+${refreshed(html`${countOf(part, "service")}
 ${partOf(part, none, (services) => serviceList(services, zone))}
-${pager(part, range, `/services?q=${encodeURIComponent(search)}&`)}`,
+${pager(part, range, `/services?q=${encodeURIComponent(search)}&`)}`)}`,
   };
 }
 
@@ -74,10 +76,11 @@ export function clustersPage({ gateway, clock }: ListPageParts, url: URL): Page 
   return {
     title: "Clusters",
     at: "/clusters",
+    ...WITH_SCRIPT,
     body: html`<h1>Clusters</h1>
-${servingSentence(status, now)}
+${refreshed(html`${servingSentence(status, now)}
 ${clusterList(clusters, now)}
-${pager({ total: status.clusters.length, entries: clusters }, range, "/clusters?")}`,
+${pager({ total: status.clusters.length, entries: clusters }, range, "/clusters?")}`)}`,
   };
 }
 
@@ -91,8 +94,9 @@ export async function conflictsPage({ directory }: ListPageParts, url: URL): Pro
   return {
     title: "Conflicts and findings",
     at: "/conflicts",
+    ...WITH_SCRIPT,
     body: html`<h1>Conflicts and findings</h1>
-<h2>Conflicts</h2>
+${refreshed(html`<h2>Conflicts</h2>
 <p class="hint">Clusters export one service with different properties. The oldest export decides (KEP-1645).</p>
 ${countOf(conflicts, "conflict")}
 ${partOf(conflicts, "No conflict: all clusters agree.", conflictList)}
@@ -100,7 +104,7 @@ ${partOf(conflicts, "No conflict: all clusters agree.", conflictList)}
 <p class="hint">Objects that are not served, or are served differently from their specification.</p>
 ${countOf(findings, "finding")}
 ${partOf(findings, "No finding: everything exported is served.", findingList)}
-${pager(longer, range, "/conflicts?")}`,
+${pager(longer, range, "/conflicts?")}`)}`,
   };
 }
 
@@ -112,12 +116,18 @@ function countOf(part: ListPart<unknown> | Missing, noun: string): Html | string
   return "missing" in part || part.total === 0 ? "" : html`<p>${counted(part.total, noun)}.</p>`;
 }
 
-function pageOf(url: URL): ListRange {
+/** The part of a list that a URL asks for. */
+export function pageOf(url: URL): ListRange {
   const page = Number(/^[1-9]\d{0,6}$/.exec(url.searchParams.get("page") ?? "")?.[0] ?? 1);
   return { offset: (page - 1) * PAGE_ENTRIES, most: PAGE_ENTRIES };
 }
 
-function pager(part: ListPart<unknown> | Missing, { offset, most }: ListRange, url: string): Html | string {
+/** Links to the pages of a list. @param url without `page` */
+export function pager(
+  part: ListPart<unknown> | Missing,
+  { offset, most }: ListRange,
+  url: string,
+): Html | string {
   if ("missing" in part || (part.total <= most && offset === 0)) return "";
   const page = offset / most + 1;
   const pages = Math.max(1, Math.ceil(part.total / most));

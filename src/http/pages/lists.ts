@@ -2,14 +2,15 @@ import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { ServiceListing } from "../../zone/services.ts";
-import type { ListPart, Missing } from "./directory.ts";
+import { type ListPart, type Missing, SERVICE_KINDS } from "./directory.ts";
+import { clusterLink, serviceLink } from "./links.ts";
 import type { Html } from "./page.ts";
 import { counted, duration } from "./words.ts";
 
 /** Clusters with their age; those with problems come first. */
 export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
   return html`<ul class="list">${clusters.map(
-    (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${describeState(
+    (cluster) => html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${describeState(
       cluster,
       now,
     )}</p>
@@ -19,6 +20,18 @@ export function clusterList(clusters: readonly ClusterStatus[], now: number): Ht
         : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
     } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
   )}</ul>`;
+}
+
+/** What is known of one cluster. */
+export function clusterFacts(cluster: ClusterStatus, now: number): Html {
+  const { pushedAt, renewedAt, expiresAt, exports, imports } = cluster;
+  return html`<p class="verdict">${describeState(cluster, now)}</p>
+<dl>
+<dt>Last seen</dt><dd>${duration(now - renewedAt)} ago</dd>
+<dt>Lease</dt><dd>${expiresAt > now ? `${duration(expiresAt - now)} left, unless the worker renews it` : `expired ${duration(now - expiresAt)} ago`}</dd>
+<dt>Snapshot</dt><dd>${duration(now - pushedAt)} old</dd>
+<dt>Reports</dt><dd>${counted(exports, "export")}, ${counted(imports, "import")}</dd>
+</dl>`;
 }
 
 function describeState({ live, expiresAt }: ClusterStatus, now: number): Html {
@@ -53,7 +66,7 @@ ${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits fo
 ${error === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${error}</p>`}`;
 }
 
-/** Services with their names in a zone; each name links to its look-up. */
+/** Services with their names in a zone; each links to its page. */
 export function serviceList(services: readonly ServiceListing[], zone: string): Html {
   return html`<ul class="list">${services.map((service) => {
     const name = `${service.name}.${service.namespace}.svc.${zone}`;
@@ -65,24 +78,15 @@ export function serviceList(services: readonly ServiceListing[], zone: string): 
     const ports = service.ports.map(
       (port) => `${port.name.replace(/^_(.*)\._(.*)$/, "$1 ($2)")} ${port.number}`,
     );
-    return html`<li><p><a href="/?name=${encodeURIComponent(name)}&amp;type=${typeOf(service)}#answer"><code>${name}</code></a></p>
+    return html`<li><p>${serviceLink(service.namespace, service.name, name)}</p>
 <p class="soft">${[addresses, ...ports].join(" · ")}${service.clusters.length > 0 ? ` · from ${service.clusters.join(", ")}` : ""}</p></li>`;
   })}</ul>`;
-}
-
-function typeOf({ addresses }: ServiceListing): string {
-  return addresses[0]?.includes(":") ? "AAAA" : "A";
 }
 
 /** Properties on which clusters disagree, in KEP-1645's words, and the consequences. */
 export function conflictList(conflicts: readonly Conflict[]): Html {
   return html`<ul class="list">${conflicts.map(
-    ({
-      namespace,
-      name,
-      message,
-      disagree,
-    }) => html`<li><p class="entry"><code>${namespace}/${name}</code></p>
+    ({ namespace, name, message, disagree }) => html`<li><p class="entry">${serviceLink(namespace, name)}</p>
 <p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p></li>`,
   )}</ul>`;
 }
@@ -97,8 +101,8 @@ export function findingList(findings: readonly ClusterFinding[]): Html {
       name,
       message,
       reason,
-    }) => html`<li><p class="entry"><code>${namespace === undefined ? name : `${namespace}/${name}`}</code></p>
-<p>${kind} of ${clusterId}: ${message} <span class="soft">(${reason})</span></p></li>`,
+    }) => html`<li><p class="entry">${namespace !== undefined && SERVICE_KINDS.has(kind) ? serviceLink(namespace, name) : html`<code>${namespace === undefined ? name : `${namespace}/${name}`}</code>`}</p>
+<p>${kind} of ${clusterLink(clusterId)}: ${message} <span class="soft">(${reason})</span></p></li>`,
   )}</ul>`;
 }
 

@@ -1,13 +1,15 @@
 import { type Context, Hono } from "hono";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/fetch-message.ts";
+import { clusterPage } from "./details/cluster-page.ts";
+import { servicePage } from "./details/service-page.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up/look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
-import { createSetupRoutes } from "./setup-routes.ts";
+import { createSetupRoutes } from "./setup/setup-routes.ts";
 
-/** The pages for people: `/`, the lists, `/setup` with its files. */
+/** The pages for people: `/`, the lists, a page for each service and cluster, `/setup` with its files. */
 export function createPages(): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
   const show =
@@ -27,6 +29,18 @@ export function createPages(): Hono<AppEnvironment> {
   routes.get("/services", show(servicesPage));
   routes.get("/clusters", show(clustersPage));
   routes.get("/conflicts", show(conflictsPage));
+  routes.get(
+    "/clusters/:clusterId",
+    show((parts, url, c) => clusterPage(parts, c.req.param("clusterId")!, url)),
+  );
+  routes.get(
+    "/services/:namespace/:name",
+    show((parts, url, c) => {
+      const { namespace, name } = c.req.param() as { readonly namespace: string; readonly name: string };
+      const view = url.searchParams.get("view") || undefined;
+      return servicePage(parts, { namespace, name, view }, new FetchRequest(c.req.raw, c.env.client));
+    }),
+  );
   routes.route("/setup", createSetupRoutes());
   return routes;
 }

@@ -31,6 +31,9 @@ input,select,button{font:inherit;color:inherit;background:var(--page);border:1px
 .wide{flex:1 1 20rem}
 .wide input{width:100%}
 button{background:var(--link);border-color:var(--link);color:var(--page);font-weight:600;padding:.5rem 1.1rem;cursor:pointer}
+button.copy,.refresh button{background:var(--box);border-color:var(--line);color:var(--link);min-height:1.75rem;padding:.1rem .6rem;font-size:.875rem;width:auto}
+.refresh{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;margin:1rem 0;color:var(--soft);font-size:.9rem;max-width:none}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 code,pre,kbd{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
 h2 code,.entry code{font-size:1em}
@@ -41,6 +44,9 @@ table{border-collapse:collapse;width:100%}
 caption{text-align:left;padding:.4rem .6rem;color:var(--soft)}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-top:1px solid var(--line)}
 td{white-space:nowrap}
+.prose td{white-space:normal;min-width:8rem}
+.number{text-align:right;font-variant-numeric:tabular-nums}
+.names>li{display:flex;flex-wrap:wrap;gap:.15rem .75rem;align-items:center}
 .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 1.5rem}
 .halves>*{min-width:0}
 .list{list-style:none;padding:0;margin:.5rem 0}
@@ -57,5 +63,5 @@ details ul{margin:.25rem 0;padding-left:1.5rem}
 li.file{margin-top:.5rem}
 .pages{display:flex;gap:1rem;margin:.75rem 0}
 .pixel{position:absolute;width:1px;height:1px;opacity:0}
-@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}button{width:100%}td:first-child{white-space:normal;min-width:12rem}}
+@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}form button{width:100%}td:first-child{white-space:normal;min-width:12rem}}
 `;

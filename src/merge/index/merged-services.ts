@@ -144,6 +144,13 @@ export class MergedServices implements IndexWatcher {
     return this.#sizes.get(key);
   }
 
+  /** `<namespace>/<name>` of each export of a cluster that exists, served or not, in no order. */
+  *exportsOf(clusterId: string): Generator<string> {
+    if (this.filter?.hasCluster(clusterId) === false) return;
+    for (const key of this.#index.clusters.get(clusterId)?.state.keys("exports") ?? [])
+      if (this.filter?.hasNamespace(namespaceOf(key)) !== false) yield key;
+  }
+
   /** How many exports and imports of a cluster exist. */
   countsOf(clusterId: string): ServiceCounts {
     return this.#counts.of(clusterId);

@@ -3,6 +3,8 @@ import { NAME } from "./doh.ts";
 import { getOnlyCases } from "./get-only.ts";
 
 const ZONE = NAME.split(".").slice(-2).join(".");
+const [SERVICE_NAME, NAMESPACE] = NAME.split(".");
+const SERVICE = `/services/${NAMESPACE}/${SERVICE_NAME}`;
 const HTML = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "private, no-cache",
@@ -51,6 +53,11 @@ export const pageCases: readonly HttpCase[] = [
   page("a search without matches has a message", "/services?q=nothing-at-all", "No service has a name"),
   page("clusters have the time of the last contact", "/clusters", "Last seen"),
   page("conflicts are listed, or the page names the primary", "/conflicts", "Conflicts and findings"),
+  page("a service has a page, with the addresses that DNS answers with", SERVICE, "10.1.0.1"),
+  page("a service has a page in a cluster's view", `${SERVICE}?view=cluster-a`, "seen from cluster-a"),
+  page("a service that nobody exports is missing", "/services/shop/nothing", "nothing", 404),
+  page("a cluster has a page", "/clusters/cluster-a", "Last seen"),
+  page("a cluster that never pushed is missing", "/clusters/none", "No cluster with this id", 404),
   page("a client is set up for the alias zone", "/setup", `Set up a client for ${ZONE}`),
   page("a client is set up for another zone", "/setup?zone=clusterset.local", "for clusterset.local"),
   page("a zone that is not served cannot be set up", "/setup?zone=example.org", "does not serve", 404),
@@ -118,7 +125,8 @@ export const pageCases: readonly HttpCase[] = [
       },
     }),
   ),
-  ...["/", "/services", "/clusters", "/conflicts", "/setup", "/setup/test", "/setup/curl/curl.sh"].flatMap(
-    (path) => getOnlyCases(path),
-  ),
+  ...[
+    ...["/", "/services", SERVICE, "/clusters", "/clusters/cluster-a", "/conflicts"],
+    ...["/setup", "/setup/test", "/setup/curl/curl.sh"],
+  ].flatMap((path) => getOnlyCases(path)),
 ];

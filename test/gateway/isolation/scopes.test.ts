@@ -8,6 +8,7 @@ import { Gateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
 import { explainAnswer } from "../../../src/http/explain/explain-answer.ts";
 import { renderJsonAnswer } from "../../../src/http/json/json-answer.ts";
+import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { notReady } from "../../../src/resolve/error-responses.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
@@ -163,12 +164,14 @@ function viewOf(view: string | undefined): View {
 /** Everything else that can be seen of a gateway. */
 function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
+  const directory = createDirectory(() => current);
   return {
     status: gateway.status(),
     generation: current && [current.generation.serial, current.generation.rootHash],
     leaseExpiry:
       current && [...current.generation.segments()].map((segment) => [...current.leases.of(segment)]),
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
+    exports: CLUSTERS.map((clusterId) => directory.cluster(clusterId, { offset: 0, most: 100 })),
   };
 }
 

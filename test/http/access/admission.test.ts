@@ -51,6 +51,8 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
   ["the page /services", "/services"],
   ["the page /clusters", "/clusters"],
   ["the page /conflicts", "/conflicts"],
+  ["the page of a service", "/services/shop/web"],
+  ["the page of a cluster", "/clusters/west"],
   ["the page /setup", "/setup"],
   ["a file of /setup", "/setup/curl/curl.sh"],
 ];
@@ -343,11 +345,29 @@ describe("health and metrics", () => {
 describe("pages", () => {
   it("list what the client may see", async () => {
     const { ask } = await accessWorld();
-    for (const path of ["/", "/services", "/clusters"]) {
+    for (const path of ["/", "/services", "/clusters", "/services/shop/web", "/clusters/west"]) {
       const few = await readPage(await ask(path, { authorization: "Bearer laptop" }));
       expect(few.html).not.toMatch(/east|vault|10\.9\.0\.2/);
       const all = await readPage(await ask(path, { authorization: "Bearer admin" }));
       expect(all.html).toMatch(/east|vault/);
+    }
+  });
+
+  it("are missing for a service or a cluster that the client may not see, as for one that does not exist", async () => {
+    const { ask } = await accessWorld();
+    const few = { authorization: "Bearer laptop" };
+    for (const [hidden, none] of [
+      ["/services/secret/vault", "/services/sacred/stone"],
+      ["/services/shop/web?view=east", "/services/shop/web?view=last"],
+      ["/clusters/east", "/clusters/last"],
+    ] as const) {
+      expect((await ask(hidden, { authorization: "Bearer admin" })).status, hidden).toBe(200);
+      const pages = [await ask(hidden, few), await ask(none, few)];
+      const [one, other] = await Promise.all(pages.map((page) => readPage(page)));
+      expect(one!.status, hidden).toBe(404);
+      const named = (text: string) =>
+        text.replaceAll("sacred", "secret").replaceAll("stone", "vault").replaceAll("last", "east");
+      expect(named(one!.html)).toBe(named(other!.html));
     }
   });
 
@@ -360,6 +380,8 @@ describe("pages", () => {
       "/services?q=web",
       "/clusters",
       "/conflicts",
+      "/services/shop/web",
+      "/clusters/west",
       "/setup",
       "/setup/test",
     ]) {

@@ -31,7 +31,8 @@ describe("/", () => {
     );
     expect(text).toContain("5 services.");
     expect(text).toContain("web.shop.svc.clusterset.test");
-    expect(links).toContain("/?name=web.shop.svc.clusterset.test&type=A#answer");
+    expect(links).toContain("/services/shop/web");
+    expect(links).toContain("/clusters/east");
     expect(text.indexOf("clusterset.test")).toBeLessThan(text.indexOf("clusterset.local"));
   });
 

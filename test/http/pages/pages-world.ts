@@ -2,7 +2,7 @@ import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
-import { createDirectory } from "../../../src/http/pages/directory.ts";
+import { createDirectory, type ListedGeneration } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
@@ -23,6 +23,8 @@ interface WorldSettings {
   readonly origin?: string;
   /** Whether the gateway records the queries of client tests. */
   readonly canSeeTests?: boolean;
+  /** What is served. Default: the gateway's generation with what it is compiled from. */
+  readonly listed?: () => ListedGeneration | undefined;
 }
 
 /** The address of the requests. */
@@ -43,7 +45,6 @@ export async function pagesWorld(
   settings: Partial<PageSettings> & WorldSettings = {},
 ): Promise<PagesWorld> {
   const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN } = settings;
-  const { canSeeTests = true, ...pages } = settings;
   const clock = new FakeClock();
   const gateway = await openGateway(clock, zones);
   for (const snapshot of snapshots) {
@@ -51,14 +52,16 @@ export async function pagesWorld(
     await clock.advance(0);
     await pushed;
   }
+  const current = () => gateway.current(clock.now());
+  const { canSeeTests = true, listed = current, ...pages } = settings;
   const app = openApp({
     gateway,
     clientTests: canSeeTests ? new ClientTests() : undefined,
     clock: () => clock.now(),
     zones,
     version: "1.2.3",
-    listed: () => gateway.current(clock.now()),
-    pages: { directory: createDirectory(() => gateway.current(clock.now())), ...pages },
+    listed,
+    pages: { directory: createDirectory(listed), ...pages },
   });
   const fetch = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
     app.request(`${origin}${path}`, { headers, method });

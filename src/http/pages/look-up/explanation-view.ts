@@ -1,5 +1,7 @@
 import { html } from "hono/html";
+import type { ExplainedProperty } from "../../../explain/explanation.ts";
 import type { JsonExplanation } from "../../explain/json-explanation.ts";
+import { clusterLink, serviceLink } from "../links.ts";
 import type { Html } from "../page.ts";
 import { duration } from "../words.ts";
 
@@ -15,7 +17,7 @@ ${suggestions.length === 0 ? "" : html`<p>Did you mean:</p><ul>${suggestions.map
 ${
   service === undefined
     ? ""
-    : html`<p>The service <code>${service.name}</code> in <code>${service.namespace}</code> is ${service.type}. Its addresses in this view: ${service.addresses}.</p>
+    : html`<p>The service ${serviceLink(service.namespace, service.name)} is ${service.type}. Its addresses in this view: ${service.addresses}.</p>
 ${list(
   "Exported by",
   service.exporters.map(
@@ -40,19 +42,7 @@ ${list(
       : html`the lease of ${clusterId} expires in ${duration(expiresInSeconds * 1000)}, unless its worker renews it`,
   ),
 )}
-${
-  service === undefined || service.properties.length === 0
-    ? ""
-    : html`<div class="sheet" tabindex="0" role="region" aria-label="Who decides"><table>
-<caption>Who decides</caption>
-<thead><tr><th scope="col">Property</th><th scope="col">Value</th><th scope="col">Decided by</th><th scope="col">Because</th><th scope="col">Set aside</th></tr></thead>
-<tbody>${service.properties
-        .slice(0, MOST)
-        .map(
-          ({ property, value, decidedBy, because, otherwise }) =>
-            html`<tr><td>${property}</td><td>${value}</td><td>${decidedBy ?? "the gateway"}</td><td>${because}</td><td>${otherwise.map(({ clusterId, value: theirs }) => `${clusterId}: ${theirs}`).join("; ")}</td></tr>`,
-        )}</tbody></table></div>`
-}
+${service === undefined || service.properties.length === 0 ? "" : html`<h3>Who decides</h3>${propertyTable(service.properties)}`}
 ${list(
   "Conflicts of this service",
   conflicts.map(({ message: text }) => html`${text}`),
@@ -63,6 +53,18 @@ ${list(
 )}
 ${untold.map((sentence) => html`<p class="hint">${sentence}</p>`)}
 <p class="hint"><a href="${path}/explain?${search}">The explanation as JSON</a></p>`;
+}
+
+/** The properties of a service, and which cluster decides each and why. */
+export function propertyTable(properties: readonly ExplainedProperty[]): Html {
+  return html`<div class="sheet prose" tabindex="0" role="region" aria-label="Who decides"><table>
+<thead><tr><th scope="col">Property</th><th scope="col">Value</th><th scope="col">Decided by</th><th scope="col">Because</th><th scope="col">Set aside</th></tr></thead>
+<tbody>${properties
+    .slice(0, MOST)
+    .map(
+      ({ property, value, decidedBy, because, otherwise }) =>
+        html`<tr><td>${property}</td><td>${value}</td><td>${decidedBy === undefined ? "the gateway" : clusterLink(decidedBy)}</td><td>${because}</td><td>${otherwise.map(({ clusterId, value: theirs }) => `${clusterId}: ${theirs}`).join("; ")}</td></tr>`,
+    )}</tbody></table></div>`;
 }
 
 function searchFor(name: string, { question: { type }, view: { cluster } }: JsonExplanation): string {

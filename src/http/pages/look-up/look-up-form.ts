@@ -37,7 +37,7 @@ export function toJsonQuestion({ name, type }: TypedQuestion): string {
 export function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],
-  example: string,
+  example: Pick<TypedQuestion, "name" | "type">,
   fault?: string,
 ): Html {
   const type = typed?.type.toUpperCase() ?? "A";
@@ -58,7 +58,7 @@ ${
 <button>Look up</button>
 </form>
 ${fault === undefined ? "" : html`<p class="note" role="alert" id="fault">${fault}</p>`}
-<p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example)}#answer">${example}</a>. For an address the page looks up its reverse name.</p>`;
+<p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example.name)}&amp;type=${example.type}#answer">${example.name}</a>. For an address the page looks up its reverse name.</p>`;
 }
 
 function option(value: string, text: string, isSelected: boolean): Html {

@@ -1,11 +1,6 @@
 import { html } from "hono/html";
-import { describeUnanswered } from "../../doh/answer-response.ts";
-import { explainAnswer } from "../../explain/explain-answer.ts";
-import { jsonExplanation } from "../../explain/json-explanation.ts";
-import { describeAnswered } from "../../json/freshness-comment.ts";
-import { type ReadAnswer, readAnswer } from "../../json/json-answer.ts";
-import { JsonQuestionError, readJsonQuestion } from "../../json/json-question.ts";
 import type { HttpRequest } from "../../messages/http-message.ts";
+import { exampleIn } from "../example.ts";
 import { type ListPageParts, searchForm } from "../list-pages.ts";
 import {
   byNeed,
@@ -19,6 +14,7 @@ import {
 import type { Html, Page } from "../page.ts";
 import type { PageParts } from "../page-parts.ts";
 import { counted } from "../words.ts";
+import { explainedAnswer } from "./explained-answer.ts";
 import { lookUpForm, readTypedQuestion, type TypedQuestion, toJsonQuestion } from "./look-up-form.ts";
 import { lookUpResult } from "./look-up-result.ts";
 
@@ -39,8 +35,7 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
     directory.conflicts(range),
     directory.findings(range),
   ]);
-  const first = "missing" in services ? undefined : services.entries[0];
-  const example = `${first === undefined ? "dns-version" : `${first.name}.${first.namespace}.svc`}.${zone}`;
+  const example = (await exampleIn(directory, zone)) ?? { name: `dns-version.${zone}`, type: "TXT" };
   const typed = readTypedQuestion(new URL(request.url));
   const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
   const fault = result !== undefined && "fault" in result ? result.fault : undefined;
@@ -77,49 +72,13 @@ function more(total: number, shown: number, path: string, nouns: string): Html |
   return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
 }
 
-/** Asks like the JSON form; an invalid question becomes an error next to the form. */
+/** Looks the typed question up; an invalid one becomes an error next to the form. */
 async function lookUp(
-  { answerQuery, endpointAt, gateway, clock, listed }: LookUpPageParts,
+  parts: LookUpPageParts,
   typed: TypedQuestion,
   request: HttpRequest,
 ): Promise<{ readonly fault: string } | { readonly body: Html }> {
-  const search = toJsonQuestion(typed);
   const view = typed.view === "" ? undefined : typed.view;
-  if (view !== undefined && !gateway.hasCluster(view))
-    return {
-      fault: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
-    };
-  let query: Uint8Array<ArrayBuffer>;
-  try {
-    query = readJsonQuestion(`?${search}`).query;
-  } catch (error) {
-    if (!(error instanceof JsonQuestionError)) throw error;
-    return { fault: error.message };
-  }
-  const endpoint = endpointAt(view === undefined ? "/resolve" : "/clusters", view);
-  const answered = await answerQuery(request, query, endpoint);
-  if (typeof answered === "string" || answered.retryAfter !== undefined)
-    return { fault: describeUnanswered(answered) };
-  const { answer, isForwarded } = answered;
-  const comment = describeAnswered(answered, () => gateway.status(), clock());
-  let read: ReadAnswer;
-  try {
-    read = readAnswer(answer.bytes, comment);
-  } catch (error) {
-    if (!isForwarded && answered.origin === undefined) throw error;
-    return { fault: "another name server sent an unreadable answer" };
-  }
-  const explanation = explainAnswer({ listed, status: () => gateway.status() }, answered, read.json);
-  return {
-    body: lookUpResult({
-      explanation: jsonExplanation(explanation, read.json, answered.view, clock()),
-      query,
-      answer: answer.bytes,
-      read,
-      freshness: answer.freshness,
-      comment,
-      path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
-      search,
-    }),
-  };
+  const looked = await explainedAnswer(parts, { search: toJsonQuestion(typed), view }, request);
+  return "fault" in looked ? looked : { body: lookUpResult(looked) };
 }

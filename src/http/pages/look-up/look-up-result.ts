@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import { ResponseCode } from "../../../dns/codes.ts";
-import type { JsonExplanation } from "../../explain/json-explanation.ts";
 import type { JsonRecord, ReadAnswer } from "../../json/json-answer.ts";
 import type { Html } from "../page.ts";
 import {
@@ -11,31 +10,16 @@ import {
   nameOfCode,
   nameOfType,
 } from "../words.ts";
+import type { ExplainedAnswer } from "./explained-answer.ts";
 import { explanationView } from "./explanation-view.ts";
 import { messageView, toBase64url } from "./message-view.ts";
-
-/** A question and its answer. */
-export interface LookedUp {
-  readonly query: Uint8Array;
-  readonly answer: Uint8Array;
-  readonly read: ReadAnswer;
-  readonly explanation: JsonExplanation;
-  /** The freshness of the answer in seconds. */
-  readonly freshness: number;
-  /** The view and the age of the answer as text. */
-  readonly comment: string;
-  /** `/clusters/<cluster id>` for a cluster's view, else empty. */
-  readonly path: string;
-  /** The question in the parameters of the JSON form. */
-  readonly search: string;
-}
 
 /** The most records and characters that the page shows. */
 const MOST_RECORDS = 100;
 const MOST_CHARACTERS = 6000;
 
 /** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
-export function lookUpResult(looked: LookedUp): Html {
+export function lookUpResult(looked: ExplainedAnswer): Html {
   const { json, isAuthoritative, extendedErrors } = looked.read;
   const asked = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(asked.type);
@@ -53,7 +37,7 @@ ${recordTable(json)}
 <details><summary>Wire format and JSON</summary>
 <div class="halves">
 <div><h3>Wire format</h3>
-${messageView(looked.answer)}
+${messageView(looked.answer.bytes)}
 <p><a href="${looked.path}/dns-query?dns=${toBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
 <details><summary>The query in wire format</summary><div>
 ${messageView(looked.query)}
@@ -65,8 +49,8 @@ ${jsonView(looked)}
 <dt>${nameOfCode(json.Status)}</dt><dd>the response code, ${json.Status}${json.Status > 15 ? " (extended by EDNS)" : ""}</dd>
 ${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`<dt>${flag}</dt><dd>${meaning}</dd>`)}
 <dt>Lifetime</dt><dd>${
-    looked.freshness > 0
-      ? `clients and caches may keep this answer for ${duration(looked.freshness * 1000)}`
+    looked.answer.freshness > 0
+      ? `clients and caches may keep this answer for ${duration(looked.answer.freshness * 1000)}`
       : "no cache may keep this answer"
   }</dd>
 <dt>Answer</dt><dd>records that answer the query</dd>
@@ -95,7 +79,7 @@ function recordTable(json: ReadAnswer["json"]): Html | string {
     )}</tbody></table></div>`;
 }
 
-function jsonView({ read, path, search }: LookedUp): Html {
+function jsonView({ read, path, search }: ExplainedAnswer): Html {
   const text = JSON.stringify(read.json, undefined, 2);
   return html`<pre tabindex="0" aria-label="The answer in JSON">${cut(text, MOST_CHARACTERS)}</pre>
 <p><a href="${path}/resolve?${search}">The same as JSON</a></p>`;

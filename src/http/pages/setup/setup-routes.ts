@@ -1,16 +1,17 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import { readJsonQuestion } from "../json/json-question.ts";
-import type { AppEnvironment } from "../messages/environment.ts";
-import { prefersHtml } from "../messages/media-type.ts";
-import { CLIENT_GROUPS } from "../setup/clients.ts";
-import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
-import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";
+import { readJsonQuestion } from "../../json/json-question.ts";
+import type { AppEnvironment } from "../../messages/environment.ts";
+import { prefersHtml } from "../../messages/media-type.ts";
+import { CLIENT_GROUPS } from "../../setup/clients.ts";
+import { readSetupFacts, SetupError, type SetupFacts } from "../../setup/setup-facts.ts";
+import { PLAIN_TEXT, type SetupFile } from "../../setup/setup-file.ts";
+import { exampleIn } from "../example.ts";
+import { toBase64url } from "../look-up/message-view.ts";
+import { notFoundPage } from "../not-found-page.ts";
+import { type Page, pageResponse } from "../page.ts";
+import type { PageParts } from "../page-parts.ts";
 import { clientTestPage, clientTestResult } from "./client-test/client-test-page.ts";
-import { toBase64url } from "./look-up/message-view.ts";
-import { notFoundPage } from "./not-found-page.ts";
-import { type Page, pageResponse } from "./page.ts";
-import type { PageParts } from "./page-parts.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
 
 type SetupContext = Context<AppEnvironment>;
@@ -103,7 +104,7 @@ async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts>
     url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
     prefix: urlToken?.prefix,
     zone,
-    example: await exampleIn(parts, zone),
+    example: await exampleIn(parts.directory, zone),
     isSelfSigned: certificate !== undefined,
   });
 }
@@ -121,17 +122,6 @@ async function pageOf(
     page = cannotBeSetUp(error.message, parts.zones);
   }
   return pageResponse(page, parts.version, c.env.urlToken?.prefix);
-}
-
-/** The most services that are searched for one with an address. */
-const MOST_LOOKED_AT = 20;
-
-async function exampleIn({ directory }: PageParts, zone: string): Promise<SetupRequest["example"]> {
-  const part = await directory.services({ offset: 0, most: MOST_LOOKED_AT, words: [], view: undefined });
-  const service = "missing" in part ? undefined : part.entries.find(({ addresses }) => addresses.length > 0);
-  if (service === undefined) return undefined;
-  const type = service.addresses[0]!.includes(":") ? "AAAA" : "A";
-  return { name: `${service.name}.${service.namespace}.svc.${zone}`, type };
 }
 
 function exampleQuery({ example }: SetupFacts): string {

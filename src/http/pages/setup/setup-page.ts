@@ -1,9 +1,9 @@
 import { html } from "hono/html";
-import type { ClientSetup } from "../setup/client-setup.ts";
-import { CLIENT_GROUPS } from "../setup/clients.ts";
-import type { SetupFacts } from "../setup/setup-facts.ts";
-import type { SetupFile } from "../setup/setup-file.ts";
-import type { Html, Page } from "./page.ts";
+import type { ClientSetup } from "../../setup/client-setup.ts";
+import { CLIENT_GROUPS } from "../../setup/clients.ts";
+import type { SetupFacts } from "../../setup/setup-facts.ts";
+import type { SetupFile } from "../../setup/setup-file.ts";
+import type { Html, Page } from "../page.ts";
 
 /** The file name of the gateway's certificate, for clients that need it. */
 export const CERTIFICATE_FILE = "certificate.crt";

@@ -1,8 +1,8 @@
 import { html } from "hono/html";
-import { type ClientTests, isToken, type Sighting } from "../../../answer/client-tests.ts";
-import type { SetupFacts } from "../../setup/setup-facts.ts";
-import type { Html, Page } from "../page.ts";
-import { duration } from "../words.ts";
+import { type ClientTests, isToken, type Sighting } from "../../../../answer/client-tests.ts";
+import type { SetupFacts } from "../../../setup/setup-facts.ts";
+import type { Html, Page } from "../../page.ts";
+import { duration } from "../../words.ts";
 import { CLIENT_TEST_SCRIPT } from "./client-test-script.ts";
 
 /** The parts of the test page. */
