@@ -8,6 +8,7 @@ import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
+import type { HoldSegment } from "../zone/compiler/held-block.ts";
 import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { NO_HISTORY } from "../zone/reverse/reverse-history.ts";
@@ -37,6 +38,8 @@ export interface StageParts {
   readonly exportLimits?: Pins["exports"];
   /** The designated resolver; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
+  /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
+  readonly hold?: HoldSegment;
 }
 
 const MOST_ROTATION = 0x3fffffff;
@@ -44,7 +47,7 @@ const MOST_ROTATION = 0x3fffffff;
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
   config: StageConfig,
-  { grants, exportLimits, designated = () => undefined }: StageParts = {},
+  { grants, exportLimits, designated = () => undefined, hold }: StageParts = {},
 ): GatewayStages<Generation> & PartialStages<Generation> {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
   const options = {
@@ -80,7 +83,7 @@ export function createStages(
       ...(grants !== undefined && { grants }),
     },
     createCompiler() {
-      const compiler = new ZoneCompiler(options);
+      const compiler = new ZoneCompiler(options, undefined, hold);
       return {
         *compile(source, change, now, history = NO_HISTORY) {
           // The serial is the time in seconds: it grows over restarts too (RFC 1982).

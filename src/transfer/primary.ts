@@ -1,6 +1,7 @@
 import type { GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
+import type { UsedPart } from "./parts/follow-parts.ts";
 import { KeptParts } from "./parts/kept-parts.ts";
 import { partChange } from "./parts/part-change.ts";
 import { writeRootDocument } from "./parts/root-document.ts";
@@ -139,6 +140,7 @@ function sent(
 }
 
 /** All parts if they have at most that many bytes together, else none. */
-function withinBytes(parts: readonly Bytes[], most: number): readonly Bytes[] {
-  return parts.reduce((sum, { length }) => sum + length, 0) <= most ? parts : [];
+function withinBytes(parts: readonly UsedPart[], most: number): readonly Bytes[] {
+  const isWithin = parts.reduce((sum, { byteLength }) => sum + byteLength, 0) <= most;
+  return isWithin ? parts.flatMap((part) => part.read() ?? []) : [];
 }

@@ -1,6 +1,7 @@
 import type { GatewayStages, PartialStages, ScopeCompiler } from "../../src/gateway/stages.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve, resolveOrMiss } from "../../src/resolve/resolve.ts";
+import type { HoldSegment } from "../../src/zone/compiler/held-block.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
@@ -17,8 +18,11 @@ export function realStages(): GatewayStages<Generation> & PartialStages<Generati
 }
 
 /** A compiler as the gateway has it. @param options with a serial, it is that of all generations; otherwise the time in seconds */
-export function realCompiler({ serial, ...options }: Partial<ZoneOptions>): ScopeCompiler<Generation> {
-  const compiler = new ZoneCompiler(options);
+export function realCompiler(
+  { serial, ...options }: Partial<ZoneOptions>,
+  hold?: HoldSegment,
+): ScopeCompiler<Generation> {
+  const compiler = new ZoneCompiler(options, undefined, hold);
   return {
     *compile(source, change, now, history = NO_HISTORY) {
       const asked = { serial: serial ?? Math.floor(now / 1000), history };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { holdInBranch } from "../../src/zone/compiler/held-block.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
 import { addressId } from "../../src/zone/reverse/address-id.ts";
@@ -196,7 +197,7 @@ describe("a leaf with any number of addresses", () => {
         return isOver;
       },
     };
-    drain(compileLeaf(leaf, counted as Pace));
+    drain(compileLeaf(leaf, counted as Pace, holdInBranch));
     return most;
   }
 
@@ -205,7 +206,7 @@ describe("a leaf with any number of addresses", () => {
       const most = mostInStep();
       expect(most).toBeGreaterThan(100);
       expect(most).toBeLessThanOrEqual(UNITS_IN_STEP);
-      expect([...leaf.segments[0]!.addresses()]).toHaveLength(ADDRESSES_OF_LEAF);
+      expect([...leaf.branches[0]!.segment!.addresses()]).toHaveLength(ADDRESSES_OF_LEAF);
     }
   });
 });

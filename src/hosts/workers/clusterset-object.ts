@@ -109,7 +109,10 @@ export class ClustersetObject extends DurableObject<Environment> {
         ...{
           config,
           log,
-          stages: createStages(config, { grants, exportLimits }),
+          stages: createStages(config, {
+            ...{ grants, exportLimits },
+            hold: (segment) => generations.hold(segment),
+          }),
           rules: access.rules,
           clock: systemClock,
         },

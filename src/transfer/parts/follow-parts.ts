@@ -1,4 +1,4 @@
-import type { Page } from "../../zone/generation/directory.ts";
+import { type Blob, type Branch, type Page, RememberedBranch } from "../../zone/generation/directory.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
 import { branchesOf } from "./load-root.ts";
 
@@ -7,13 +7,20 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** A page of a directory, whatever its segments are. */
 type AnyPage = Page<{ readonly bytes: Bytes }>;
 
-/** Reads a part of a generation that is in memory; undefined for one that is not, and cannot be had any more. */
-export type ReadPart = () => Bytes | undefined;
+/** A part of a generation. */
+export interface UsedPart {
+  /** Bytes that are in memory as long as the part is referred to. */
+  readonly heldBytes: number;
+  /** The length of the part. */
+  readonly byteLength: number;
+  /** Undefined for a part that cannot be had any more. */
+  read(): Bytes | undefined;
+}
 
 /** Is told which parts generations have. */
 export interface PartFollower {
-  /** A part is in the generation once, or once more often. @param isNew whether a page names it that the generation before named otherwise */
-  use(hash: string, read: ReadPart, isNew: boolean): void;
+  /** A part is in the generation once, or once more often. @param isNew whether a page names it where the generation before has another one */
+  use(hash: string, part: UsedPart, isNew: boolean): void;
   /** A part is in the generation once less often. */
   drop(hash: string): void;
 }
@@ -26,11 +33,11 @@ export function followParts(
 ): void {
   const unused: string[] = [];
   const uses: PartFollower = {
-    use: (hash, read, isNew) => follower.use(hash, read, isNew),
+    use: (hash, part, isNew) => follower.use(hash, part, isNew),
     drop: (hash) => void unused.push(hash),
   };
   if (after !== undefined)
-    for (const { hash, bytes } of trunkOf(after)) follower.use(hash, () => bytes, false);
+    for (const { hash, bytes } of trunkOf(after)) follower.use(hash, new HeldPart(bytes), false);
   if (before !== undefined) for (const { hash } of trunkOf(before)) unused.push(hash);
   followPage(uses, after?.names, before?.names, false);
   followPage(uses, after?.reverse, before?.reverse, false);
@@ -49,7 +56,7 @@ function followPage(
   isNew: boolean,
 ): void {
   if (after === before) return;
-  if (after !== undefined) follower.use(after.hash, () => after.bytes, isNew);
+  if (after !== undefined) follower.use(after.hash, new HeldPart(after.bytes), isNew);
   followEntries(follower, after, before);
   if (before !== undefined) follower.drop(before.hash);
 }
@@ -66,9 +73,54 @@ function followEntries(
       if (same?.page !== undefined) old.delete(slot);
       followPage(follower, branch.page, same?.page, branch.page.hash !== same?.hash);
     } else if (same?.hash === branch.hash) old.delete(slot);
-    else follower.use(branch.hash, () => branch.segment?.bytes, true);
+    else follower.use(branch.hash, partOf(branch), true);
   }
   for (const { hash, page } of old.values())
     if (page !== undefined) followPage(follower, undefined, page, false);
     else follower.drop(hash);
+}
+
+class HeldPart implements UsedPart {
+  readonly #bytes: Bytes;
+
+  constructor(bytes: Bytes) {
+    this.#bytes = bytes;
+  }
+
+  get heldBytes(): number {
+    return this.#bytes.length;
+  }
+
+  get byteLength(): number {
+    return this.#bytes.length;
+  }
+
+  read(): Bytes {
+    return this.#bytes;
+  }
+}
+
+/** A segment that is read when it is asked for. */
+class RememberedPart implements UsedPart {
+  readonly heldBytes = 0;
+  readonly #branch: RememberedBranch<Blob & { readonly bytes: Bytes }>;
+
+  constructor(branch: RememberedBranch<Blob & { readonly bytes: Bytes }>) {
+    this.#branch = branch;
+  }
+
+  get byteLength(): number {
+    return this.#branch.byteLength ?? this.read()?.length ?? 0;
+  }
+
+  read(): Bytes | undefined {
+    return this.#branch.segment?.bytes;
+  }
+}
+
+/** The segment of a branch. A compiled generation has all of its own. */
+function partOf(branch: Branch<{ readonly bytes: Bytes }>): UsedPart {
+  return branch instanceof RememberedBranch
+    ? new RememberedPart(branch)
+    : new HeldPart(branch.segment!.bytes);
 }

@@ -1,12 +1,12 @@
 import type { Generation } from "../../zone/generation/generation.ts";
-import { followParts, type PartFollower, type ReadPart } from "./follow-parts.ts";
+import { followParts, type PartFollower, type UsedPart } from "./follow-parts.ts";
 import type { KeptParts } from "./kept-parts.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A part that a generation has, once or more often. */
 interface ServedPart {
-  readonly read: ReadPart;
+  readonly part: UsedPart;
   uses: number;
 }
 
@@ -30,7 +30,7 @@ export class ServedParts {
   readonly #prefix: string;
   readonly #parts = new Map<string, ServedPart>();
   readonly #follower: PartFollower = {
-    use: (hash, read, isNew) => this.#use(hash, read, isNew),
+    use: (hash, part, isNew) => this.#use(hash, part, isNew),
     drop: (hash) => this.#drop(hash),
   };
   #generation: Generation | undefined;
@@ -59,31 +59,31 @@ export class ServedParts {
   }
 
   get(hash: string, now: number): Bytes | undefined {
-    return this.#parts.get(hash)?.read() ?? this.#kept.get(this.#prefix + hash, now);
+    return (this.#parts.get(hash)?.part ?? this.#kept.get(this.#prefix + hash, now))?.read();
   }
 
   /** The segments and pages that the newest generation has and the one of a root did not; none where that is not known any more. */
-  newSince(root: string): Bytes[] {
+  newSince(root: string): UsedPart[] {
     const first = this.#steps.findLastIndex(({ from }) => from === root);
     const added = first < 0 ? [] : this.#steps.slice(first).flatMap((step) => step.added);
-    return [...new Set(added)].flatMap((hash) => this.#parts.get(hash)?.read() ?? []);
+    return [...new Set(added)].flatMap((hash) => this.#parts.get(hash)?.part ?? []);
   }
 
-  #use(hash: string, read: ReadPart, isNew: boolean): void {
+  #use(hash: string, part: UsedPart, isNew: boolean): void {
     if (isNew) this.#added.push(hash);
-    const part = this.#parts.get(hash);
-    if (part !== undefined) part.uses++;
+    const known = this.#parts.get(hash);
+    if (known !== undefined) known.uses++;
     else {
-      this.#parts.set(hash, { read, uses: 1 });
+      this.#parts.set(hash, { part, uses: 1 });
       this.#kept.drop(this.#prefix + hash);
     }
   }
 
   #drop(hash: string): void {
-    const part = this.#parts.get(hash);
-    if (part === undefined || --part.uses > 0) return;
+    const known = this.#parts.get(hash);
+    if (known === undefined || --known.uses > 0) return;
     this.#parts.delete(hash);
-    const bytes = this.#namedAt > Number.NEGATIVE_INFINITY ? part.read() : undefined;
-    if (bytes !== undefined) this.#kept.keep(this.#prefix + hash, bytes, this.#namedAt);
+    if (this.#namedAt > Number.NEGATIVE_INFINITY)
+      this.#kept.keep(this.#prefix + hash, known.part, this.#namedAt);
   }
 }

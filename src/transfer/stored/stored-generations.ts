@@ -1,8 +1,16 @@
 import * as z from "zod";
 import type { GenerationFacts, GenerationStore } from "../../gateway/keeping/generation-store.ts";
 import type { PartTable } from "../../store/rows/part-table.ts";
-import { type Blob, Page, type SegmentMemory } from "../../zone/generation/directory.ts";
+import {
+  type Blob,
+  type Branch,
+  Page,
+  RememberedBranch,
+  type SegmentMemory,
+} from "../../zone/generation/directory.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
+import { Segment } from "../../zone/segment/segment.ts";
+import type { AnySegment } from "../parts/any-segment.ts";
 import { followParts, type PartFollower } from "../parts/follow-parts.ts";
 import { isOfNames, isOfReverseNames, loadRoot } from "../parts/load-root.ts";
 import { writeRootDocument } from "../parts/root-document.ts";
@@ -48,8 +56,8 @@ const MOST_REMOVED = 256;
 const HASHES_AT_ONCE = 256;
 
 /**
- * The newest generation of each scope in rows: its parts by hash, which scopes share, and a record that names its root. A generation is written in
- * one transaction, so that a crash leaves the one before or this one, whole.
+ * The newest generation of each scope in rows: its parts by hash, which scopes share, and a record that names its root. Segments are written as they
+ * are compiled, everything else and the record in one transaction after them, so that a crash leaves the generation before or this one, whole.
  */
 export class StoredGenerations implements GenerationStore<Generation> {
   readonly #options: StoredGenerationsOptions;
@@ -58,6 +66,8 @@ export class StoredGenerations implements GenerationStore<Generation> {
   readonly #uses = new Map<string, number>();
   /** Parts that none of them has, with when that was noticed. The oldest first. */
   readonly #unused = new Map<string, number>();
+  /** Segments that were written and are in no generation yet. */
+  readonly #held = new Set<string>();
 
   constructor(options: StoredGenerationsOptions) {
     this.#options = options;
@@ -78,6 +88,19 @@ export class StoredGenerations implements GenerationStore<Generation> {
     });
   }
 
+  /** Writes a segment that was compiled, so that memory need not have it. One of a generation that never comes stays until the next sweep. */
+  hold<Content extends AnySegment>(segment: Content): Branch<Content> {
+    const { table, parts } = this.#options;
+    const { hash, bytes } = segment;
+    table.write(hash, bytes);
+    this.#unused.delete(hash);
+    this.#held.add(hash);
+    const memory: SegmentMemory<AnySegment> =
+      segment instanceof Segment ? parts.of(isOfNames) : parts.of(isOfReverseNames);
+    memory.add(segment);
+    return new RememberedBranch(hash, memory as SegmentMemory<Content>, bytes.length);
+  }
+
   keep(scope: string, generation: Generation, facts: GenerationFacts): void {
     const { table, settings, clock } = this.#options;
     const keptAt = clock();
@@ -89,9 +112,9 @@ export class StoredGenerations implements GenerationStore<Generation> {
     const before = this.#newest.get(scope);
     const [used, dropped]: [string[], string[]] = [[], []];
     const follower: PartFollower = {
-      use: (hash, read) => {
+      use: (hash, part) => {
         used.push(hash);
-        table.write(hash, read()!);
+        if (!this.#held.has(hash)) table.write(hash, part.read()!);
       },
       drop: (hash) => void dropped.push(hash),
     };
@@ -99,6 +122,7 @@ export class StoredGenerations implements GenerationStore<Generation> {
       followParts(follower, generation, before);
       table.writeGeneration(scope, JSON.stringify(record));
     });
+    this.#held.clear();
     this.#newest.set(scope, generation);
     for (const hash of used) this.#use(hash);
     for (const hash of dropped) this.#drop(hash, keptAt);
@@ -110,7 +134,8 @@ export class StoredGenerations implements GenerationStore<Generation> {
     const { table, clock } = this.#options;
     let count = 0;
     for (const hash of table.hashes()) {
-      if (!this.#uses.has(hash) && !this.#unused.has(hash)) this.#unused.set(hash, clock());
+      const isKnown = this.#uses.has(hash) || this.#held.has(hash) || this.#unused.has(hash);
+      if (!isKnown) this.#unused.set(hash, clock());
       if (++count % HASHES_AT_ONCE === 0) yield;
     }
   }

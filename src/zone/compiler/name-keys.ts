@@ -6,10 +6,10 @@ import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
 import type { AddressList } from "../reverse/wanted-addresses.ts";
-import type { KeyBlock } from "../segment/blocks/key-block.ts";
 import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
 import { HashTrie, type TrieItem } from "./hash-trie.ts";
+import type { HeldBlock } from "./held-block.ts";
 import type { Stem } from "./stems.ts";
 
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
@@ -34,8 +34,8 @@ export interface NameKey extends TrieItem {
 
 /** What is kept of a key after it was compiled. */
 export interface CompiledKey {
-  /** Its names: in the builder at first, then in the segment of its leaf. */
-  block: KeyBlock;
+  /** Its names in the segment of its leaf. */
+  block: HeldBlock;
   /** The namespaces that its names are in. */
   readonly stems: readonly Stem[];
   readonly findings: readonly ClusterFinding[];

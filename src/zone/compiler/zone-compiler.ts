@@ -11,6 +11,7 @@ import { AddressList, WantedAddresses } from "../reverse/wanted-addresses.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
+import { type HoldSegment, holdInBranch } from "./held-block.ts";
 import type { KeySource } from "./key-compiler.ts";
 import { KeyFindings } from "./key-findings.ts";
 import { LocalZones } from "./local-zones.ts";
@@ -54,6 +55,7 @@ type ReverseLeaf = Compiled<ReverseSegment>;
 
 /** What is kept between compilations. */
 interface State {
+  readonly hold: HoldSegment;
   readonly names: NameKeys<NamesLeaf>;
   readonly reverse: ReverseIndex<ReverseLeaf>;
   readonly stems: StemCounts;
@@ -72,12 +74,15 @@ interface State {
 export class ZoneCompiler {
   readonly #options: ZoneOptions;
   readonly #weights: SegmentWeights;
+  readonly #hold: HoldSegment;
   /** Undefined before the first compilation, and while one is under way or has failed. */
   #state: State | undefined;
 
-  constructor(options: Partial<ZoneOptions> = {}, weights = WEIGHTS) {
+  /** @param hold default: a generation holds its segments */
+  constructor(options: Partial<ZoneOptions> = {}, weights = WEIGHTS, hold = holdInBranch) {
     this.#options = { ...DEFAULT_ZONE_OPTIONS, ...options };
     this.#weights = weights;
+    this.#hold = hold;
   }
 
   /**
@@ -94,7 +99,7 @@ export class ZoneCompiler {
   ): Generator<void, CompiledZones> {
     const known = change === "all" ? undefined : this.#state;
     this.#state = undefined;
-    const state = known ?? emptyState(this.#weights);
+    const state = known ?? emptyState(this.#weights, this.#hold);
     const asked = known === undefined || change === "all" ? everything(source) : change;
     const clusters = new Map(source.clusters.map((cluster) => [cluster.clusterId, cluster]));
     let frame = state.trunk?.frame;
@@ -130,8 +135,9 @@ export class ZoneCompiler {
   }
 }
 
-function emptyState(weights: SegmentWeights): State {
+function emptyState(weights: SegmentWeights, hold: HoldSegment): State {
   return {
+    hold,
     ...{
       names: new NameKeys(weights.names),
       reverse: new ReverseIndex(weights.reverse),
@@ -192,7 +198,7 @@ function* compileNames(
   touched: ReadonlySet<string>,
   isEachKeyOther: boolean,
 ): Generator<void> {
-  const { names, reverse, stems, findings } = state;
+  const { hold, names, reverse, stems, findings } = state;
   names.trie.dropped = [];
   for (const key of names.takeGone()) {
     const before = key.compiled!;
@@ -202,8 +208,8 @@ function* compileNames(
   }
   for (const node of names.trie.changed) {
     const mayDiffer = ({ key }: NameKey) => isEachKeyOther || touched.has(key);
-    const { segment, built, blocks } = yield* compileSegment(from, node.items!, mayDiffer);
-    node.result = { branch: segment };
+    const { branch, built, blocks } = yield* compileSegment(from, node.items!, mayDiffer, hold);
+    node.result = { branch };
     for (const [key, block] of blocks) {
       const own = built.get(key);
       if (own === undefined) key.compiled!.block = block;
@@ -228,10 +234,10 @@ function* compileNames(
   names.trie.changed.clear();
 }
 
-function* compileReverse({ reverse }: State, pace: Pace): Generator<void> {
+function* compileReverse({ hold, reverse }: State, pace: Pace): Generator<void> {
   const { trie } = reverse;
   for (const node of trie.changed) {
-    node.result = { branch: yield* compileLeaf(node.items!, pace) };
+    node.result = { branch: yield* compileLeaf(node.items!, pace, hold) };
     yield;
   }
   trie.changed.clear();

@@ -53,14 +53,17 @@ export interface SegmentMemory<Content extends Blob> {
 }
 
 /** A branch to a segment that is in memory as long as its memory holds it. */
-class RememberedBranch<Content extends Blob> implements Branch<Content> {
+export class RememberedBranch<Content extends Blob> implements Branch<Content> {
   readonly kind = "segment";
   readonly page = undefined;
   readonly hash: string;
+  /** The length of the segment; undefined for one that was not in memory yet. */
+  readonly byteLength: number | undefined;
   readonly #memory: SegmentMemory<Content>;
 
-  constructor(hash: string, memory: SegmentMemory<Content>) {
+  constructor(hash: string, memory: SegmentMemory<Content>, byteLength?: number) {
     this.hash = hash;
+    this.byteLength = byteLength;
     this.#memory = memory;
   }
 
@@ -170,12 +173,9 @@ export class Page<Content extends Blob> {
     return page === undefined ? found : page.#slots[(hash >>> PAGE_BITS) & page.#mask]!;
   }
 
-  /** How many bytes this page, pages below it and segments have, as far as they are in memory. */
+  /** How many bytes this page, pages below it and segments have, as far as that is known or they are in memory. */
   get byteLength(): number {
-    this.#byteLength ??= this.entries.reduce(
-      (sum, { branch: { page, segment } }) => sum + (page?.byteLength ?? segment?.bytes.length ?? 0),
-      this.bytes.length,
-    );
+    this.#byteLength ??= this.entries.reduce((sum, { branch }) => sum + lengthOf(branch), this.bytes.length);
     return this.#byteLength;
   }
 
@@ -185,4 +185,9 @@ export class Page<Content extends Blob> {
       if (branch.page !== undefined) yield* branch.page.segments();
       else if (branch.segment !== undefined) yield branch.segment;
   }
+}
+
+function lengthOf<Content extends Blob>(branch: Branch<Content>): number {
+  const known = branch instanceof RememberedBranch ? branch.byteLength : branch.page?.byteLength;
+  return known ?? branch.segment?.bytes.length ?? 0;
 }

@@ -1,4 +1,5 @@
 import { Trie, type TrieNode } from "../compiler/trie.ts";
+import type { Branch } from "../generation/directory.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import { type AddressId, bytesOfId, hashOfId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
@@ -24,7 +25,7 @@ export class AddressLeaf {
   readonly v4 = new AddressTable<AddressValue>(1);
   readonly v6 = new AddressTable<AddressValue>(4);
   /** The segments that have the targets of its sources: one, unless it was divided or joined since it was compiled. */
-  segments: readonly ReverseSegment[] = [];
+  branches: readonly Branch<ReverseSegment>[] = [];
 
   tableFor(id: AddressId): AddressTable<AddressValue> {
     return typeof id === "number" ? this.v4 : this.v6;
@@ -42,11 +43,14 @@ export class AddressLeaf {
     for (; six < v6.size; six++) yield { table: v6, index: six };
   }
 
-  /** The segment that has an address, and the offset of its entry. */
+  /**
+   * The segment that has an address, and the offset of its entry.
+   * @throws {Error} if a segment cannot be read any more. Then the compilation fails, and the next one compiles everything
+   */
   entryOf(bytes: Uint8Array): { readonly segment: ReverseSegment; readonly entry: number } {
-    for (const segment of this.segments) {
-      const entry = segment.entryOf(bytes, bytes.length);
-      if (entry !== 0) return { segment, entry };
+    for (const { segment } of this.branches) {
+      const entry = segment?.entryOf(bytes, bytes.length) ?? 0;
+      if (segment !== undefined && entry !== 0) return { segment, entry };
     }
     throw new Error("no segment of the leaf has the address");
   }
@@ -59,7 +63,7 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
   }
 
   protected override divide(items: AddressLeaf, node: TrieNode<AddressLeaf, Result>): void {
-    for (const { items: own } of node.children!) own!.segments = items.segments;
+    for (const { items: own } of node.children!) own!.branches = items.branches;
     for (const { table, index } of items.inOrder()) {
       const id = table.idAt(index);
       const value = table.values[index]!;
@@ -73,7 +77,7 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
   }
 
   protected override join(into: AddressLeaf, from: AddressLeaf): void {
-    into.segments = [...new Set([...into.segments, ...from.segments])];
+    into.branches = [...new Set([...into.branches, ...from.branches])];
     for (const { table, index } of from.inOrder()) put(into, table.idAt(index), table.values[index]!);
   }
 

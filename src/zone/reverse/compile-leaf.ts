@@ -1,3 +1,5 @@
+import type { HoldSegment } from "../compiler/held-block.ts";
+import type { Branch } from "../generation/directory.ts";
 import type { Pace } from "../pace.ts";
 import { hashInSteps } from "../segment/hash.ts";
 import { ReverseBuilder, type ReverseTarget } from "../segment/reverse-builder.ts";
@@ -16,7 +18,11 @@ const ENTRY_UNITS = 4;
  * copied from its segments before. Equal addresses with equal winners give equal bytes. From then on the segment has what is known of ordinary
  * addresses.
  */
-export function* compileLeaf(leaf: AddressLeaf, pace: Pace): Generator<void, ReverseSegment> {
+export function* compileLeaf(
+  leaf: AddressLeaf,
+  pace: Pace,
+  hold: HoldSegment,
+): Generator<void, Branch<ReverseSegment>> {
   const trees = new Set<TreeKey>();
   for (const { values } of [leaf.v4, leaf.v6])
     for (const value of values) {
@@ -41,11 +47,11 @@ export function* compileLeaf(leaf: AddressLeaf, pace: Pace): Generator<void, Rev
     }
   }
   const { bytes, tables } = yield* builder.finish(pace);
-  const segment = ReverseSegment.compiled(bytes, yield* hashInSteps(bytes), tables);
-  leaf.segments = [segment];
+  const branch = hold(ReverseSegment.compiled(bytes, yield* hashInSteps(bytes), tables));
+  leaf.branches = [branch];
   leaf.v4.trim();
   leaf.v6.trim();
-  return segment;
+  return branch;
 }
 
 function addTrees(trees: Set<TreeKey>, value: AddressValue): void {

@@ -8,9 +8,10 @@ import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import { Primary, type ScopeTransfer } from "../../../src/transfer/primary.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { resume } from "../../../src/transfer/stored/resume.ts";
+import type { StoredGenerations } from "../../../src/transfer/stored/stored-generations.ts";
 import type { TransferSource } from "../../../src/transfer/transfer-state.ts";
 import type { FakeClock } from "../../gateway/fake-clock.ts";
-import { realStages } from "../../gateway/real-stages.ts";
+import { realCompiler, realStages } from "../../gateway/real-stages.ts";
 
 /** Milliseconds after which a change that is not in the answers makes them stale. */
 export const MOST_BEHIND = 5000;
@@ -31,9 +32,16 @@ export function startOver(
     onDamage: ({ hash }) => damaged.push(hash),
   });
   const primary = new Primary(starting, () => clock.now());
-  const open = async () => {
+  const open = async ({ isHeld = false } = {}) => {
     const opening = Gateway.open({
-      ...{ store, generations, scopes, clock, stages: realStages(), onEvent: () => {} },
+      ...{
+        store,
+        generations,
+        scopes,
+        clock,
+        stages: isHeld ? realStages() : storedStages(generations),
+        onEvent: () => {},
+      },
       remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
     });
     const gateway = await passUntil(clock, opening);
@@ -42,6 +50,14 @@ export function startOver(
     return gateway;
   };
   return { starting, primary, open, damaged, warnings };
+}
+
+/** The stages of a gateway whose segments are in rows. */
+function storedStages(generations: StoredGenerations) {
+  return {
+    ...realStages(),
+    createCompiler: () => realCompiler({ ttl: 30 }, (segment) => generations.hold(segment)),
+  };
 }
 
 /** Waits for something, letting time pass as long as it takes: records are hashed outside of JavaScript. */

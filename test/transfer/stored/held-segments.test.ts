@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { RememberedBranch } from "../../../src/zone/generation/directory.ts";
+import { FakeClock } from "../../gateway/fake-clock.ts";
+import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
+import { askSecondary } from "../pair.ts";
+import { passUntil, secondaryOf, startOver } from "./stored-gateway.ts";
+
+/** A cluster with so many services in namespaces of its own: enough for several segments. */
+function wide(services: number) {
+  const keys = Array.from({ length: services }, (_, index) => `ns-${index % 7}/service-${index}`);
+  return {
+    ...emptySnapshot("wide"),
+    namespaces: Object.fromEntries(keys.map((key) => [key.slice(0, key.indexOf("/")), {}])),
+    exports: Object.fromEntries(keys.map((key) => [key, headlessExport(8)])),
+  };
+}
+
+async function openWide() {
+  const database = sqliteDouble();
+  const clock = new FakeClock();
+  const started = startOver(database, clock);
+  const gateway = await started.open();
+  await passUntil(clock, gateway.replace("wide", wide(200), 600));
+  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+  return { database, clock, gateway, ...started };
+}
+
+test("a generation refers to the segments in rows, and holds none of them", async () => {
+  const { gateway, clock } = await openWide();
+  const { names, reverse } = gateway.current(clock.now())!.generation;
+  const branches = [...names.entries, ...reverse.entries].map(({ branch }) => branch);
+  expect(branches.length).toBeGreaterThan(8);
+  for (const branch of branches) expect(branch).toBeInstanceOf(RememberedBranch);
+});
+
+test("it says how long all of them are, and has the root of a gateway with its segments in memory", async () => {
+  const { gateway, clock, database } = await openWide();
+  const { generation } = gateway.current(clock.now())!;
+  const [row] = database.sql.exec("SELECT sum(length(body)) AS bytes FROM generation_parts").toArray();
+  expect(generation.byteLength).toBeGreaterThan(20_000);
+  expect(generation.byteLength).toBeLessThanOrEqual(Number(row!.bytes));
+  const inMemory = startOver(sqliteDouble(), clock);
+  const other = await inMemory.open({ isHeld: true });
+  await passUntil(clock, other.replace("wide", wide(200), 600));
+  await passUntil(clock, other.replace("west", shopSnapshot("west", 3), 600));
+  expect(other.status().rootHash).toBe(generation.rootHash);
+  expect(other.status().generationBytes).toBe(generation.byteLength);
+});
+
+test("every segment is handed out, and those that were replaced for a while", async () => {
+  const { gateway, clock, primary } = await openWide();
+  const transfer = primary.of("")!;
+  transfer.state();
+  const { names, reverse } = gateway.current(clock.now())!.generation;
+  const hashes = [...names.entries, ...reverse.entries].map(({ branch }) => branch.hash);
+  for (const hash of hashes) expect(transfer.segment(hash, "")?.bytes.length).toBeGreaterThan(100);
+  await passUntil(clock, gateway.replace("wide", wide(10), 600));
+  transfer.state();
+  for (const hash of hashes) expect(transfer.segment(hash, "")).toBeDefined();
+  clock.stall(10_000);
+  const { addresses } = await askSecondary(
+    secondaryOf(transfer, clock),
+    clock,
+    "service-7.ns-0.svc.clusterset.local",
+  );
+  expect(addresses).toHaveLength(8);
+  expect(hashes.filter((hash) => transfer.segment(hash, "") === undefined).length).toBeGreaterThan(0);
+});
+
+test("the change of a root comes with the segments that are new, if they are few", async () => {
+  const { gateway, clock, primary } = await openWide();
+  const transfer = primary.of("")!;
+  const before = transfer.state().status.rootHash!;
+  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+  const few = transfer.root(transfer.state().status.rootHash!, before)!;
+  expect(few.since).toBe(before);
+  const { bytes } = transfer.segment(newest(gateway, clock), "")!;
+  expect(Buffer.from(few.bytes).includes(Buffer.from(bytes))).toBe(true);
+});
+
+/** The hash of the segment with the names of `shop/web`, which changed last. */
+function newest(gateway: Awaited<ReturnType<typeof openWide>>["gateway"], clock: FakeClock): string {
+  const { names } = gateway.current(clock.now())!.generation;
+  const name = Buffer.from("\x03web");
+  const found = names.entries.find(({ branch }) => Buffer.from(branch.segment!.bytes).includes(name));
+  return found!.branch.hash;
+}
