@@ -3,6 +3,7 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sourceOf } from "../../src/zone/compile.ts";
+import { type HoldSegment, holdInBranch } from "../../src/zone/compiler/held-block.ts";
 import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
@@ -70,12 +71,13 @@ export function compileEach(
   how: "changes" | "scratch",
   weights = SMALL,
   options = OPTIONS,
+  hold: HoldSegment = holdInBranch,
 ): CompiledZones[] {
-  let compiler = new ZoneCompiler(options, weights);
+  let compiler = new ZoneCompiler(options, weights, hold);
   let history: ReverseHistory = NO_HISTORY;
   return sources.map((one, index) => {
     const before = sources[index - 1];
-    if (how === "scratch") compiler = new ZoneCompiler(options, weights);
+    if (how === "scratch") compiler = new ZoneCompiler(options, weights, hold);
     const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
     const compiled = drain(compiler.compile(one, change, { serial: 1, history }));
     history = compiled.reverse;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import type { HoldSegment } from "../../src/zone/compiler/held-block.ts";
 import { compileSegment } from "../../src/zone/compiler/segment-compiler.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { createContext } from "../../src/zone/compiler/zone-context.ts";
@@ -10,10 +11,12 @@ import { ENDPOINT_UNITS, Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
 import { apexHash, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
+import { Segment } from "../../src/zone/segment/segment.ts";
 import { CLUSTERSET_TREE } from "../../src/zone/segment/tree-key.ts";
 import type { ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
 import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
-import { compileEach, hashesOf, OPTIONS, source } from "./compile-worlds.ts";
+import { changeBetween, compileEach, hashesOf, OPTIONS, source } from "./compile-worlds.ts";
+import { segmentsElsewhere } from "./segments-elsewhere.ts";
 
 const CLUSTERS = ["east", "north", "south.eu", "west"];
 const SERVICES = 60;
@@ -143,6 +146,44 @@ describe("keys that did not change are copied", () => {
         );
       }),
       { numRuns: 15 },
+    );
+  });
+
+  it("of segments that are not in memory, some of which are lost", () => {
+    const lists = fc.array(arbitrarySteps, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(lists, fc.nat(), (steps, lost) => {
+        const worlds = worldsOf(steps);
+        const weights = { names: 60, reverse: 50 };
+        const { bytes, hold } = segmentsElsewhere();
+        const holdSome: HoldSegment = (segment) => {
+          const branch = hold(segment);
+          const isLost = segment instanceof Segment && segment.hash.charCodeAt(lost % 32) % 3 === 0;
+          if (isLost) bytes.delete(segment.hash);
+          return branch;
+        };
+        expect(hashesOf(compileEach(worlds, "changes", weights, OPTIONS, holdSome))).toEqual(
+          hashesOf(compileEach(worlds, "scratch", weights)),
+        );
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("unless a segment of reverse names is lost: then compiling fails, and everything is compiled the next time", () => {
+    const [before, after] = worldsOf([[{ cluster: 0, service: 1, has: "Headless", size: 40 }]]) as [
+      ZoneSource,
+      ZoneSource,
+    ];
+    const { bytes, hold } = segmentsElsewhere();
+    const compiler = new ZoneCompiler(OPTIONS, { names: 60, reverse: 50 }, hold);
+    const compile = (from: ZoneSource, change: ZoneChange | "all", by = compiler) =>
+      drain(by.compile(from, change, { serial: 1, history: NO_HISTORY })).generation.rootHash;
+    compile(before, "all");
+    bytes.clear();
+    expect(() => compile(after, changeBetween(before, after))).toThrow("no segment of the leaf");
+    expect(compile(after, { clusters: false, services: [], local: new Map() })).toBe(
+      compile(after, "all", new ZoneCompiler(OPTIONS, { names: 60, reverse: 50 })),
     );
   });
 
