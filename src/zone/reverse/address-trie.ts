@@ -31,6 +31,11 @@ export class AddressLeaf {
     return typeof id === "number" ? this.v4 : this.v6;
   }
 
+  get(id: AddressId): AddressValue | undefined {
+    const table = this.tableFor(id);
+    return table.values[table.find(id)];
+  }
+
   /** All addresses, in the order of their bytes: an IPv4 address before the IPv6 addresses that start with it. */
   *inOrder(): Generator<{ readonly table: AddressTable<AddressValue>; readonly index: number }> {
     const { v4, v6 } = this;
@@ -87,8 +92,7 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
   }
 
   get(id: AddressId): AddressValue | undefined {
-    const table = this.leafOf(id).tableFor(id);
-    return table.values[table.find(id)];
+    return this.leafOf(id).get(id);
   }
 
   /** Adds an address, or replaces its value. */

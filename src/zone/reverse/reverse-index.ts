@@ -6,6 +6,7 @@ import { AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
 import { type Contender, contendersOf, currentOf, firstOf, losersOf, ofViews } from "./contenders.ts";
 import { ContestedAddresses } from "./contested-addresses.ts";
+import { PostponedReplacements, type Replacement } from "./postponed-replacements.ts";
 import {
   areSameCandidates,
   areSameSources,
@@ -34,6 +35,8 @@ type OrderChanges = Map<AddressKey, readonly ReverseClaim[] | undefined>;
 const NO_CLAIMS: readonly ReverseClaim[] = [];
 /** Addresses of one step: less than a millisecond. */
 const ADDRESSES_IN_STEP = 200;
+/** In about 4 MB. */
+const MOST_POSTPONED = 32_768;
 
 /** The addresses of all services, and who has their reverse names. Only addresses whose candidates changed are decided again. */
 export class ReverseIndex<Result> {
@@ -45,6 +48,8 @@ export class ReverseIndex<Result> {
   #orders = ClaimOrders.none;
   /** Whether fresh candidates are decided, too. */
   #isDecided = true;
+  /** Of ordinary addresses, whose targets are in segments. */
+  readonly #postponed = new PostponedReplacements();
   /** For steps that go over several services. */
   #replaced = 0;
 
@@ -65,18 +70,34 @@ export class ReverseIndex<Result> {
    */
   *replace(service: string, before: AddressList, next: WantedAddresses): Generator<void> {
     for (const id of before) {
-      if (!next.has(id)) this.#replaceOne(service, id, NO_CANDIDATES);
+      if (!next.has(id)) this.#replaceOrPostpone({ service, id, candidates: NO_CANDIDATES });
       if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
     for (const [id, candidates] of next) {
-      this.#replaceOne(service, id, candidates);
+      this.#replaceOrPostpone({ service, id, candidates });
+      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+    }
+    if (this.#postponed.size > MOST_POSTPONED) yield* this.#replacePostponed();
+  }
+
+  #replaceOrPostpone(replacement: Replacement): void {
+    const { id } = replacement;
+    const leaf = this.trie.leafOf(id);
+    const value = leaf.get(id);
+    if (value === undefined || value instanceof AddressRecord || isFresh(value))
+      this.#replaceOne(replacement, value);
+    else this.#postponed.add(leaf, replacement);
+  }
+
+  *#replacePostponed(): Generator<void> {
+    for (const replacement of this.#postponed.take()) {
+      this.#replaceOne(replacement, this.trie.get(replacement.id));
       if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
   }
 
-  #replaceOne(service: string, id: AddressId, candidates: readonly ReverseCandidate[]): void {
+  #replaceOne({ service, id, candidates }: Replacement, value: AddressValue | undefined): void {
     const { trie } = this;
-    const value = trie.get(id);
     const isOwn = ({ source }: ReverseCandidate) => isOfService(source, service);
     if (value === undefined) this.#add(id, candidates);
     else if (value instanceof AddressRecord) {
@@ -145,6 +166,7 @@ export class ReverseIndex<Result> {
     live: ReadonlySet<string>,
     touched: ReadonlySet<string> | undefined,
   ): Generator<void> {
+    yield* this.#replacePostponed();
     this.#contested.follow(history.orders);
     if (touched === undefined) for (const [address] of history.orders) this.#reconsider(address);
     for (const service of touched ?? [])
