@@ -1,11 +1,17 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { imageConfig, readDockerfile } from "../container/dockerfile.ts";
 
 /** The root of the checkout. */
 export const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 /** The command line under test; `process.execPath` runs it unchanged. */
 export const cliPath = join(checkout, "bin/clusterset-doh.js");
+
+/** Node's own flags, as the container image has them: tests and benchmarks run gateways as they are deployed. */
+export const nodeFlags: readonly string[] = imageConfig(
+  readDockerfile(join(checkout, "infra/container/Dockerfile")),
+).entrypoint.slice(1, -1);
 
 /** What a command that ran to its end has left. */
 export interface Finished {

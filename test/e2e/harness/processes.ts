@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { cliPath } from "./cli.ts";
+import { cliPath, nodeFlags } from "./cli.ts";
 import { type GatewayClient, gatewayClient } from "./gateway-client.ts";
 
 /** How a gateway under test is set up. */
@@ -97,7 +97,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     name: "gateway",
     command: process.execPath,
     args: [
-      ...[cliPath, "serve", "--listen", `127.0.0.1:${port}`, "--state-dir", stateDir, "--config", configFile],
+      ...[...nodeFlags, cliPath, "serve"],
+      ...["--listen", `127.0.0.1:${port}`, "--state-dir", stateDir, "--config", configFile],
       ...zones.flatMap((zone) => ["--zone", zone]),
       ...(tls ? [] : ["--no-tls"]),
       ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),
