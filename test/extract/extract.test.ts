@@ -319,6 +319,19 @@ describe("imports (KEP-1645, Importing Services)", () => {
     expect(imports["shop/x"]).toEqual({ ips: [], ports: [], endpoints: {} });
   });
 
+  test.each(["labels", "annotations"])(
+    "leaves out what Submariner's Lighthouse keeps for itself, by its %s",
+    (where) => {
+      const spec = { type: "ClusterSetIP", ips: ["10.96.0.7"], ports: [{ port: 80 }] };
+      const kept = { [where]: { "lighthouse.submariner.io/sourceNamespace": "shop" } };
+      const { imports, findings } = extract(
+        object("multicluster.x-k8s.io/v1alpha1", "ServiceImport", "shop/web-shop-east", { spec }, kept),
+        serviceImport("shop/web"),
+      );
+      expect([Object.keys(imports), findings]).toEqual([["shop/web"], {}]);
+    },
+  );
+
   test("prefers multicluster.x-k8s.io to the other API group", () => {
     const { imports } = extract(
       serviceImport("shop/web", { ips: ["10.42.0.2"] }, "net.gke.io/v1"),

@@ -7,6 +7,20 @@ import type { ServiceImport } from "../objects.ts";
 import { readServicePorts } from "../ports.ts";
 import { readGlobalProperties } from "../properties.ts";
 
+/**
+ * On the ServiceImports that Submariner's Lighthouse keeps for itself in its own namespaces: a label on those of one cluster's exports, an
+ * annotation on those of its broker. The copies in the namespaces of services have neither.
+ */
+const LIGHTHOUSE_SOURCE_NAMESPACE = "lighthouse.submariner.io/sourceNamespace";
+
+/** Whether a ServiceImport stands for a service of its namespace, as in KEP-1645, and is no note of an implementation. */
+export function standsForService({ metadata }: ServiceImport): boolean {
+  return (
+    readLabel(metadata?.labels, LIGHTHOUSE_SOURCE_NAMESPACE) === undefined &&
+    readLabel(metadata?.annotations, LIGHTHOUSE_SOURCE_NAMESPACE) === undefined
+  );
+}
+
 const SOURCE_CLUSTER = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,125}[A-Za-z0-9])?)?$/;
 
 /**

@@ -11,7 +11,7 @@ import { FindingCollector } from "../findings.ts";
 import { MULTICLUSTER_GROUPS, type SliceOwner } from "../identity.ts";
 import type { Service, ServiceExport, ServiceImport } from "../objects.ts";
 import { exportService } from "./exported-service.ts";
-import { importService } from "./imported-service.ts";
+import { importService, standsForService } from "./imported-service.ts";
 import { describeLocalService } from "./local-service.ts";
 
 /** The parts of a snapshot that one service yields. */
@@ -90,7 +90,7 @@ export class ServiceObjects {
       declaredExports.length === 0
         ? undefined
         : exportService(namespace, name, declaredExports, this.service, ownEndpoints, findings);
-    const [declaredImport] = byGroup(this.imports);
+    const declaredImport = byGroup(this.imports).find(standsForService);
     const imported =
       declaredImport === undefined
         ? undefined

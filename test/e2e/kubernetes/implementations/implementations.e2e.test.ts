@@ -1,0 +1,147 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { textOf } from "../../../docs/pages.ts";
+import { stepsOf } from "../../../docs/steps.ts";
+import { answered, untilLive } from "../../harness/answers.ts";
+import { checkout, runProgram } from "../../harness/cli.ts";
+import { infraManifests, kubeconfigOfWorker, objectsIn } from "../../harness/infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { helmProgram, kubectlProgram } from "../../servers/tools/go-tools.ts";
+import { installGkeCrds } from "../rights/gke.ts";
+
+const CLUSTERS = ["east", "west"] as const;
+
+interface Implementation {
+  readonly name: "submariner" | "cilium" | "gke";
+  /** Keys of the gateway's config file, as the page has them. */
+  readonly config?: Record<string, unknown>;
+}
+
+const implementations: readonly Implementation[] = [
+  { name: "submariner" },
+  { name: "cilium", config: { outsideOrder: ["LoadBalancer", "Endpoint"] } },
+  { name: "gke", config: { outsideOrder: ["LoadBalancer", "Endpoint"] } },
+];
+
+/** A row of the table of answers: a name, and the addresses or the error in each column. */
+type Row = readonly [name: string, ...columns: (string | string[])[]];
+
+function documentedAnswers(page: string): readonly Row[] {
+  const [, table] = /^\| A \|.*\n\|.*\n((?:\|.*\n)+)/m.exec(textOf(page))!;
+  return table!
+    .trim()
+    .split("\n")
+    .map((row) => {
+      const [name, ...columns] = row.slice(2, -2).split(" | ");
+      const values = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, value]) => value!);
+      return [
+        values(name!)[0]!,
+        ...columns.map((cell) => (cell.includes("`") ? values(cell).sort() : cell.trim())),
+      ];
+    });
+}
+
+const servers = new Map<string, ApiServer>();
+const objectsOf = (name: string, cluster: string) =>
+  objectsIn(readFileSync(join(import.meta.dirname, name, cluster, "objects.yaml"), "utf8"));
+
+beforeAll(async () => {
+  for (const [cluster, server] of await Promise.all(
+    CLUSTERS.map(async (cluster) => [cluster, await startApiServer({ name: cluster })] as const),
+  ))
+    servers.set(cluster, server);
+});
+afterAll(() => Promise.all([...servers.values()].map((server) => server.stop())));
+
+describe.each(implementations)(
+  "docs/how-to/implementations/$name.md, on two API servers",
+  ({ name, config = {} }) => {
+    const page = `docs/how-to/implementations/${name}.md`;
+    const workers: SyncProcess[] = [];
+    let exporting: GatewayProcess;
+    let importing: GatewayProcess;
+
+    beforeAll(async () => {
+      [exporting, importing] = await Promise.all([
+        startGateway({ clusters: [...CLUSTERS], config }),
+        startGateway({ clusters: ["west"], speaksFor: { west: "*" }, config }),
+      ]);
+      for (const cluster of CLUSTERS) {
+        const server = servers.get(cluster)!;
+        // Only now: a worker without the component may not read what GKE's group has.
+        if (name === "gke") await installGkeCrds(server.admin);
+        await server.admin.apply(...objectsOf(name, cluster));
+        const access = name === "gke" ? gkeAccess() : [];
+        const kubeconfig = await kubeconfigOfWorker(server, (base) => [...base, ...access]);
+        const gateways = cluster === "west" ? [exporting, importing] : [exporting];
+        for (const gateway of gateways)
+          workers.push(startSync({ clusterId: cluster, kubeconfig, gateways: [gateway] }));
+      }
+      await Promise.all([untilLive(exporting, 2), untilLive(importing, 1)]);
+    });
+
+    afterAll(async () => {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all([exporting?.stop(), importing?.stop()]);
+      for (const [cluster, server] of servers)
+        await server.admin.remove(...objectsOf(name, cluster).filter(({ kind }) => kind !== "Namespace"));
+    });
+
+    test.each(documentedAnswers(page))("%s is answered as the page says", async (asked, ...columns) => {
+      const views = [
+        answered(exporting, asked),
+        answered(importing, asked),
+        answered(exporting, asked, "A", { view: "east" }),
+      ];
+      expect((await Promise.all(views)).slice(0, columns.length)).toEqual(columns);
+    });
+
+    test("no worker lacks a right, and nothing of the implementation is a finding", async () => {
+      for (const gateway of [exporting, importing]) {
+        const { findings } = await gateway.clusterStatus<{ findings: object[] }>("west");
+        expect(findings).toEqual([]);
+      }
+    });
+
+    test("the commands and files of the page render", async () => {
+      const folder = temporaryFolder("implementation");
+      symlinkSync(join(checkout, "infra"), join(folder, "infra"));
+      for (const cluster of CLUSTERS) {
+        mkdirSync(join(folder, cluster));
+        for (const path of [`${cluster}.token`, `${cluster}/${cluster}.token`])
+          writeFileSync(join(folder, path), "x".repeat(43));
+      }
+      let commands = 0;
+      for (const step of stepsOf(page)) {
+        if (step.kind === "file") {
+          writeFileSync(join(folder, step.path), step.text);
+          if (step.path.endsWith("kustomization.yaml")) {
+            const built = await runProgram(kubectlProgram, ["kustomize", dirname(step.path)], {
+              cwd: folder,
+            });
+            expect(built).toMatchObject({ code: 0, stderr: "" });
+          }
+          continue;
+        }
+        const line = step.line
+          .replace("helm upgrade --install", `${helmProgram} template`)
+          .replace("--create-namespace", "");
+        expect(await runProgram("bash", ["-c", line], { cwd: folder })).toMatchObject({
+          code: 0,
+          stderr: "",
+        });
+        commands++;
+      }
+      expect(commands).toBeGreaterThan(0);
+    });
+  },
+);
+
+/** The rights of the component `gke`. */
+function gkeAccess() {
+  const component = join(checkout, "infra/kubernetes/sync-worker/components/gke");
+  return infraManifests(component).filter(({ metadata }) => metadata.name.endsWith("-gke"));
+}
