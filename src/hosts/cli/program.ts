@@ -1,8 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { VERSION } from "../../assembly/version.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
 import type { Output } from "../commands/output.ts";
 import type { StartServer } from "../node/server/node-server.ts";
-import { VERSION } from "../node/version.ts";
 import { checkCommand } from "./check-command.ts";
 import { completionCommand } from "./completion-command.ts";
 import { demoCommand } from "./demo-command.ts";

@@ -1,7 +1,7 @@
 /** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
 import { logJson } from "../../assembly/log.ts";
+import { VERSION } from "../../assembly/version.ts";
 import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
-import { VERSION } from "../node/version.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";
 

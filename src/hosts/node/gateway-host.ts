@@ -4,6 +4,7 @@ import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
 import { logStore } from "../../assembly/log.ts";
+import { VERSION } from "../../assembly/version.ts";
 import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
@@ -34,7 +35,6 @@ import { fingerprintOf } from "./tls/tls.ts";
 import { openTlsSource } from "./tls/tls-source.ts";
 import { openUpstreams } from "./upstreams/configured-upstreams.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
-import { VERSION } from "./version.ts";
 
 /** The time for requests in progress when the gateway stops, in milliseconds. */
 const STOP_GRACE = 5000;

@@ -1,5 +1,6 @@
 import { assemble } from "../../assembly/assemble.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
+import { VERSION } from "../../assembly/version.ts";
 import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
@@ -8,7 +9,6 @@ import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { VERSION } from "./version.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which asks the object only when a query needs it. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {

@@ -1,7 +1,7 @@
+import { VERSION } from "../../assembly/version.ts";
 import { hashBlob } from "../../zone/segment/hash.ts";
 import { FORMAT_VERSION } from "../../zone/segment/layout.ts";
 import type { WorkerSettings } from "./environment.ts";
-import { VERSION } from "./version.ts";
 
 /** A short text of all that generations depend on beside pushes: the program, its settings, and what clusters may do. */
 export function settingsKey({

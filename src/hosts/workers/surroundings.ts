@@ -1,10 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
 import { type Log, logJson } from "../../assembly/log.ts";
+import { VERSION } from "../../assembly/version.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import { FORMAT_VERSION } from "../../zone/segment/layout.ts";
 import type { LocationCache } from "./cached-source.ts";
 import type { Environment } from "./environment.ts";
-import { VERSION } from "./version.ts";
 
 /** The object's name: one object has the whole clusterset. */
 const OBJECT = "clusterset";

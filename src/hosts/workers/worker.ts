@@ -8,6 +8,7 @@ import { rehearse } from "./rehearsal.ts";
 import { cloudflareSurroundings } from "./surroundings.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
+export type { Environment } from "./environment.ts";
 
 /**
  * The isolate's gateway, or the error that prevents one. It is put together while the isolate starts, because that does not count as CPU

@@ -19,17 +19,20 @@ import { encodeUtf8 } from "./utf8.ts";
 const LONG_CHARACTERS = 40 * 1024;
 
 /** A snapshot as lines, each with its newline: the header, every entry, the end. */
-export function encodeSnapshot(snapshot: ClusterSnapshot): Generator<Uint8Array> {
+export function encodeSnapshot(snapshot: ClusterSnapshot): Generator<Uint8Array<ArrayBuffer>> {
   return sealLines(snapshot.clusterId, changeTexts(snapshot));
 }
 
 /** A patch on a snapshot of a cluster as lines, each with its newline. */
-export function encodeChanges(clusterId: string, patch: SnapshotPatch): Generator<Uint8Array> {
+export function encodeChanges(clusterId: string, patch: SnapshotPatch): Generator<Uint8Array<ArrayBuffer>> {
   return sealLines(clusterId, changeTexts(patch));
 }
 
 /** Changes as lines, with header and end. */
-export function encodeLines(clusterId: string, changes: Iterable<PatchLine>): Generator<Uint8Array> {
+export function encodeLines(
+  clusterId: string,
+  changes: Iterable<PatchLine>,
+): Generator<Uint8Array<ArrayBuffer>> {
   return sealLines(clusterId, texts(changes));
 }
 
@@ -37,7 +40,7 @@ function* texts(changes: Iterable<PatchLine>): Generator<string> {
   for (const change of changes) yield JSON.stringify(change);
 }
 
-function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uint8Array> {
+function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uint8Array<ArrayBuffer>> {
   const hash = createSha256();
   let lines = 0;
   const seal = (text: string) => {

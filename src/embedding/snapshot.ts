@@ -1,0 +1,21 @@
+/** `clusterset-doh/snapshot`: what a sync worker reports of its cluster, as a zod schema, and as the body of a push. */
+import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
+
+export { parseSnapshot } from "../snapshot/parse.ts";
+export type { SnapshotPatch } from "../snapshot/patch.ts";
+export {
+  ClusterSnapshot,
+  ClusterZone,
+  Endpoint,
+  EndpointGroup,
+  EndpointGroups,
+  EndpointPort,
+  ExportedService,
+  Finding,
+  ImportedService,
+  LocalService,
+  ServicePort,
+  SNAPSHOT_FORMAT_VERSION,
+} from "../snapshot/schema.ts";
+export { SnapshotError, type SnapshotIssue } from "../snapshot/snapshot-error.ts";
+export { encodeChanges, encodeSnapshot };

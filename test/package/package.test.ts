@@ -1,0 +1,235 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { bundleWorker, describeBundle } from "../../scripts/bundle-check.ts";
+import { freePort } from "../e2e/servers/ports.ts";
+import { snapshot } from "./consumer/snapshot.ts";
+import {
+  bundleConsumer,
+  type Compiled,
+  ON_PAGE,
+  runConsumer,
+  typesOf,
+  WEB,
+  wranglerConfig,
+} from "./consumers.ts";
+import { manifest, PACK_TIMEOUT, type PackedPackage, packPackage, root } from "./packed-package.ts";
+
+vi.setConfig({ testTimeout: PACK_TIMEOUT });
+
+let packed: PackedPackage;
+
+beforeAll(() => {
+  packed = packPackage(["@cloudflare/workers-types", "@hono/node-server", "@types/node"]);
+}, PACK_TIMEOUT);
+afterAll(() => packed.remove());
+
+describe("the package", () => {
+  it("runs its commands from node_modules, where Node strips no types", () => {
+    const version = packed.run(["--version"]);
+    expect(version).toMatchObject({ stderr: "", stdout: `${manifest.version}\n` });
+    for (const command of ["serve", "sync", "check", "export", "token", "demo"]) {
+      const help = packed.run([command, "--help"]);
+      expect(help.status, command).toBe(0);
+      expect(help.stdout, command).toMatch(/Examples?:\n/);
+    }
+    expect(packed.run(["token"]).stdout.trim()).toMatch(/^[\w-]{43}$/);
+  });
+
+  it("holds JavaScript with declarations, and neither tests nor TypeScript", () => {
+    expect(packed.files).toContain("dist/hosts/cli.js");
+    const isSource = (file: string) => file.endsWith(".ts") && !file.endsWith(".d.ts");
+    expect(packed.files.filter((file) => isSource(file) || file.startsWith("test"))).toEqual([]);
+  });
+
+  it("holds every file that its pages link to", () => {
+    const pages = packed.files.filter((file) => file.endsWith(".md"));
+    expect(pages).toContain("README.md");
+    const dead = pages.flatMap((page) =>
+      [
+        ...readFileSync(join(packed.folder, "node_modules/clusterset-doh", page), "utf8").matchAll(
+          /\]\(([^)\s]+)\)/g,
+        ),
+      ]
+        .map(([, target]) => target!.split("#")[0]!)
+        .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
+        .filter((target) => {
+          const path = posix.join(dirname(page), target).replace(/\/$/, "");
+          return !packed.files.some((file) => file === path || file.startsWith(`${path}/`));
+        })
+        .map((target) => ({ page, target })),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it("has no complaint of publint", async () => {
+    const { messages, pkg } = await publint({
+      pkgDir: join(packed.folder, "node_modules/clusterset-doh"),
+      pack: false,
+      strict: true,
+    });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  it("has types that every resolver of ES modules finds", async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(readFileSync(packed.tarball)));
+    if (!analysis.types) throw new Error("no types are found");
+    const { entrypoints, problems } = analysis;
+    const programs = Object.keys(entrypoints).filter((name) => !name.includes("json"));
+    expect(programs.sort()).toEqual([".", "./resolve", "./snapshot", "./workers"]);
+    // CommonJS has to import() an ES module, and moduleResolution node10 reads no `exports`: neither is supported.
+    const unsupported = new Set(["CJSResolvesToESM", "NoResolution"]);
+    expect(problems.filter(({ kind }) => !unsupported.has(kind))).toEqual([]);
+    for (const name of programs)
+      for (const kind of ["node16-esm", "bundler"] as const)
+        expect(entrypoints[name]!.resolutions[kind].resolution?.fileName, `${name} ${kind}`).toMatch(
+          /\.d\.ts$/,
+        );
+  });
+});
+
+describe("its public names", () => {
+  it.each([
+    [".", ["UsageError", "VERSION", "createGateway", "createSteadyClock", "systemClock"]],
+    ["./resolve", ["HTTPS", "compileSnapshots", "streamTransport", "udpTransport"]],
+    [
+      "./snapshot",
+      [
+        ...["ClusterSnapshot", "ClusterZone", "Endpoint", "EndpointGroup", "EndpointGroups", "EndpointPort"],
+        ...["ExportedService", "Finding", "ImportedService", "LocalService", "SNAPSHOT_FORMAT_VERSION"],
+        ...["ServicePort", "SnapshotError", "encodeChanges", "encodeSnapshot", "parseSnapshot"],
+      ],
+    ],
+  ])("of %s are these", async (name, names) => {
+    const entry = manifest.exports[name] as { readonly default: string };
+    const exported: object = await import(join(packed.folder, "node_modules/clusterset-doh", entry.default));
+    expect(Object.keys(exported).sort()).toEqual(names);
+  });
+
+  it("are exported by nothing else", () => {
+    expect(Object.keys(manifest.exports)).toEqual([
+      ...[".", "./resolve", "./snapshot", "./workers", "./schema/*.json", "./package.json"],
+    ]);
+    const schema = join(
+      packed.folder,
+      "node_modules/clusterset-doh/docs/reference/schema/cluster-snapshot.json",
+    );
+    expect(existsSync(schema)).toBe(true);
+    expect(() => import.meta.resolve("clusterset-doh/dist/hosts/cli.js")).toThrow();
+  });
+
+  it("have a docstring each", () => {
+    const undocumented = ["gateway", "resolve", "snapshot"].flatMap((entry) =>
+      [
+        ...readFileSync(join(root, `src/embedding/${entry}.ts`), "utf8").matchAll(
+          /(\*\/\n)?^export (?:async )?(?:function|interface|type|const|class) (\w+)/gm,
+        ),
+      ]
+        .filter(([, comment]) => comment === undefined)
+        .map(([, , name]) => `${entry}: ${name}`),
+    );
+    expect(undocumented).toEqual([]);
+  });
+});
+
+const ANSWER = {
+  Status: 0,
+  Answer: [{ name: "web.shop.svc.clusterset.example.org.", type: 1, TTL: 5, data: "10.112.0.10" }],
+};
+const OF_GATEWAY = {
+  hello: "the program's own path",
+  rejected: [401, "UNKNOWN_TOKEN"],
+  pushed: [200, "cluster-a"],
+  answer: expect.objectContaining(ANSWER),
+  withoutHono: expect.objectContaining(ANSWER),
+  missing: 404,
+  logged: true,
+  wrong: expect.stringMatching(/^access: is needed/),
+};
+const OF_RESOLVE = {
+  services: 1,
+  outcome: ["answer", 7],
+  address: [10, 112, 0, 10],
+  inView: "answer",
+  noQuery: "no query",
+  valid: true,
+  invalid: "INVALID_SNAPSHOT clusterId",
+};
+
+const PRINTED = { "gateway.ts": OF_GATEWAY, "resolve.ts": OF_RESOLVE };
+
+describe("programs with the package", () => {
+  let compiled: Compiled;
+
+  beforeAll(() => {
+    const programs = ["gateway.ts", "resolve.ts", ...ON_PAGE.slice(0, 2)];
+    compiled = typesOf(packed, programs, { module: "nodenext", types: ["node"], emit: true });
+  }, PACK_TIMEOUT);
+
+  it("compile with moduleResolution nodenext and the types of Node", () => {
+    expect(compiled.errors).toEqual([]);
+  });
+
+  it("compile with moduleResolution bundler and the types of a browser", () => {
+    const { errors } = typesOf(packed, Object.keys(PRINTED), { module: "esnext", types: [], lib: WEB });
+    expect(errors).toEqual([]);
+  });
+
+  it.each(Object.entries(PRINTED))("run: %s", (program, printed) => {
+    expect(runConsumer(compiled.scriptOf(program))).toEqual(printed);
+  });
+
+  it.each(Object.entries(PRINTED))("run as a bundle without a module of Node: %s", (program, printed) => {
+    const { script, outside } = bundleConsumer(packed, program);
+    expect(outside).toEqual([]);
+    expect(runConsumer(script)).toEqual(printed);
+  });
+
+  it("of docs/how-to/embed.md: a gateway in a Hono application, which ends with SIGTERM", async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [compiled.scriptOf("page-gateway.ts")], {
+      env: { ...process.env, PORT: String(port), CLUSTER_A_SHA256: "0".repeat(64) },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const ended = once(child, "exit");
+    try {
+      await expect.poll(() => textAt(port, "/hello"), { timeout: 60_000 }).toBe("a path of this program");
+      expect(await textAt(port, "/healthz")).toBe("ok\n");
+      child.kill("SIGTERM");
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  it("of docs/how-to/embed.md: answers from a snapshot", () => {
+    const file = join(packed.folder, "snapshot.json");
+    writeFileSync(file, JSON.stringify(snapshot));
+    const args = [compiled.scriptOf("page-resolve.ts"), file];
+    expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe("answer for 5 seconds\n");
+  });
+
+  it("of docs/how-to/embed.md: a Worker that compiles with the types of Workers", () => {
+    const { errors } = typesOf(packed, ["worker.ts"], {
+      module: "esnext",
+      types: ["@cloudflare/workers-types"],
+    });
+    expect(errors).toEqual([]);
+  });
+
+  it("of docs/how-to/embed.md: a Worker that bundles to one as small as the one of the checkout, without code for Node", () => {
+    const { faults } = describeBundle(bundleWorker(wranglerConfig(packed, root)));
+    expect(faults).toEqual([]);
+  });
+});
+
+/** The body at a path of a local server; undefined while there is none. */
+async function textAt(port: number, path: string): Promise<string | undefined> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+  return response?.text();
+}
