@@ -13,6 +13,7 @@ const WAITING = [
   "test/e2e/access/security-set-ups.e2e.test.ts",
   "test/e2e/kubernetes/service-account-tokens.e2e.test.ts",
   "test/e2e/durability/uncaught.e2e.test.ts",
+  "test/e2e/durability/rotation.e2e.test.ts",
   "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
   "test/e2e/edge/clusters.e2e.test.ts",
   "test/e2e/edge/worker.e2e.test.ts",

@@ -187,11 +187,25 @@ describe("files of rules", () => {
     await known.close();
   });
 
+  it("may hold several tokens, one a line, all of which are valid", async () => {
+    const folder = gateways.folder();
+    writeFileSync(join(folder, "a.token"), "first\n");
+    const known = await asking(folder, { bearer: [{ tokenFile: "a.token" }] });
+    writeFileSync(join(folder, "a.token"), "first\n\nsecond\n");
+    expect(await known.refresh()).toBe(true);
+    for (const token of ["first", "second"]) expect(await isKnown(known, `Bearer ${token}`)).toBe(true);
+    writeFileSync(join(folder, "a.token"), "second\n");
+    expect(await known.refresh()).toBe(true);
+    expect(await isKnown(known, "Bearer first")).toBe(false);
+    expect(await isKnown(known, "Bearer second")).toBe(true);
+    await known.close();
+  });
+
   it.each([
     ["pathTokens", "a/b", "cannot stand in a path: letters, digits and - . _ ~"],
     ["hostTokens", "UPPER", "cannot stand in a host name (clusterset-doh token --host-name)"],
     ["hostTokens", "a".repeat(64), "cannot stand in a host name"],
-    ["bearer", "two words", "holds more than one word"],
+    ["bearer", "first\ntwo words", "holds more than one word"],
   ])("that hold what cannot be used are told of: %s %j", async (kind, token, message) => {
     const folder = gateways.folder();
     writeFileSync(join(folder, "a.token"), token);

@@ -15,7 +15,7 @@ import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import type { TokenOrFile } from "../../../config/values/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
-import { readToken } from "./token-file.ts";
+import { readTokens } from "./token-file.ts";
 
 type AdmissionConfig = Pick<ServeConfig, "access" | "clients" | "push">;
 
@@ -103,10 +103,10 @@ export class NodeAdmission implements AccessControl {
       passwordSha256: passwordSha256 ?? hashOf(await readPassword(passwordFile!)),
     }));
     const read = {
-      bearer: await readTokens(rule.bearer),
+      bearer: await hashesOf(rule.bearer),
       basic: basic && (await Promise.all(basic)),
-      pathTokens: await readTokens(rule.pathTokens, isPathToken, "a path: letters, digits and - . _ ~"),
-      hostTokens: await readTokens(
+      pathTokens: await hashesOf(rule.pathTokens, isPathToken, "a path: letters, digits and - . _ ~"),
+      hostTokens: await hashesOf(
         rule.hostTokens,
         isHostToken,
         "a host name (clusterset-doh token --host-name)",
@@ -118,20 +118,18 @@ export class NodeAdmission implements AccessControl {
 }
 
 /** @throws {UsageError} if a file's token cannot be used at its place */
-async function readTokens(
+async function hashesOf(
   tokens: readonly TokenOrFile[] | undefined,
   fits: (token: string) => boolean = () => true,
   place = "",
 ): Promise<string[] | undefined> {
-  if (tokens === undefined) return undefined;
-  return Promise.all(
-    tokens.map(async ({ tokenSha256, tokenFile }) => {
-      if (tokenSha256 !== undefined) return tokenSha256;
-      const token = await readToken(tokenFile!);
-      if (!fits(token)) throw new UsageError(`the token in ${tokenFile} cannot stand in ${place}`);
-      return hashOf(token);
-    }),
-  );
+  const hashes = tokens?.map(async ({ tokenSha256, tokenFile }) => {
+    if (tokenSha256 !== undefined) return [tokenSha256];
+    const read = await readTokens(tokenFile!);
+    if (!read.every(fits)) throw new UsageError(`the token in ${tokenFile} cannot stand in ${place}`);
+    return read.map(hashOf);
+  });
+  return hashes && (await Promise.all(hashes)).flat();
 }
 
 /** The first line of a password file; spaces count. @throws {UsageError} if it is empty, or if no client can send it (RFC 7617 section 2) */

@@ -4,7 +4,7 @@ import { authoritySettings, type Credential } from "../../../assembly/credential
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
-import { readToken } from "./token-file.ts";
+import { readTokens } from "./token-file.ts";
 
 /** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. */
 export interface NodeAuthority extends PushAuthority {
@@ -48,12 +48,17 @@ async function loadAuthority(
   const issuers = new Map<object, IssuerKeys>();
   for (const { oidc } of credentials)
     if (oidc !== undefined) issuers.set(oidc, await IssuerKeys.load(oidc, onFailure));
+  // A file may hold several tokens, which are one credential in the audit log.
+  const named = credentials.map((credential, index) => ({
+    ...credential,
+    name: credential.name ?? `${setting}[${index}]`,
+  }));
   /** The hashes that were read last; undefined before the first read. */
   let read: string | undefined;
   let current = createAuthority({});
 
   const refresh = async (): Promise<boolean> => {
-    const list = await Promise.all(credentials.map(readCredential));
+    const list = (await Promise.all(named.map(readCredential))).flat();
     const hashes = list.map(({ tokenSha256 }) => tokenSha256).join();
     const changed = [hashes !== read];
     for (const keys of issuers.values()) changed.push(await keys.refresh());
@@ -79,8 +84,11 @@ async function loadAuthority(
   };
 }
 
-async function readCredential(credential: Credential): Promise<Credential> {
-  if (credential.tokenFile === undefined) return credential;
-  const token = await readToken(credential.tokenFile);
-  return { ...credential, tokenSha256: createHash("sha256").update(token).digest("hex") };
+async function readCredential(credential: Credential): Promise<Credential[]> {
+  if (credential.tokenFile === undefined) return [credential];
+  const tokens = await readTokens(credential.tokenFile);
+  return tokens.map((token) => ({
+    ...credential,
+    tokenSha256: createHash("sha256").update(token).digest("hex"),
+  }));
 }

@@ -16,6 +16,18 @@ export async function readToken(file: string): Promise<string> {
 }
 
 /**
+ * Reads the tokens that a file holds, one a line: all of them are valid, so that one can replace another without a gap.
+ * @throws {UsageError} if it holds none, or a line has more than one word
+ */
+export async function readTokens(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch((error: Error) => {
+    throw unreadable(error);
+  });
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.length === 0 ? [tokenIn(file, text)] : lines.map((line) => tokenIn(file, line));
+}
+
+/**
  * Reads a token from a file, without letting other work run meanwhile: a push waits for no thread of the pool.
  * @throws {UsageError} if the file has no token
  */
