@@ -1,0 +1,155 @@
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { stepsOf } from "../../docs/steps.ts";
+import { answered, eventualAnswer, eventually, metric, untilEqual } from "../harness/answers.ts";
+import { runProgram } from "../harness/cli.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+
+const CLUSTERS = ["east", "west"] as const;
+/** A folder as the reader of docs/how-to/back-up.md has it: the config file, a token and the state folder. */
+const folder = temporaryFolder("state-folder");
+let gateway: GatewayProcess;
+let workers: SyncProcess[] = [];
+let changes = 0;
+
+/** Another endpoint in each cluster. */
+function change(): void {
+  changes++;
+  for (const [net, cluster] of CLUSTERS.entries()) {
+    const manifests = join(folder, "manifests", cluster);
+    mkdirSync(manifests, { recursive: true });
+    const draft = join(folder, `${cluster}.draft`);
+    writeFileSync(
+      draft,
+      `
+apiVersion: v1
+kind: Namespace
+metadata: { name: shop }
+---
+apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: db }
+spec: { clusterIP: None, ports: [{ name: pg, port: ${5432 + net} }] }
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { namespace: shop, name: db }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: db-1, labels: { kubernetes.io/service-name: db } }
+addressType: IPv4
+ports: [{ name: pg, port: ${5432 + net} }]
+endpoints: [{ addresses: [10.${net + 1}.${changes >> 8}.${changes & 255}], hostname: db-0 }]
+`,
+    );
+    renameSync(draft, join(manifests, "objects.yaml"));
+  }
+}
+
+const startWorkers = (to: GatewayProcess) =>
+  CLUSTERS.map((clusterId) =>
+    startSync({ clusterId, manifests: join(folder, "manifests", clusterId), gateways: [to] }),
+  );
+
+/** What clients get, from outside and in each view. */
+async function allAnswers(of: GatewayProcess): Promise<unknown[]> {
+  const views = [undefined, ...CLUSTERS];
+  const names = ["db.shop", "db-0.east.db.shop", "db-0.west.db.shop", "nothing.shop"];
+  const asked = views.flatMap((view) =>
+    names.flatMap((name) =>
+      (["A", "SRV"] as const).map((type) => answered(of, name, type, view ? { view } : {})),
+    ),
+  );
+  return Promise.all(asked);
+}
+
+beforeAll(async () => {
+  change();
+  gateway = await startGateway({ clusters: [...CLUSTERS], stateDir: join(folder, "state") });
+  copyFileSync(gateway.tokenFileFor("east"), join(folder, "cluster-a.token"));
+  writeFileSync(join(folder, "gateway.yaml"), "stateDirectory: state\n");
+  workers = startWorkers(gateway);
+  await untilEqual("both clusters", async () => (await answered(gateway, "db.shop")).length, 2);
+});
+
+afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await gateway?.stop();
+});
+
+test("backed up while pushes arrive and restored into an empty folder, it answers as before once the workers have pushed", async () => {
+  const steps = stepsOf("docs/how-to/back-up.md", "## What is in the state folder");
+  const [pack] = steps.filter((step) => step.kind === "run" && step.line.startsWith("tar -czf"));
+  const [unpack] = steps.filter((step) => step.kind === "run" && step.line.startsWith("tar -xzpf"));
+  const accepted = () => metric(gateway, "clusterset_doh_pushes_total", { method: "PATCH", status: "200" });
+  for (let round = 0; round < 4; round++) {
+    const before = await accepted();
+    change();
+    const backUp = runProgram("bash", ["-c", pack!.kind === "run" ? pack!.line : ""], { cwd: folder });
+    for (let more = 0; more < 5; more++) change();
+    // 1: tar saw a file change while it read it.
+    expect([0, 1]).toContain((await backUp).code);
+    await eventually(accepted).toBeGreaterThan(before);
+  }
+  const newest = [`10.1.0.${changes}`, `10.2.0.${changes}`];
+  await eventualAnswer(gateway, "db.shop").toEqual(newest);
+  const before = await allAnswers(gateway);
+
+  const empty = temporaryFolder("restored");
+  symlinkSync(join(folder, "back-up.tar.gz"), join(empty, "back-up.tar.gz"));
+  const restored = await runProgram("bash", ["-c", unpack!.kind === "run" ? unpack!.line : ""], {
+    cwd: empty,
+  });
+  expect(restored).toMatchObject({ code: 0 });
+  for (const file of ["state/tls/self-signed.crt", "cluster-a.token"])
+    expect(readFileSync(join(empty, file))).toEqual(readFileSync(join(folder, file)));
+  const another = await startGateway({
+    clusters: [...CLUSTERS],
+    tokensOf: gateway,
+    stateDir: join(empty, "state"),
+  });
+  expect(await answered(another, "db.shop")).toBe("SERVFAIL");
+  const others = startWorkers(another);
+  await eventualAnswer(another, "db.shop").toEqual(newest);
+  expect(await allAnswers(another)).toEqual(before);
+  expect(another.process.log()).not.toMatch(/"memory-(?:lost|damaged)"|"store-damage"/);
+  await Promise.all(others.map((worker) => worker.stop()));
+  await another.stop();
+});
+
+test("a snapshot of another format version is set aside and said; everything else is served, and the worker pushes that cluster in full", async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await gateway.stop();
+  const [path] = globSync(join(gateway.stateDir, "snapshots/clusters/east/*.snapshot")).sort().reverse();
+  for (const file of globSync(join(gateway.stateDir, "snapshots/clusters/east/*"))) writeAsNextFormat(file);
+  await gateway.restart();
+  expect(gateway.process.log()).toMatch(/"store-damage".*east/);
+  expect(gateway.process.log()).toContain(path);
+  expect(await answered(gateway, "db.shop")).toEqual([`10.2.0.${changes}`]);
+  for (const worker of workers) await worker.restart();
+  await eventualAnswer(gateway, "db.shop").toEqual([`10.1.0.${changes}`, `10.2.0.${changes}`]);
+  expect(
+    await metric(gateway, "clusterset_doh_pushes_total", { method: "PUT", status: "200" }),
+  ).toBeGreaterThan(0);
+});
+
+/** Makes a file what a version with another format would have written: each line has its checksum. */
+function writeAsNextFormat(file: string): void {
+  const [head, ...rest] = readFileSync(file, "utf8").split("\n");
+  const value = JSON.parse(head!.slice(65)) as { formatVersion: number };
+  const text = JSON.stringify({ ...value, formatVersion: value.formatVersion + 1 });
+  const checksum = createHash("sha256").update(text).digest("hex");
+  writeFileSync(file, [`${checksum} ${text}`, ...rest].join("\n"));
+}
