@@ -1,8 +1,10 @@
-// Writes docs/reference/schema/*.json from the zod schemas: `node scripts/generate-schema.ts`.
+// Writes docs/reference/schema/*.json and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
 // With --check it writes nothing and fails where a committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as z from "zod";
+import { VERSION } from "../src/assembly/version.ts";
+import { openApiDocument } from "../src/http/openapi/document.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,
@@ -13,7 +15,16 @@ import { SnapshotLine } from "../src/snapshot/lines/line-schema.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/state-message.ts";
 
-const directory = join(import.meta.dirname, "..", "docs", "reference", "schema");
+const root = join(import.meta.dirname, "..");
+const SCHEMAS = "docs/reference/schema";
+/** Where it is, Cloudflare serves it as `/api/v1/openapi.json` (`assets` in wrangler.toml). */
+const OPEN_API = "infra/workers/assets/api/v1/openapi.json";
+
+/** The files by their path in the checkout, as text. */
+export function generateFiles(): ReadonlyMap<string, string> {
+  const schemas = [...generateSchemas()].map(([name, text]) => [`${SCHEMAS}/${name}`, text] as const);
+  return new Map([...schemas, [OPEN_API, `${JSON.stringify(openApiDocument(VERSION))}\n`]]);
+}
 
 /** The JSON Schema files by name, as text. */
 export function generateSchemas(): ReadonlyMap<string, string> {
@@ -49,14 +60,14 @@ function write(title: string, { $schema, ...schema }: z.core.JSONSchema.BaseSche
   return `${JSON.stringify({ $schema, title, ...schema }, null, 2)}\n`;
 }
 
-/** The names of the committed files that are not what the schemas say. */
+/** The committed files that are not what the code says. */
 export function findOutdated(): string[] {
-  return [...generateSchemas()].flatMap(([name, text]) => (readCommitted(name) === text ? [] : [name]));
+  return [...generateFiles()].flatMap(([path, text]) => (readCommitted(path) === text ? [] : [path]));
 }
 
-function readCommitted(name: string): string | undefined {
+function readCommitted(path: string): string | undefined {
   try {
-    return readFileSync(join(directory, name), "utf8");
+    return readFileSync(join(root, path), "utf8");
   } catch {
     return undefined;
   }
@@ -70,7 +81,9 @@ if (import.meta.main) {
       process.exitCode = 1;
     }
   } else {
-    mkdirSync(directory, { recursive: true });
-    for (const [name, text] of generateSchemas()) writeFileSync(join(directory, name), text);
+    for (const [path, text] of generateFiles()) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
   }
 }

@@ -54,6 +54,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),
     ...(platform.stubRoutes && { stubRoutes: platform.stubRoutes }),
+    ...(platform.openApi && { openApi: platform.openApi }),
     ...{ stubs: platform.stubs, clientTests: platform.clientTests },
     ...outOfZone,
     clock: clock.now,

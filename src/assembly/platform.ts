@@ -37,7 +37,7 @@ export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
 
 /** The parts in which hosts differ. */
 export interface Platform
-  extends Pick<AppParts, "stubs" | "stubRoutes">,
+  extends Pick<AppParts, "stubs" | "stubRoutes" | "openApi">,
     Pick<ForwarderDependencies, "coalesce" | "background"> {
   /** The version of this software. */
   readonly version: string;

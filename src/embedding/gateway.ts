@@ -12,6 +12,7 @@ import type { EdgePushCredential } from "../config/access/push-credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { UsageError } from "../config/values/usage-error.ts";
 import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts";
+import { createOpenApi } from "../http/openapi/open-api.ts";
 import { createMemoryStore } from "../store/memory-store.ts";
 
 export type { Client } from "../access/client/client.ts";
@@ -69,7 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
   const { authority, grants, exportLimits, clusterTokens, access } = createEdgeAccess(config, pushing, log);
   const assembly = await assemble(config, {
     ...{ version: VERSION, clock, log, access, clusterTokens },
-    upstreams: fetchUpstreams(config.forward),
+    ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(VERSION) },
     generations: { store: createMemoryStore(), authority, grants, exportLimits },
   });
   const gateway = assembly.app;

@@ -4,8 +4,9 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
 import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
-import { prefersHtml } from "./messages/media-type.ts";
+import { JSON_TYPE, prefersHtml } from "./messages/media-type.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
+import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
@@ -19,7 +20,20 @@ export interface OwnRoutes {
   readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;
+  /** The document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file. */
+  readonly openApi?: OpenApi;
 }
+
+const OPEN_API_PATH = "/api/v1/openapi.json";
+/** It changes with the software. Seconds. */
+const OPEN_API_HEADERS = {
+  "cache-control": "public, max-age=300",
+  "content-type": JSON_TYPE,
+  "x-content-type-options": "nosniff",
+};
+
+/** Paths that need no credential. */
+const FOR_EVERYBODY = new Set(["/healthz", "/readyz", OPEN_API_PATH]);
 
 interface Parts {
   readonly gateway: { status(): ServingStatus };
@@ -39,7 +53,7 @@ export function createHono(
   counters: QueryCounters,
   ends: Ends,
 ): Hono<AppEnvironment> {
-  const { pushRoutes, transferRoutes, stubRoutes } = parts;
+  const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
   const app = new Hono<AppEnvironment>();
   if (pushRoutes !== undefined) {
     app.use("/api/v1/clusters/*", async (c, next) => {
@@ -50,6 +64,8 @@ export function createHono(
   }
   if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
   if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
+  if (openApi !== undefined)
+    app.get(OPEN_API_PATH, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
   mountHealthRoutes(app, parts.gateway, parts.clock);
   app.route("/", createPages());
 
@@ -71,7 +87,7 @@ export function createHono(
 /** Whether a path answers GET and HEAD: pages, files, health and metrics. */
 function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
   const [handlers] = app.router.match("GET", path);
-  if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;
+  if (handlers.length === 0 || FOR_EVERYBODY.has(path)) return handlers.length > 0;
   if (path === "/status") return answers !== undefined;
   return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
 }

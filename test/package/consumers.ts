@@ -101,6 +101,9 @@ function copyConsumers({ folder }: PackedPackage): string {
 export function wranglerConfig(packed: PackedPackage, checkout: string): string {
   const file = join(copyConsumers(packed), "wrangler.toml");
   const own = readFileSync(join(checkout, "wrangler.toml"), "utf8");
-  writeFileSync(file, own.replace(/^main = .*$/m, 'main = "worker.ts"').replace(/^#:schema.*\n/, ""));
+  const changed = own
+    .replace(/^main = .*$/m, 'main = "worker.ts"')
+    .replace(/^directory = "/m, 'directory = "../node_modules/clusterset-doh/');
+  writeFileSync(file, changed.replace(/^#:schema.*\n/, ""));
   return file;
 }

@@ -113,7 +113,7 @@ describe("its public names", () => {
 
   it("are exported by nothing else", () => {
     expect(Object.keys(manifest.exports)).toEqual([
-      ...[".", "./resolve", "./snapshot", "./workers", "./schema/*.json", "./package.json"],
+      ...[".", "./resolve", "./snapshot", "./workers", "./openapi.json", "./schema/*.json", "./package.json"],
     ]);
     const schema = join(
       packed.folder,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
 
-test("docs/reference/schema equals the schema of the code: run node scripts/generate-schema.ts", () => {
+test("JSON Schemas and the OpenAPI document equal the code: run node scripts/generate-schema.ts", () => {
   expect(findOutdated()).toEqual([]);
 });
 

@@ -13,6 +13,7 @@ import { UsageError } from "../../config/values/usage-error.ts";
 import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
+import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { DamageCounters } from "../../store/damage-counters.ts";
 import { openFileStore } from "../../store/files/file-store.ts";
@@ -115,7 +116,7 @@ async function startParts(
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
   const assembly = await assemble(config, {
-    ...{ version: VERSION, clock: nodeClock, log, access: admission, load },
+    ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     isOpenToItsNetwork: !isStated(config.access),

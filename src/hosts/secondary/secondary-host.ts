@@ -5,6 +5,7 @@ import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../../assembly/push-forward.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
+import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -23,7 +24,7 @@ export async function createSecondaryHost(
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
     ...{ version, log, access, clusterTokens, clock },
-    upstreams: fetchUpstreams(config.forward),
+    ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(version) },
     generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({

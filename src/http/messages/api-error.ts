@@ -104,7 +104,8 @@ export function jsonResponse(
   return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
 }
 
-const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
+/** The statuses of refused pushes. */
+export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
   CLUSTER_ID_MISMATCH: 422,
   LEASE_OUT_OF_RANGE: 422,
   SNAPSHOT_TOO_LARGE: 413,
@@ -134,7 +135,8 @@ const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
   METADATA_TOO_LARGE: "limits.metadataCharacters",
 };
 
-const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
+/** The statuses of wrong lines. */
+export const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
   INVALID_UTF8: 400,
   INVALID_JSON: 400,
   INVALID_LINE: 400,
@@ -146,7 +148,7 @@ const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
 };
 
 /** RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights. */
-const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
+export const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
   TOKEN_REQUIRED: 401,
   UNKNOWN_TOKEN: 401,
   UNKNOWN_ISSUER: 401,

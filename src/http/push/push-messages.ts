@@ -13,6 +13,19 @@ export const LeaseRequest = z.strictObject({
 /** Body of the response to an accepted snapshot, delta or renewal. */
 export const AcknowledgementResponse = z.object({ clusterId: ClusterId, generation, expiresAt: time });
 
+/** A property on which the clusters that report a service disagree. */
+export const Conflict = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  property: z.string(),
+  winner: z.string(),
+  value: z.string(),
+  disagree: z.array(z.string()),
+  total: z.int(),
+  message: z.string(),
+});
+
 /** Body of the response to `GET /api/v1/clusters/{clusterId}`. */
 export const ClusterResponse = z.object({
   clusterId: ClusterId,
@@ -25,19 +38,7 @@ export const ClusterResponse = z.object({
     .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
   exports: z.int(),
   imports: z.int(),
-  conflicts: z.array(
-    z.object({
-      namespace: z.string(),
-      name: z.string(),
-      reason: z.string(),
-      property: z.string(),
-      winner: z.string(),
-      value: z.string(),
-      disagree: z.array(z.string()),
-      total: z.int(),
-      message: z.string(),
-    }),
-  ),
+  conflicts: z.array(Conflict),
   findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
   compileError: z
     .string()

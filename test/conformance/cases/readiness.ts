@@ -19,8 +19,20 @@ const alive: HttpCase = {
   expected: { status: 200, headers: { "content-type": TEXT, "cache-control": "no-store" } },
 };
 
+const described: HttpCase = {
+  section: "docs/reference/http-api.md",
+  title: "the API describes itself",
+  path: "/api/v1/openapi.json",
+  expected: {
+    status: 200,
+    headers: { "content-type": /^application\/json\b/ },
+    jsonWith: { openapi: "3.1.1" },
+    text: '"/api/v1/clusters/{clusterId}/snapshot"',
+  },
+};
+
 const silent = (text: string): readonly HttpCase[] => [
-  alive,
+  ...[alive, described],
   {
     section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness is 503",

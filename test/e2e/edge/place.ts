@@ -23,6 +23,7 @@ function elsewhere(configuration: string, name: string): string {
   const changes: [RegExp, string][] = [
     [/^name = .*$/m, `name = "${name}"`],
     [/^(class_name = .*)$/m, `$1\nscript_name = "${NAME}"`],
+    [/^\[assets\]\n(?:\w.*\n)+/m, ""],
     [/^\[\[migrations\]\]\n(?:\w.*\n)+/m, ""],
   ];
   return changes.reduce((text, [pattern, replacement]) => {

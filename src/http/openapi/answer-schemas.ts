@@ -1,0 +1,169 @@
+import * as z from "zod";
+import type { ExplanationCode } from "../../explain/explanation.ts";
+import { Finding } from "../../snapshot/schema.ts";
+import type { JsonExplanation } from "../explain/json-explanation.ts";
+import type { JsonAnswer as JsonAnswerType } from "../json/json-answer.ts";
+import type { StatusReport as StatusReportType } from "../metrics/status-report.ts";
+import { Conflict } from "../push/push-messages.ts";
+
+/** A type as JSON has it: nothing is read-only, and a member that may be undefined may be absent. */
+type Json<Value> = Value extends readonly (infer Element)[]
+  ? Json<Element>[]
+  : Value extends object
+    ? {
+        -readonly [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Json<Value[Key]>;
+      } & {
+        -readonly [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Json<
+          Exclude<Value[Key], undefined>
+        >;
+      }
+    : Value;
+
+/** Compiles only if a schema has exactly the members that the code writes. */
+type Describes<Schema extends z.ZodType, Written> = [Json<z.infer<Schema>>] extends [Json<Written>]
+  ? [Json<Written>] extends [Json<z.infer<Schema>>]
+    ? Schema
+    : never
+  : never;
+
+/** @returns the schema; a compile error if it is not that of `Written` */
+const describing =
+  <Written>() =>
+  <Schema extends z.ZodType>(schema: Schema & Describes<Schema, Written>): Schema =>
+    schema;
+
+const text = z.string();
+const count = z.int().min(0);
+const seconds = z.int().min(0).meta({ description: "Seconds." });
+
+const JsonRecord = z.object({
+  name: text,
+  type: z.int().meta({ description: "The number of the type." }),
+  TTL: seconds,
+  data: text.meta({ description: "In the form of zone files (RFC 1035 section 5.1)." }),
+});
+
+/** `/resolve`, and `/dns-query` with `name`. */
+export const JsonAnswer = describing<JsonAnswerType>()(
+  z.object({
+    Status: z.int().meta({ description: "The response code: 0 NOERROR, 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED." }),
+    TC: z.boolean(),
+    RD: z.boolean(),
+    RA: z.boolean(),
+    AD: z.boolean(),
+    CD: z.boolean(),
+    Question: z.array(z.object({ name: text, type: z.int() })),
+    Answer: z.array(JsonRecord).optional(),
+    Authority: z.array(JsonRecord).optional(),
+    Additional: z.array(JsonRecord).optional(),
+    Comment: text.meta({
+      description: "Extended DNS Errors; the view; when each cluster was last seen.",
+    }),
+  }),
+);
+
+const ClusterFinding = z.object({ ...Finding.shape, clusterId: text });
+
+const EXPLANATION_CODES = [
+  ...(["ANSWERED", "NO_RECORDS_OF_TYPE", "PORT_HAS_SRV_ONLY", "NO_RECORDS", "NO_ADDRESS"] as const),
+  ...(["NO_READY_ENDPOINT", "NO_NAMESPACE", "NAMESPACE_NOT_IN_VIEW", "NOT_EXPORTED", "LEFT_OUT"] as const),
+  ...(["NO_SUCH_PORT", "NO_SUCH_ENDPOINT", "NO_SUCH_NAME", "OUT_OF_ZONE", "FORWARDED"] as const),
+  ...(["NOT_READY", "CHANGING"] as const),
+] satisfies ExplanationCode[];
+
+const ExplainedService = z.object({
+  namespace: text,
+  name: text,
+  type: z.enum(["ClusterSetIP", "Headless"]),
+  exporters: z
+    .array(
+      z.object({
+        clusterId: text,
+        stated: text.meta({ description: "The creation time that the cluster states." }),
+        endpoints: count.meta({ description: "How many may be answered with." }),
+        countsFrom: text.optional(),
+        because: text.optional(),
+      }),
+    )
+    .meta({ description: "In order of precedence." }),
+  importers: z.array(text),
+  properties: z.array(
+    z.object({
+      property: text,
+      value: text,
+      decidedBy: text.optional().meta({ description: "A cluster id; absent for a setting of the gateway." }),
+      because: text,
+      otherwise: z.array(z.object({ clusterId: text, value: text })),
+    }),
+  ),
+  addresses: text,
+});
+
+/** `/explain`. */
+export const Explanation = describing<JsonExplanation>()(
+  z.object({
+    question: z.object({ name: text, type: text }),
+    view: z.object({
+      cluster: text.optional(),
+      region: text.optional(),
+      zone: text.optional(),
+      byLocation: z.literal(true).optional(),
+    }),
+    status: text.meta({ description: "The response code by name." }),
+    code: z.enum(EXPLANATION_CODES),
+    message: text,
+    records: z
+      .array(z.object({ name: text, type: text, ttl: seconds, data: text, from: z.array(text) }))
+      .meta({ description: "At most 1000." }),
+    recordCount: count,
+    leases: z.array(
+      z.object({
+        clusterId: text,
+        expiresInSeconds: seconds.nullable().meta({ description: "Null for a cluster that is not live." }),
+      }),
+    ),
+    service: ExplainedService.optional(),
+    conflicts: z.array(Conflict),
+    findings: z.array(ClusterFinding),
+    suggestions: z.array(z.object({ name: text, because: text })),
+    untold: z.array(text),
+    comment: text,
+  }),
+);
+
+const listOf = <Entry extends z.ZodType>(entry: Entry) =>
+  z
+    .object({ total: count, entries: z.array(entry).meta({ description: "At most 100." }) })
+    .nullable()
+    .meta({ description: "Null on hosts that do not know them." });
+
+/** `/status`. */
+export const StatusReport = describing<StatusReportType>()(
+  z.object({
+    ready: z.boolean().meta({ description: "Whether queries get answers." }),
+    stale: z.array(text).meta({ description: "Why answers say that they are stale." }),
+    services: count,
+    clusters: z.array(
+      z.object({
+        clusterId: text,
+        live: z.boolean(),
+        lastSeenSeconds: seconds,
+        expiresInSeconds: seconds,
+        exports: count,
+        imports: count,
+      }),
+    ),
+    conflicts: listOf(Conflict),
+    findings: listOf(ClusterFinding),
+  }),
+);
+
+/** A registered stub zone. */
+export const Federation = z.object({
+  name: text,
+  nameservers: z.array(text),
+  zones: z.array(text).meta({ description: "The names that are forwarded." }),
+});
+
+/** All registered stub zones. */
+export const Federations = z.object({ federations: z.array(Federation) });

@@ -1,0 +1,91 @@
+import { CLUSTER_ID } from "../../snapshot/cluster-id.ts";
+import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { JSON_TYPE } from "../messages/media-type.ts";
+import {
+  joinCodes,
+  OF_BODIES,
+  OF_EVERY_PATH,
+  OF_GENERATIONS,
+  OF_JSON,
+  OF_LEASES,
+  OF_LINES,
+  OF_SECONDARIES,
+  OF_STORES,
+  OF_TOKENS,
+} from "./error-codes.ts";
+import { inPath, inQuery, type Operation } from "./operation.ts";
+
+const clusterId = inPath("clusterId", "The cluster of the credential.", {
+  type: "string",
+  pattern: CLUSTER_ID.source,
+});
+const leaseSeconds = inQuery(
+  "leaseSeconds",
+  "How long the cluster is live without another request. Seconds.",
+  {
+    type: "integer",
+    minimum: 1,
+  },
+);
+const baseGeneration = {
+  ...inQuery("baseGeneration", "The generation that was last acknowledged.", { type: "integer", minimum: 0 }),
+  required: true as const,
+};
+const acknowledged = {
+  200: {
+    description: "On disk, and in the answers.",
+    content: { [JSON_TYPE]: "Acknowledgement" as const },
+  },
+};
+const ofCluster = joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_SECONDARIES);
+const ofChange = joinCodes(ofCluster, OF_BODIES, OF_LINES, OF_LEASES, OF_STORES);
+const shared = { tag: "push", security: ["bearer", "certificate"] } as const;
+
+/** The push API (docs/reference/push-api.md). */
+export const PUSH_OPERATIONS: readonly Operation[] = [
+  {
+    ...shared,
+    ...{ method: "put", path: "/api/v1/clusters/{clusterId}/snapshot" },
+    summary: "Replaces everything that is known of the cluster.",
+    parameters: [clusterId, leaseSeconds],
+    body: { [NDJSON_TYPE]: "lines" },
+    success: acknowledged,
+    errors: ofChange,
+  },
+  {
+    ...shared,
+    ...{ method: "patch", path: "/api/v1/clusters/{clusterId}/snapshot" },
+    summary: "Changes entries of the snapshot.",
+    parameters: [clusterId, baseGeneration, leaseSeconds],
+    body: { [NDJSON_TYPE]: "lines" },
+    success: acknowledged,
+    errors: joinCodes(ofChange, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
+  },
+  {
+    ...shared,
+    ...{ method: "post", path: "/api/v1/clusters/{clusterId}/lease" },
+    summary: "Renews the lease: the cluster is alive and unchanged.",
+    parameters: [clusterId, leaseSeconds],
+    body: { [JSON_TYPE]: "LeaseRequest" },
+    success: acknowledged,
+    errors: joinCodes(ofCluster, OF_BODIES, OF_JSON, OF_LEASES, OF_GENERATIONS, OF_STORES, {
+      422: ["INVALID_SNAPSHOT"],
+    }),
+  },
+  {
+    ...shared,
+    ...{ method: "get", path: "/api/v1/clusters/{clusterId}" },
+    summary: "Returns the generation, the lease, conflicts and findings of the cluster.",
+    parameters: [clusterId],
+    success: { 200: { description: "The cluster.", content: { [JSON_TYPE]: "ClusterStatus" } } },
+    errors: joinCodes(ofCluster, { 404: ["UNKNOWN_CLUSTER"] }),
+  },
+  {
+    ...shared,
+    ...{ method: "delete", path: "/api/v1/clusters/{clusterId}" },
+    summary: "Removes the cluster from the answers: it leaves on purpose.",
+    parameters: [clusterId],
+    success: { 204: { description: "The cluster is unknown, also if it was before." } },
+    errors: joinCodes(ofCluster, OF_STORES),
+  },
+];

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { CLUSTER_PATHS } from "../../../src/http/doh/dns-paths.ts";
+import { createStubRoutes } from "../../../src/http/federations/stub-routes.ts";
+import { createHono } from "../../../src/http/hono-routes.ts";
+import { createPages } from "../../../src/http/pages/routes.ts";
+import { createPushRoutes } from "../../../src/http/push/push-routes.ts";
+import { createTransferRoutes } from "../../../src/http/transfer-routes.ts";
+import { filesBelow, root, textOf } from "../../docs/pages.ts";
+import { exporting } from "../../merge/fixtures.ts";
+import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
+import { codes, document, operations, validatorOf } from "./read-document.ts";
+
+describe("the OpenAPI document", () => {
+  it("is valid OpenAPI 3.1, with references that lead somewhere", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(structuredClone(document))).toMatchObject({ valid: true });
+    expect(validator.version).toBe("3.1");
+    const names = Object.keys(document.components.schemas);
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"/]+)"/g))
+      expect(names).toContain(name);
+  });
+
+  it("has an id for each operation, and schemas that compile", () => {
+    const ids = [...operations.values()].map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const name of Object.keys(document.components.schemas))
+      expect(() => validatorOf({ $ref: `#/components/schemas/${name}` })).not.toThrow();
+  });
+
+  it("names each parameter of its paths", () => {
+    for (const [operation, { parameters = [] }] of operations) {
+      const named = parameters.filter((one) => one.in === "path").map(({ name }) => `{${name}}`);
+      expect(operation.match(/\{\w+\}/g) ?? [], operation).toEqual(named);
+    }
+  });
+
+  it("has the lines of a push", () => {
+    const isLine = validatorOf({ $ref: "#/components/schemas/SnapshotLine" });
+    const lines = new TextDecoder()
+      .decode(snapshotBody(exporting("west")))
+      .trim()
+      .split("\n");
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) expect(isLine(JSON.parse(line)), line).toBe(true);
+    expect(isLine(["exports", 1, {}])).toBe(false);
+  });
+});
+
+describe("the routes", () => {
+  const gateway = {} as never;
+  const app = createHono(
+    {
+      ...{ gateway, clock: () => 0, openApi: async () => "" },
+      pushRoutes: createPushRoutes({ gateway: { turns: {} } as never, authority: {} as never }),
+      transferRoutes: createTransferRoutes({ gateway }),
+      stubRoutes: createStubRoutes({ stubs: {} as never }),
+    },
+    new QueryCounters(),
+    {} as never,
+  );
+  const described = (path: string) => path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
+  const pages = new Set(createPages().routes.map(({ method, path }) => `${method} ${path}`));
+  const isForAll = ({ method }: { readonly method: string }) => method === "ALL";
+
+  it("of the app that have a method are in the document, and it has no others", () => {
+    const own = app.routes
+      .filter((route) => !isForAll(route) && !pages.has(`${route.method} ${route.path}`))
+      .map(({ method, path }) => `${method} ${described(path)}`);
+    const queries = ["/dns-query", "/resolve", "/explain", ...CLUSTER_PATHS].map(described);
+    const documented = [...operations.keys()].filter((one) => !queries.includes(one.split(" ")[1]!));
+    expect(own.toSorted()).toEqual(documented.toSorted());
+    for (const path of queries) expect(document.paths).toHaveProperty([path, "get"]);
+  });
+
+  it("that reject all other methods are those of paths in the document", () => {
+    const paths = app.routes.filter(isForAll).map(({ path }) => described(path));
+    const unknown = paths.filter((path) => !path.endsWith("*") && !(path in document.paths));
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe("the codes of errors", () => {
+  it("that the code throws are in the document, with their statuses", () => {
+    const thrown = filesBelow(join(root, "src/http"))
+      .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/new ApiError\(\s*(\d+),\s*"([A-Z_]+)"/g)])
+      .map(([, status, code]) => `${status} ${code}`);
+    expect(thrown.length).toBeGreaterThan(20);
+    // A path or method that the document does not have has no operation.
+    const ofOthers = ["404 NOT_FOUND", "405 METHOD_NOT_ALLOWED"];
+    expect(thrown.filter((one) => !codes.has(one) && !ofOthers.includes(one))).toEqual([]);
+  });
+
+  it("that docs/how-to/troubleshoot.md explains are in the document", () => {
+    const names = new Set([...codes].map((one) => one.split(" ")[1]));
+    const [, section] = textOf("docs/how-to/troubleshoot.md").split(/^## Codes of the HTTP API$/m);
+    const rows = [...section!.split(/^## /m)[0]!.matchAll(/^\|.*$/gm)].map(([row]) => row.split("|"));
+    // The first table has the status in front.
+    const cells = rows.map(([, first, second]) => (/\d/.test(first!) ? second! : first!));
+    const explained = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)]);
+    expect(explained.length).toBeGreaterThan(30);
+    // Of the pages; and an error of the library, which becomes an issue of INVALID_SNAPSHOT.
+    const ofOthers = ["INVALID_SETUP", "INVALID_MERGE_PATCH"];
+    const missing = explained
+      .map(([, code]) => code)
+      .filter((code) => !names.has(code) && !ofOthers.includes(code!));
+    expect(missing).toEqual([]);
+  });
+});
