@@ -29,7 +29,7 @@ const Settings = z.strictObject({
   listen: z.string().default("localhost:8443"),
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
-  tls: z.union([z.boolean(), Tls]).default(true),
+  tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
   audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),

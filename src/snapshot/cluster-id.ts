@@ -7,3 +7,7 @@ export const CLUSTER_ID = new RegExp(`^${LABEL}(?:\\.${LABEL})?$`);
 export function isClusterId(text: string): boolean {
   return CLUSTER_ID.test(text);
 }
+
+/** What a cluster id is, for messages. */
+export const CLUSTER_ID_RULE =
+  "lower-case letters, digits and hyphens, at most 63, or two such labels joined by a dot";

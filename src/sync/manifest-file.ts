@@ -52,14 +52,13 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
   };
   if (!Array.isArray(documents)) return { broken: false, objects: [], problems: [] };
   const errors = documents.flatMap((document) => document.errors);
-  if (errors.length > 0)
-    return {
-      broken: true,
-      objects: [],
-      problems: errors
-        .slice(0, 10)
-        .map(({ pos, message }) => ({ code: "BrokenFile", ...place(pos[0]), message })),
-    };
+  const [first] = errors;
+  if (first !== undefined) {
+    // One mistake makes the parser lose its place, and complain about what follows.
+    const more = errors.length === 1 ? "" : ` (the first of ${errors.length} errors in this file)`;
+    const problem = { code: "BrokenFile", ...place(first.pos[0]), message: first.message + more } as const;
+    return { broken: true, objects: [], problems: [problem] };
+  }
 
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];

@@ -25,7 +25,8 @@ export class ManifestSource implements ObjectSource {
   readonly #listener: SourceListener;
   readonly #manifests: ManifestDirectory;
   #told = new Map<string, KubernetesObject>();
-  #reported = new Set<string>();
+  /** The file of each problem that was reported, by its text. */
+  #reported: ReadonlyMap<string, string> = new Map();
   #unreadable: string | undefined;
 
   constructor(options: ManifestSourceOptions, listener: SourceListener) {
@@ -83,13 +84,23 @@ export class ManifestSource implements ObjectSource {
     }
   }
 
+  /** One line for each problem when it comes, and one for each file when its problems are gone. */
   #report(problems: readonly ManifestProblem[]): void {
-    const reported = new Set<string>();
+    const { logger } = this.#options;
+    const reported = new Map<string, string>();
     for (const { code, file, line, column, message } of problems) {
       const text = `${file}:${line}:${column}: ${message}`;
-      reported.add(text);
-      if (!this.#reported.has(text)) this.#options.logger.warn({ code, file, line, column }, text);
+      const kept = code === "BrokenFile" || code === "UnreadableFile";
+      reported.set(text, file);
+      if (this.#reported.has(text)) continue;
+      logger.warn(
+        { code, file, line, column },
+        kept ? `${text}; the last content of the file that could be read counts until it is repaired` : text,
+      );
     }
+    const faulty = new Set(reported.values());
+    for (const file of new Set(this.#reported.values()))
+      if (!faulty.has(file)) logger.info({ file }, `${file}: its problems are gone, and its content counts`);
     this.#reported = reported;
   }
 

@@ -162,6 +162,70 @@ push:
   });
 });
 
+describe("a mistake in the config file is reported with the next step", () => {
+  it.each<readonly [string, string]>([
+    [
+      "access: { public: yes }",
+      "gateway.yaml:1: access.public: must be true, false, or a scope: yes is text in YAML 1.2, write true",
+    ],
+    [
+      "tls: off",
+      "gateway.yaml:1: tls: must be true, false, or the files of a certificate: off is text in YAML 1.2, write false",
+    ],
+    ["pages: { enabled: No }", "received string: No is text in YAML 1.2, write false"],
+    [
+      "access: { public: { cluster: [a] } }",
+      "access.public.cluster: this key does not exist: did you mean clusters?",
+    ],
+    ["zone: [a.example]", "gateway.yaml:1: zone: this key does not exist: did you mean zones?"],
+    ["ttl: 5", "ttl: this key does not exist: did you mean ttlSeconds?"],
+    ["lisen: x", "lisen: this key does not exist: did you mean listen?"],
+    ["pages: { on: true }", "pages.on: this key does not exist: the keys here are enabled"],
+    [
+      "access: { rules: [{ name: a, scop: {} }] }",
+      "access.rules[0].scop: this key does not exist: did you mean scope?",
+    ],
+    [
+      "push: { credentials: [{ tokenfile: a }] }",
+      "push.credentials[0].tokenfile: this key does not exist: did you mean tokenFile?",
+    ],
+    ["pages: { enabled: 3 }", "pages.enabled: Invalid input: expected boolean, received number"],
+  ])("%s", (text, said) => {
+    expect(complaint(text)).toContain(said);
+  });
+
+  it("has no suggestion where nothing is alike, and names the documentation", () => {
+    expect(complaint("cacheSize: 5")).toBe(
+      "gateway.yaml:1: cacheSize: this key does not exist: docs/reference/configuration.md has all keys",
+    );
+  });
+
+  it("lists them in the order of lines, whatever is wrong with each", () => {
+    const lines = complaint(
+      "lisen: x\npush:\n  credentals: []\n  credentials: [{ clusterId: UPPER, tokenFile: a }]\nzone: []\naccess: { public: yes }\n",
+    ).split("\n");
+    expect(lines.map((line) => /^gateway\.yaml:(\d+): ([^:]+):/.exec(line)?.slice(1))).toEqual([
+      ["1", "lisen"],
+      ["3", "push.credentals"],
+      ["4", "push.credentials[0].clusterId"],
+      ["5", "zone"],
+      ["6", "access.public"],
+    ]);
+  });
+});
+
+describe("a mistake in --cluster-token is reported with the next step", () => {
+  it.each([
+    ["cluster A=a.token", '"cluster A" is not a cluster id: lower-case letters, digits and hyphens'],
+    ["-a=a.token", '"-a" is not a cluster id'],
+    ["=a.token", '"" is not a cluster id'],
+    ["cluster-a", '"cluster-a" is not CLUSTER_ID=FILE, such as cluster-a=cluster-a.token'],
+    ["cluster-a=", '"cluster-a=" is not CLUSTER_ID=FILE'],
+  ])("%s", (flag, said) => {
+    expect(() => readServeConfig({ clusterToken: [flag] })).toThrow(said);
+  });
+});
+
 describe("a mistake in the config file is reported with its place", () => {
   it.each<readonly [string, string]>([
     ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],

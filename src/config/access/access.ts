@@ -117,7 +117,7 @@ function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: 
   return z
     .strictObject({
       /** The visibility of the public rule: everything, a scope, or no such rule. */
-      public: z.union([z.boolean(), Scope]).optional(),
+      public: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
       /** Tokens of `hostTokens` are the label before one of these. */
       hostNames: z.array(ZoneName).max(100).default([]),
       rules: z.array(rule).max(MOST_RULES).default([]),

@@ -14,6 +14,7 @@ export function demoCommand(output: Output): Command {
     .addHelpText("after", "\nExample:\n  clusterset-doh demo --listen localhost:9443")
     .action(async (flags) => {
       const { demo } = await import("../commands/demo.ts");
-      await demo(flags, createLogger("demo", flags.logLevel), stopSignal(), output.out);
+      const logger = createLogger("demo", flags.logLevel);
+      await demo(flags, logger, stopSignal(logger), output.out);
     });
 }

@@ -6,6 +6,9 @@ import { createLogger } from "../node/logger.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";
 
+/** A start that takes longer is logged, in milliseconds. */
+const SLOW_START = 15_000;
+
 /** `clusterset-doh serve`. @param startServer the runtime's own server; default: Node's */
 export function serveCommand(output: Output, startServer?: StartServer): Command {
   return new Command("serve")
@@ -67,8 +70,15 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing
       }
       const { startGateway } = await import("../node/gateway-host.ts");
       const logger = createLogger("serve", config.logLevel);
-      const stop = stopSignal();
-      const running = await startGateway(config, logger, startServer);
+      const stop = stopSignal(logger);
+      const slow = setTimeout(() => {
+        const event = "slow-start";
+        logger.warn(
+          { event },
+          `the start waits: does the file system of ${config.stateDirectory} (--state-dir) answer?`,
+        );
+      }, SLOW_START);
+      const running = await startGateway(config, logger, startServer).finally(() => clearTimeout(slow));
       const disarm = endOnUncaught(logger, () => running.stop());
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       logger.info({ event: "stopping" }, "stopping: running requests are finished first");

@@ -56,7 +56,7 @@ Exit codes: 0 stopped or pushed, 1 failed, 2 wrong options.`,
       const { sync } = await import("../commands/sync.ts");
       const logger = createLogger("sync", flags.logLevel);
       const disarm = endOnUncaught(logger);
-      await sync(flags, logger, stopSignal());
+      await sync(flags, logger, stopSignal(logger));
       disarm();
     });
 }

@@ -3,10 +3,12 @@ import { join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
+import { UsageError } from "../../config/values/usage-error.ts";
 import { runSyncWorker } from "../../sync/worker.ts";
 import { readServeConfig } from "../node/config/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
 import type { Logger } from "../node/logger.ts";
+import { prepareStateFolder, StateFolderInUse } from "../node/state-folder.ts";
 import { endOnUncaught } from "./end-on-uncaught.ts";
 import { makeToken } from "./token.ts";
 
@@ -32,6 +34,7 @@ export async function demo(
   signal: AbortSignal,
   print: (line: string) => void,
 ): Promise<void> {
+  await prepareStateFolder(flags.stateDir);
   const tokens = await keepTokens(flags.stateDir);
   const config = readServeConfig({
     listen: flags.listen,
@@ -39,7 +42,10 @@ export async function demo(
     zone: [ALIAS],
     clusterToken: CLUSTERS.map((clusterId) => `${clusterId}=${tokenFile(flags.stateDir, clusterId)}`),
   });
-  const gateway = await startGateway(config, logger);
+  const gateway = await startGateway(config, logger).catch((error: unknown) => {
+    if (!(error instanceof StateFolderInUse)) throw error;
+    throw new UsageError(`${error.message}; a second demo needs a --listen of its own, too`);
+  });
   const disarm = endOnUncaught(logger, () => gateway.stop());
   const workers = new AbortController();
   const stop = () => workers.abort();

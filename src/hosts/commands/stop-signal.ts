@@ -1,23 +1,40 @@
+import type { Logger } from "../node/logger.ts";
+
 const PARENT_CHECK_MILLISECONDS = 500;
 
-/** A signal that SIGTERM and SIGINT abort, for a clean stop. */
-export function stopSignal(): AbortSignal {
+/** The longest time for a clean stop in milliseconds: twice that for requests in flight. Kubernetes waits for 30 s. */
+const STOP_LIMIT = 10_000;
+
+/**
+ * A signal that SIGTERM and SIGINT abort, for a clean stop, also of a command that is still starting. Where the stop takes longer than 10 s, such as while
+ * a file system does not answer, the process kills itself: an exit would wait for the threads that hang there.
+ */
+export function stopSignal(logger: Pick<Logger, "fatal">, limit = STOP_LIMIT): AbortSignal {
   const controller = new AbortController();
-  const stop = () => controller.abort();
+  const stop = () => {
+    controller.abort();
+    setTimeout(() => {
+      logger.fatal(
+        { event: "stop-hangs" },
+        `the process did not stop within ${limit / 1000} s, and is killed: does the file system of its files (--state-dir, --manifests) answer?`,
+      );
+      process.kill(process.pid, "SIGKILL");
+    }, limit).unref();
+  };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
-  if (process.env.npm_lifecycle_event !== undefined) stopWithParent(controller);
+  if (process.env.npm_lifecycle_event !== undefined) stopWithParent(stop);
   return controller.signal;
 }
 
 // npm runs a script through a shell, and shells such as dash end on SIGTERM without forwarding it: the command
 // would keep running unnoticed, and keep its port.
-function stopWithParent(controller: AbortController): void {
+function stopWithParent(stop: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    controller.abort();
+    stop();
   }, PARENT_CHECK_MILLISECONDS);
   timer.unref();
 }

@@ -9,7 +9,6 @@ import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values/listen-address.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
 import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
@@ -19,7 +18,7 @@ import { DamageCounters } from "../../store/damage-counters.ts";
 import { openFileStore } from "../../store/files/file-store.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../store/remembered/text-folder.ts";
-import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";
+import type { OnStoreWarning } from "../../store/store-error.ts";
 import { loadAccess } from "./access/load-access.ts";
 import { openAuditSink } from "./audit-sink.ts";
 import { createListenerAnswers } from "./gateway/answer-listener.ts";
@@ -32,6 +31,7 @@ import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
 import { nodeClock } from "./node-clock.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
+import { prepareStateFolder, stateFolderFailure } from "./state-folder.ts";
 import { fingerprintOf } from "./tls/tls.ts";
 import { openTlsSource } from "./tls/tls-source.ts";
 import { openUpstreams } from "./upstreams/configured-upstreams.ts";
@@ -67,7 +67,7 @@ export async function startGateway(
     return await startParts(config, logger, startServer, closers);
   } catch (error) {
     await closers.close(0);
-    throw error instanceof StoreError ? new UsageError(`${config.stateDirectory}: ${error.message}`) : error;
+    throw stateFolderFailure(error, config.stateDirectory) ?? error;
   }
 }
 
@@ -81,13 +81,9 @@ async function startParts(
   const log = logTo(logger);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
-  // Files and the state folder, which this process locks.
+  // The state folder, which this process locks before it writes anything there, and files.
   const listen = parseListenAddress(config.listen);
-  const tls = await openTlsSource(config, listen.host);
-  const access = closers.add(await loadAccess(config, logger));
-  const { admission, pushing, secondaries } = access;
-  const connector = await UpstreamConnector.load(config.stub.upstreams);
-  const forwarding = closers.add(await openUpstreams(config.forward));
+  await prepareStateFolder(stateDirectory);
   const damage = new DamageCounters();
   const logDamage = logStore(log);
   const onWarning: OnStoreWarning = (warning) => {
@@ -95,6 +91,11 @@ async function startParts(
     logDamage(warning);
   };
   const store = closers.add(await openFileStore(join(stateDirectory, "snapshots"), { onWarning }));
+  const tls = await openTlsSource(config, listen.host);
+  const access = closers.add(await loadAccess(config, logger));
+  const { admission, pushing, secondaries } = access;
+  const connector = await UpstreamConnector.load(config.stub.upstreams);
+  const forwarding = closers.add(await openUpstreams(config.forward));
   const remembered = createMirroredStore([
     await openTextFolder(join(stateDirectory, "precedence")),
     await openTextFolder(join(stateDirectory, "precedence-copy")),

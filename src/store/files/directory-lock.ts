@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
@@ -17,36 +18,46 @@ const ATTEMPTS = 10;
 /** A directory that this process holds. */
 export interface DirectoryLock {
   /** Whether nobody took the lock over: a process in another container cannot see that this one lives. */
-  isHeld(): boolean;
-  release(): void;
+  isHeld(): Promise<boolean>;
+  release(): Promise<void>;
 }
 
 /**
- * Takes a directory for this process alone, by a lock file with the process id. The lock of a process
+ * Takes a directory for this process alone, by a lock file with the process id. Nothing here holds the thread up while the file system does not answer. The lock of a process
  * that is gone (or whose id belongs to another one by now) is taken over.
  * @throws {StoreError} STATE_DIRECTORY_IN_USE, naming the process that holds it.
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const path = join(resolve(directory), "lock");
   if (heldHere.has(path)) throw inUse(directory, process.pid);
+  heldHere.add(path);
+  try {
+    return await takeLock(directory, path);
+  } catch (error) {
+    heldHere.delete(path);
+    throw error;
+  }
+}
+
+async function takeLock(directory: string, path: string): Promise<DirectoryLock> {
   const own = JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), token: randomUUID() });
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (create(path, own)) {
-      heldHere.add(path);
-      const isHeld = () => read(path) === own;
+    if (await create(path, own)) {
+      const isHeld = async () => (await read(path)) === own;
       return {
         isHeld,
-        release() {
-          if (heldHere.delete(path) && isHeld()) unlinkSync(path);
+        async release() {
+          if (heldHere.has(path) && (await isHeld())) await unlink(path);
+          heldHere.delete(path);
         },
       };
     }
-    const text = read(path);
+    const text = await read(path);
     const holder = parseHolder(text);
     if (holder !== undefined && isAlive(holder)) throw inUse(directory, holder.pid);
     // A lock that is just being written has no holder yet; one that never gets one was torn.
     if (holder === undefined && text !== undefined && attempt < ATTEMPTS / 2) await sleep(20);
-    else if (text !== undefined) setAside(path, text);
+    else if (text !== undefined) await setAside(path, text);
   }
   throw inUse(directory, undefined);
 }
@@ -54,14 +65,13 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 function inUse(directory: string, pid: number | undefined): StoreError {
   return new StoreError(
     "STATE_DIRECTORY_IN_USE",
-    `the state directory ${directory} is in use by process ${pid ?? "(unknown)"}: ` +
-      "stop that gateway, or give this one a state directory of its own",
+    `${directory} is in use by process ${pid ?? "(unknown)"}: stop that gateway`,
   );
 }
 
-function create(path: string, text: string): boolean {
+async function create(path: string, text: string): Promise<boolean> {
   try {
-    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -70,21 +80,21 @@ function create(path: string, text: string): boolean {
 }
 
 /** Moves a stale lock away, and back if another process took it over since it was read. */
-function setAside(path: string, stale: string): void {
+async function setAside(path: string, stale: string): Promise<void> {
   const aside = `${path}.${process.pid}.stale`;
   try {
-    renameSync(path, aside);
-    if (readFileSync(aside, "utf8") !== stale) linkSync(aside, path);
-    unlinkSync(aside);
+    await rename(path, aside);
+    if ((await readFile(aside, "utf8")) !== stale) await link(aside, path);
+    await unlink(aside);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "EEXIST") throw error;
   }
 }
 
-function read(path: string): string | undefined {
+async function read(path: string): Promise<string | undefined> {
   try {
-    return readFileSync(path, "utf8");
+    return await readFile(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -26,7 +26,7 @@ export async function openFileStore(directory: string, options: FileStoreOptions
   try {
     return await FileStore.open(directory, options, lock);
   } catch (error) {
-    lock.release();
+    await lock.release();
     throw error;
   }
 }
@@ -40,6 +40,7 @@ class FileStore implements SnapshotStore {
   readonly #folders = new Map<string, ClusterFolder>();
   readonly #background = new Background();
   #closed = false;
+  #checked: Promise<boolean> = Promise.resolve(true);
 
   private constructor(directory: string, options: FileStoreOptions, lock: DirectoryLock) {
     this.#directory = directory;
@@ -59,7 +60,7 @@ class FileStore implements SnapshotStore {
   }
 
   async *load(): AsyncGenerator<StoredCluster> {
-    this.#refuseUnlessHeld();
+    await this.#refuseUnlessHeld();
     for (const clusterId of await readdir(this.#clusters)) {
       const cluster = isClusterId(clusterId) ? await this.#load(clusterId) : undefined;
       if (cluster !== undefined) yield cluster;
@@ -79,12 +80,12 @@ class FileStore implements SnapshotStore {
   }
 
   async keep(clusterId: string, change: StoreChange): Promise<void> {
-    this.#refuseUnlessHeld();
+    await this.#refuseUnlessHeld();
     await (this.#folders.get(clusterId) ?? (await this.#open(clusterId)).folder).keep(change);
   }
 
   async remove(clusterId: string): Promise<void> {
-    this.#refuseUnlessHeld();
+    await this.#refuseUnlessHeld();
     await this.#folders.get(clusterId)?.close(true);
     this.#folders.delete(clusterId);
     // Moved away in one step first: a removal that is cut short must not leave an older snapshot behind.
@@ -104,7 +105,7 @@ class FileStore implements SnapshotStore {
     this.#closed = true;
     this.#background.close();
     for (const folder of this.#folders.values()) await folder.close();
-    this.#lock.release();
+    await this.#lock.release();
   }
 
   async #open(clusterId: string) {
@@ -119,12 +120,21 @@ class FileStore implements SnapshotStore {
     return opened;
   }
 
-  #refuseUnlessHeld(): void {
-    if (this.#closed) throw new StoreError("STORE_CLOSED", "the store is closed");
-    if (!this.#lock.isHeld())
+  /** Checks run one after the other, so that what they precede keeps its order. */
+  async #refuseUnlessHeld(): Promise<void> {
+    this.#refuseIfClosed();
+    const check = this.#checked.then(() => this.#lock.isHeld());
+    this.#checked = check.catch(() => false);
+    const isHeld = await check;
+    this.#refuseIfClosed();
+    if (!isHeld)
       throw new StoreError(
         "STATE_DIRECTORY_LOST",
         `another gateway took over ${this.#directory}: stop one of them`,
       );
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed) throw new StoreError("STORE_CLOSED", "the store is closed");
   }
 }

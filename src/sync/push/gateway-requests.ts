@@ -301,6 +301,18 @@ const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
   [422, ["content", "the gateway rejects the named field; correct its object or option"]],
 ]);
 
+/** The next steps of codes whose status has another one. */
+const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
+  ["HTTPS_REQUIRED", ["person", "begin the URL of the gateway (--gateway) with https://"]],
+  [
+    "LEASE_OUT_OF_RANGE",
+    [
+      "person",
+      "choose --lease in this range, or change lease.minimumSeconds or lease.maximumSeconds of the gateway",
+    ],
+  ],
+]);
+
 function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {
   let code = `HTTP_${status}`;
   let message = text.slice(0, 200);
@@ -314,7 +326,7 @@ function refusal(name: string, status: number, text: string, retryAfter: number)
   const redirect = status >= 300 && status < 400;
   const [remedy, step] = redirect
     ? (["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"] as const)
-    : (NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
+    : (STEPS_OF_CODES.get(code) ?? NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
   return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, {
     status,
     code,

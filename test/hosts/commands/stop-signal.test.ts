@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 const module = new URL("../../../src/hosts/commands/stop-signal.ts", import.meta.url).href;
 const program = `
   const { stopSignal } = await import(${JSON.stringify(module)});
-  const stop = stopSignal();
+  const stop = stopSignal({ fatal: (_, message) => console.log(message) });
   const busy = setInterval(() => {}, 1000);
   stop.addEventListener("abort", () => { console.log("stopped"); clearInterval(busy); });
   console.log("started " + process.pid);

@@ -7,7 +7,9 @@ import { checkDesignatedName, withAlwaysServed } from "../../../config/own-names
 import { ServeConfig } from "../../../config/serve-config.ts";
 import { listIssues } from "../../../config/values/issues.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
+import { CLUSTER_ID_RULE, isClusterId } from "../../../snapshot/cluster-id.ts";
 import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
+import { suggestKey } from "./known-keys.ts";
 
 /** Flags of `serve`; each overrides the config file. */
 export interface ServeFlags {
@@ -56,7 +58,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     values.tls = { ...(isMapping(values.tls) ? values.tls : {}), clientCaFile: flags.clientCaFile };
   }
   const parsed = ServeConfig.safeParse(values);
-  if (!parsed.success) throw new UsageError(describeIssues(parsed.error, file));
+  if (!parsed.success) throw new UsageError(describeIssues(parsed.error, values, file));
   const config = parsed.data;
   const zones = [...config.zones, ...(flags.zone ?? [])];
   const checked = ServeConfig.shape.zones.safeParse(zones);
@@ -93,18 +95,44 @@ function readClusterToken(text: string): ServeConfig["push"]["credentials"][numb
   const clusterId = text.slice(0, equals);
   const tokenFile = text.slice(equals + 1);
   const credential = { clusterId, tokenFile };
-  const checked = ServeConfig.shape.push.safeParse({ credentials: [credential] });
-  if (equals < 1 || !checked.success)
-    throw new UsageError(`--cluster-token ${JSON.stringify(text)} is not CLUSTER_ID=FILE`);
+  if (equals < 0 || tokenFile === "")
+    throw new UsageError(
+      `--cluster-token ${JSON.stringify(text)} is not CLUSTER_ID=FILE, such as cluster-a=cluster-a.token`,
+    );
+  if (!isClusterId(clusterId))
+    throw new UsageError(
+      `--cluster-token: ${JSON.stringify(clusterId)} is not a cluster id: ${CLUSTER_ID_RULE}, such as cluster-a=${tokenFile}`,
+    );
   return credential;
 }
 
-function describeIssues(error: z.ZodError, file: ConfigFile | undefined): string {
+/** In the order of lines. */
+function describeIssues(error: z.ZodError, values: unknown, file: ConfigFile | undefined): string {
   return listIssues(error)
-    .map(({ path, key, message }) => {
-      const line = file?.lineOf(path);
+    .map((issue) => ({ ...issue, line: file?.lineOf(issue.path) }))
+    .sort((one, other) => (one.line ?? 0) - (other.line ?? 0))
+    .map(({ path, key, line, message, isUnknown }) => {
       const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
-      return `${place}${key || "the file"}: ${message}`;
+      const next =
+        isUnknown === true
+          ? suggestKey(ServeConfig, path)
+          : /boolean|true/.test(message)
+            ? yamlWord(values, path)
+            : undefined;
+      return `${place}${key || "the file"}: ${message}${next === undefined ? "" : `: ${next}`}`;
     })
     .join("\n");
+}
+
+/** What YAML 1.1 took for a truth value; YAML 1.2 (section 10.3.2) does not. */
+const TRUTH: Readonly<Record<string, boolean>> = { yes: true, on: true, no: false, off: false };
+
+/** The next step for a word that is text in YAML 1.2, where a truth value was meant. */
+function yamlWord(values: unknown, path: readonly PropertyKey[]): string | undefined {
+  let value: unknown = values;
+  for (const part of path)
+    value =
+      typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[part] : undefined;
+  const meant = typeof value === "string" ? TRUTH[value.toLowerCase()] : undefined;
+  return meant === undefined ? undefined : `${value} is text in YAML 1.2, write ${meant}`;
 }

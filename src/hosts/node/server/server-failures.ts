@@ -20,6 +20,22 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
 /** nghttp2's errors for connections that it ended because of its own limits: on frames that need an answer, and on CONTINUATION frames. */
 const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
 
+const HTTPS_REQUIRED_BODY = `${JSON.stringify({
+  code: "HTTPS_REQUIRED",
+  message: "this port speaks HTTPS: begin the address with https://",
+})}\n`;
+
+/** The answer to plain HTTP at a port for TLS. */
+const HTTPS_REQUIRED = [
+  "HTTP/1.1 400 Bad Request",
+  "Content-Type: application/json",
+  `Content-Length: ${HTTPS_REQUIRED_BODY.length}`,
+  "Cache-Control: no-store",
+  "Connection: close",
+  "",
+  HTTPS_REQUIRED_BODY,
+].join("\r\n");
+
 /**
  * Handles every error of a server's connections from their start, before other code uses them: an `error` event
  * without a listener ends the process. Counts the connections that Node ends because of a limit.
@@ -50,6 +66,8 @@ export function takeFailures(
   server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
     listeners.tls(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
+    // The connection below TLS, which Node keeps in no public member.
+    if (error.code === "ERR_SSL_HTTP_REQUEST") (socket as { _parent?: Socket })._parent?.end(HTTPS_REQUIRED);
     socket.destroy();
   });
   server.on("sessionError", ({ code, errno }: ServerFailure) => {
