@@ -227,7 +227,7 @@ describe("serve", () => {
       "--log-level",
       "error",
     ]);
-    expect(stderr).toMatch(/^clusterset-doh: state: /);
+    expect(stderr).toMatch(/^clusterset-doh: the state folder state: /);
     expect(status).toBe(2);
   });
 
