@@ -18,6 +18,8 @@ const packages: Record<string, string> = {
   "firefox-esr": "firefox-esr",
   "libnss3-tools": "certutil",
   "default-jdk-headless": "javac",
+  // Nothing of it is started: its programs check units.
+  systemd: "systemd-analyze",
   zsh: "zsh",
   fish: "fish",
 };
