@@ -82,6 +82,7 @@ if (part) {
     button.textContent = isOn ? "Stop refreshing" : "Refresh every " + seconds + " s";
     if (isOn && !document.hidden) timer = setInterval(refresh, seconds * 1000);
   };
+  if (isOn) note.textContent = "This page refreshes every " + seconds + " s.";
   button.onclick = () => {
     isOn = !isOn;
     try { sessionStorage.setItem("refresh", isOn ? "on" : "off"); } catch {}

@@ -36,7 +36,7 @@ button.copy,.refresh button{background:var(--box);border-color:var(--line);color
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 code,pre,kbd{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
-h2 code,.entry code{font-size:1em}
+h1 code,h2 code,.entry code{font-size:1em}
 pre{background:var(--box);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .75rem;margin:.35rem 0;overflow-x:auto;max-height:30rem;white-space:pre}
 pre.wrap{white-space:pre-wrap;overflow-wrap:anywhere}
 .sheet{overflow-x:auto;border:1px solid var(--line);border-radius:.3rem}
@@ -44,11 +44,16 @@ table{border-collapse:collapse;width:100%}
 caption{text-align:left;padding:.4rem .6rem;color:var(--soft)}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-top:1px solid var(--line)}
 td{white-space:nowrap}
-.prose td{white-space:normal;min-width:8rem}
+.prose td{white-space:normal}
+.prose td:nth-child(4){min-width:23rem}
+time{white-space:nowrap}
 .number{text-align:right;font-variant-numeric:tabular-nums}
-.names>li{display:flex;flex-wrap:wrap;gap:.15rem .75rem;align-items:center}
+.names>li{display:grid;grid-template-columns:minmax(0,1.2fr) 5rem 1fr auto;gap:.15rem .75rem;align-items:center}
+.names .copy{justify-self:start}
 .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 1.5rem}
 .halves>*{min-width:0}
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));gap:0 1.5rem}
+.facts ul{margin:.25rem 0;padding-left:1.25rem}
 .list{list-style:none;padding:0;margin:.5rem 0}
 .list>li{padding:.5rem 0;border-top:1px solid var(--line)}
 .list p{margin:.1rem 0;max-width:none}
@@ -63,5 +68,5 @@ details ul{margin:.25rem 0;padding-left:1.5rem}
 li.file{margin-top:.5rem}
 .pages{display:flex;gap:1rem;margin:.75rem 0}
 .pixel{position:absolute;width:1px;height:1px;opacity:0}
-@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}form button{width:100%}td:first-child{white-space:normal;min-width:12rem}}
+@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}form button{width:100%}td:first-child{white-space:normal;min-width:12rem}.names>li{display:flex;flex-wrap:wrap}.names code{flex-basis:100%}}
 `;

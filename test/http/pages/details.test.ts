@@ -161,7 +161,7 @@ describe("/clusters/<cluster id>", () => {
 
   it("links what it exports, with type and who decides", async () => {
     const { text, links } = await world.page("/clusters/west");
-    expect(text).toContain("shop/web ClusterSetIP properties decided by east");
+    expect(text).toContain("shop/web ClusterSetIP · properties decided by east");
     expect(text).toContain("shop/db Headless");
     expect(links).toEqual(expect.arrayContaining(["/services/shop/web", "/services/shop/db"]));
     expect(text).not.toContain("ops/log");

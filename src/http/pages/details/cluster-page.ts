@@ -46,6 +46,6 @@ function exportList(exports: readonly ClusterExport[], clusterId: string): Html 
     ({ namespace, name, type, isServed, decidedBy }) => html`<li><p>${serviceLink(namespace, name)}
 <span class="soft">${type ?? ""}</span> ${
       isServed ? "" : html`<span class="bad">not served</span>`
-    }${isServed && decidedBy !== undefined && decidedBy !== clusterId ? html`<span class="soft">properties decided by</span> ${clusterLink(decidedBy)}` : ""}</p></li>`,
+    }${isServed && decidedBy !== undefined && decidedBy !== clusterId ? html`<span class="soft">· properties decided by</span> ${clusterLink(decidedBy)}` : ""}</p></li>`,
   )}</ul>`;
 }

@@ -10,22 +10,23 @@ const MOST = 30;
 
 /** Why an answer is what it is. @param path `/clusters/<cluster id>` for a cluster's view, else empty */
 export function explanationView(explanation: JsonExplanation, path: string, search: string): Html {
-  const { message, records, recordCount, leases, service, conflicts, findings, suggestions, untold } =
+  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, untold } =
     explanation;
-  return html`<p>${message}</p>
+  return html`${code === "ANSWERED" ? "" : html`<p>${message}</p>`}
 ${suggestions.length === 0 ? "" : html`<p>Did you mean:</p><ul>${suggestions.map(({ name, because }) => html`<li><a href="/?${searchFor(name, explanation)}#answer">${name}</a>: ${because}</li>`)}</ul>`}
 ${
   service === undefined
     ? ""
-    : html`<p>The service ${serviceLink(service.namespace, service.name)} is ${service.type}. Its addresses in this view: ${service.addresses}.</p>
+    : html`<p>The service ${serviceLink(service.namespace, service.name)} is ${service.type}. Its addresses in this view: ${service.addresses}.</p>`
+}
+<div class="facts">
 ${list(
   "Exported by",
-  service.exporters.map(
+  (service?.exporters ?? []).map(
     ({ clusterId, stated, countsFrom, because }) =>
-      html`${clusterId}, since ${stated}${countsFrom === undefined ? "" : html`; counts from ${countsFrom}: ${because}`}`,
+      html`${clusterLink(clusterId)}, since <time>${stated}</time>${countsFrom === undefined ? "" : html`; counts from ${countsFrom}: ${because}`}`,
   ),
-)}`
-}
+)}
 ${list(
   "Where the records come from",
   records.map(
@@ -42,6 +43,7 @@ ${list(
       : html`the lease of ${clusterId} expires in ${duration(expiresInSeconds * 1000)}, unless its worker renews it`,
   ),
 )}
+</div>
 ${service === undefined || service.properties.length === 0 ? "" : html`<h3>Who decides</h3>${propertyTable(service.properties)}`}
 ${list(
   "Conflicts of this service",
@@ -74,6 +76,6 @@ function searchFor(name: string, { question: { type }, view: { cluster } }: Json
 function list(title: string, entries: readonly Html[], total = entries.length): Html | string {
   if (entries.length === 0) return "";
   const rest = total - Math.min(entries.length, MOST);
-  return html`<h3>${title}</h3>
-<ul>${entries.slice(0, MOST).map((entry) => html`<li>${entry}</li>`)}${rest > 0 ? html`<li>${rest} more</li>` : ""}</ul>`;
+  return html`<div><h3>${title}</h3>
+<ul>${entries.slice(0, MOST).map((entry) => html`<li>${entry}</li>`)}${rest > 0 ? html`<li>${rest} more</li>` : ""}</ul></div>`;
 }
