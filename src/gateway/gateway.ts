@@ -108,7 +108,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     const kept: HeldCluster[] = [];
     const stored: ResumedCluster[] = [];
     for await (const { snapshot, meta } of store.load()) {
-      const cluster = HeldCluster.of(snapshot, resumed(meta, clock));
+      const cluster = HeldCluster.of(snapshot, resumed(meta, clock), store.entries?.(snapshot.clusterId));
       const { clusterId, state } = cluster;
       kept.push(cluster);
       stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });

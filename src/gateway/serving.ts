@@ -114,6 +114,16 @@ export class Serving<Generation extends ServedGeneration> {
     this.#watchLeases();
   }
 
+  /** Retains what a change is going to replace, in steps, until `set` takes the change over or `release` drops it: answers have the rank of what they are made of. */
+  retain(clusterId: string, change: HeldDelta): Generator<void> {
+    return this.#index.retain(clusterId, change);
+  }
+
+  /** Drops a change that is not going to come. */
+  release(clusterId: string, change: HeldDelta): void {
+    this.#index.release(clusterId, change);
+  }
+
   /** Takes over that a cluster has another rank in some services, for the next compilation. */
   reconsider(clusterId: string, ranked: readonly string[]): void {
     if (ranked.length > 0) this.#follow(this.#index.reconsider(clusterId, ranked), ranked.length);

@@ -1,5 +1,5 @@
 import type { HeldDelta } from "./entry-changes.ts";
-import type { HeldState } from "./lines/held-state.ts";
+import type { FollowingState } from "./lines/held-state.ts";
 import type { Single } from "./lines/patch-line.ts";
 import { type Packed, pack, unpack } from "./packed-entry.ts";
 import { COLLECTIONS, type Collection, type EntryOf, SINGLES } from "./parse.ts";
@@ -9,7 +9,7 @@ import type { ClusterSnapshot } from "./schema.ts";
 const ENTRIES_AT_ONCE = 64;
 
 /** The state of a cluster in memory, changed in place: tables of packed entries. */
-export class HeldTables implements HeldState {
+export class HeldTables implements FollowingState {
   readonly #tables = new Map(
     COLLECTIONS.map((collection): [Collection, Map<string, Packed>] => [collection, new Map()]),
   );

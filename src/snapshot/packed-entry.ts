@@ -5,7 +5,7 @@
 export type Packed<Entry extends object = object> = string | Entry;
 
 /** Characters of an entry that is kept as JSON: it is parsed within a tenth of a millisecond. */
-const MOST_CHARACTERS = 8 * 1024;
+export const MOST_PACKED_CHARACTERS = 8 * 1024;
 /** Of a pod, and of a namespace. */
 const EMPTY = "{}";
 
@@ -13,7 +13,7 @@ const EMPTY = "{}";
 export function pack<Entry extends object>(entry: Entry): Packed<Entry> {
   for (const _ in entry) {
     const text = JSON.stringify(entry);
-    return text.length <= MOST_CHARACTERS ? text : entry;
+    return text.length <= MOST_PACKED_CHARACTERS ? text : entry;
   }
   return EMPTY;
 }

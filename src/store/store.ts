@@ -1,3 +1,4 @@
+import type { FollowingState } from "../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta } from "./cluster-meta.ts";
@@ -26,6 +27,8 @@ export interface SnapshotStore {
   load(): AsyncIterable<StoredCluster>;
   /** Keeps one change. Calls for one cluster do not overlap. */
   keep(clusterId: string, change: StoreChange): Promise<void>;
+  /** The entries of a cluster, read from the store whenever they are asked for. Default: who needs them holds them in memory. */
+  entries?(clusterId: string): FollowingState;
   /** Forgets a cluster. */
   remove(clusterId: string): Promise<void>;
   close(): Promise<void>;

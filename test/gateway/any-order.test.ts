@@ -4,11 +4,14 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createDurableObjectStore } from "../../src/store/rows/durable-object-store.ts";
+import type { SnapshotStore } from "../../src/store/store.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { seeWorld } from "../merge/seen-world.ts";
 import { mergeWhole } from "../merge/whole-merge.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { sqliteDouble } from "../store/rows/sqlite-double.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { realStages } from "./real-stages.ts";
@@ -48,10 +51,23 @@ const step = (clusterId: string): fc.Arbitrary<Step> =>
     { weight: 2, arbitrary: fc.constantFrom<Step>({ do: "renew" }, { do: "leave" }) },
   );
 
-async function openWorld(takes: readonly number[]) {
+const STORES: readonly (readonly [string, () => SnapshotStore])[] = [
+  ["in memory", createMemoryStore],
+  [
+    "in rows, from which they are read",
+    () =>
+      createDurableObjectStore(sqliteDouble(), {
+        onWarning: ({ message }) => {
+          throw new Error(message);
+        },
+      }),
+  ],
+];
+
+async function openWorld(takes: readonly number[], store: SnapshotStore) {
   const clock = new SlowClock(takes);
   const gateway = await Gateway.open({
-    ...{ store: createMemoryStore(), clock, scopes: [SCOPE], stages: realStages() },
+    ...{ store, clock, scopes: [SCOPE], stages: realStages() },
     limits: { pushDelaySeconds: 1e6, lease: { minimumSeconds: 1, defaultSeconds: 1e6, maximumSeconds: 1e6 } },
     onEvent: (event) => {
       if (event.event === "compile-failed") throw event.error;
@@ -66,66 +82,69 @@ function namesOf({ names, trunk }: Generation) {
   return { names: names.hash, frame: trunk.frame, stems: trunk.stems.hash };
 }
 
-it("whatever clusters push at the same time, in whatever slices: the last snapshots are answered from", async () => {
-  let turns = 0;
-  await fc.assert(
-    fc.asyncProperty(
-      fc.tuple(...CLUSTERS.map((clusterId) => fc.array(step(clusterId), { maxLength: 5 }))),
-      fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5 }),
-      async (plans, takes) => {
-        const { clock, gateway, servedIn } = await openWorld(takes);
-        const held = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
-        const take = async (clusterId: string, one: Step) => {
-          const before = held.get(clusterId);
-          if (one.do === "leave") {
-            await gateway.leave(clusterId);
-            held.delete(clusterId);
-          } else if (one.to === undefined) {
-            if (before !== undefined) await gateway.renew(clusterId, before.generation);
-          } else {
-            const delta = before && diffSnapshots(before.snapshot, one.to);
-            const { generation } =
-              one.do === "patch" && before !== undefined
-                ? await gateway.patch(clusterId, before.generation, delta ?? {})
-                : await gateway.replace(clusterId, one.to);
-            held.set(clusterId, { snapshot: one.to, generation });
-            // What is acknowledged is answered from.
-            expect(
-              gateway.status().clusters.find((cluster) => cluster.clusterId === clusterId),
-            ).toMatchObject({
-              exports: Object.keys(one.to.exports).length,
-              imports: Object.keys(one.to.imports).length,
-            });
+it.each(STORES)(
+  "whatever clusters push at the same time, in whatever slices: the last snapshots are answered from, entries %s",
+  async (_, createStore) => {
+    let turns = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.tuple(...CLUSTERS.map((clusterId) => fc.array(step(clusterId), { maxLength: 5 }))),
+        fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5 }),
+        async (plans, takes) => {
+          const { clock, gateway, servedIn } = await openWorld(takes, createStore());
+          const held = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
+          const take = async (clusterId: string, one: Step) => {
+            const before = held.get(clusterId);
+            if (one.do === "leave") {
+              await gateway.leave(clusterId);
+              held.delete(clusterId);
+            } else if (one.to === undefined) {
+              if (before !== undefined) await gateway.renew(clusterId, before.generation);
+            } else {
+              const delta = before && diffSnapshots(before.snapshot, one.to);
+              const { generation } =
+                one.do === "patch" && before !== undefined
+                  ? await gateway.patch(clusterId, before.generation, delta ?? {})
+                  : await gateway.replace(clusterId, one.to);
+              held.set(clusterId, { snapshot: one.to, generation });
+              // What is acknowledged is answered from.
+              expect(
+                gateway.status().clusters.find((cluster) => cluster.clusterId === clusterId),
+              ).toMatchObject({
+                exports: Object.keys(one.to.exports).length,
+                imports: Object.keys(one.to.imports).length,
+              });
+            }
+          };
+          let isDone = false;
+          const all = Promise.all(
+            plans.map(async (steps, index) => {
+              for (const one of steps) await take(CLUSTERS[index]!, one);
+            }),
+          ).finally(() => (isDone = true));
+          for (let left = 20_000; !isDone && left > 0; left--, turns++) {
+            clock.stall(1);
+            await clock.turn();
           }
-        };
-        let isDone = false;
-        const all = Promise.all(
-          plans.map(async (steps, index) => {
-            for (const one of steps) await take(CLUSTERS[index]!, one);
-          }),
-        ).finally(() => (isDone = true));
-        for (let left = 20_000; !isDone && left > 0; left--, turns++) {
-          clock.stall(1);
-          await clock.turn();
-        }
-        expect(isDone).toBe(true);
-        await all;
-        const world = [...held.values()].map(({ snapshot }) => snapshot);
-        for (const scope of [undefined, SCOPE]) {
-          const whole = mergeWhole(seeWorld(scope ?? {}, world));
-          if (whole.clusters.length === 0) continue;
-          const compiled = compileGeneration(whole, { ttl: 30 });
-          const served = servedIn(scope)!;
-          expect(namesOf(served.generation)).toEqual(namesOf(compiled.generation));
-          expect(served.services).toBe(whole.services.length);
-          expect(served.conflicts).toEqual(whole.conflicts);
-          expect(served.findings).toEqual(expect.arrayContaining([...whole.findings]));
-        }
-        for (const { snapshot } of held.values())
-          expect(gateway.snapshotOf(snapshot.clusterId)).toEqual(snapshot);
-      },
-    ),
-    { numRuns: 60 },
-  );
-  expect(turns).toBeGreaterThan(2000);
-});
+          expect(isDone).toBe(true);
+          await all;
+          const world = [...held.values()].map(({ snapshot }) => snapshot);
+          for (const scope of [undefined, SCOPE]) {
+            const whole = mergeWhole(seeWorld(scope ?? {}, world));
+            if (whole.clusters.length === 0) continue;
+            const compiled = compileGeneration(whole, { ttl: 30 });
+            const served = servedIn(scope)!;
+            expect(namesOf(served.generation)).toEqual(namesOf(compiled.generation));
+            expect(served.services).toBe(whole.services.length);
+            expect(served.conflicts).toEqual(whole.conflicts);
+            expect(served.findings).toEqual(expect.arrayContaining([...whole.findings]));
+          }
+          for (const { snapshot } of held.values())
+            expect(gateway.snapshotOf(snapshot.clusterId)).toEqual(snapshot);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(turns).toBeGreaterThan(2000);
+  },
+);

@@ -1,6 +1,11 @@
 import { type HeldDelta, packDelta, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { HeldTables } from "../../snapshot/held-tables.ts";
-import { emptySnapshot, type HeldState } from "../../snapshot/lines/held-state.ts";
+import {
+  emptySnapshot,
+  type FollowingState,
+  type HeldState,
+  NOTHING_HELD,
+} from "../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { type Clock, unixTime } from "../clock.ts";
@@ -18,40 +23,43 @@ export class HeldCluster {
   readonly clusterId: string;
   /** Its times are those of the gateway's clock. */
   meta: ClusterMeta;
-  readonly #tables: HeldTables;
+  #state: HeldState = NOTHING_HELD;
+  /** What the state is from the first change on. */
+  readonly #following: FollowingState;
   #totals: SnapshotTotals | undefined;
 
-  private constructor(clusterId: string, tables: HeldTables, meta: ClusterMeta) {
+  private constructor(clusterId: string, following: FollowingState, meta: ClusterMeta) {
     this.clusterId = clusterId;
-    this.#tables = tables;
+    this.#following = following;
     this.meta = meta;
   }
 
-  /** A cluster with what a snapshot has. */
-  static of(snapshot: ClusterSnapshot, meta: ClusterMeta): HeldCluster {
-    return new HeldCluster(snapshot.clusterId, HeldTables.of(snapshot), meta);
+  /** A cluster with what a snapshot has. @param stored where its entries are read from. Default: they are held in memory */
+  static of(snapshot: ClusterSnapshot, meta: ClusterMeta, stored?: FollowingState): HeldCluster {
+    const cluster = new HeldCluster(snapshot.clusterId, stored ?? HeldTables.of(snapshot), meta);
+    cluster.#state = cluster.#following;
+    return cluster;
   }
 
-  /** A cluster of which nothing is known. */
-  static empty(clusterId: string): HeldCluster {
-    const meta = { generation: 0, pushedAt: 0, renewedAt: 0, expiresAt: 0 };
-    return new HeldCluster(clusterId, new HeldTables(), meta);
+  /** A cluster of which nothing is known. @param stored where its entries will be read from. Default: they are held in memory */
+  static empty(clusterId: string, stored: FollowingState = new HeldTables()): HeldCluster {
+    return new HeldCluster(clusterId, stored, { generation: 0, pushedAt: 0, renewedAt: 0, expiresAt: 0 });
   }
 
   /** What is held whenever it is read. */
   get state(): HeldState {
-    return this.#tables;
+    return this.#state;
   }
 
   /** What the snapshot has beside its entries after a change. */
   shell({ singles }: Pick<HeldDelta, "singles">): object {
-    const [topology, clusterZone] = [this.#tables.single("topology"), this.#tables.single("clusterZone")];
+    const [topology, clusterZone] = [this.#state.single("topology"), this.#state.single("clusterZone")];
     return { ...emptySnapshot(this.clusterId), topology, clusterZone, ...singles };
   }
 
   /** Counts what the cluster has, in steps; only the first time after a start of the gateway costs anything. */
   *count(): Generator<void, SnapshotTotals> {
-    this.#totals ??= yield* measureInSteps(this.#tables);
+    this.#totals ??= yield* measureInSteps(this.#state);
     return this.#totals;
   }
 
@@ -59,12 +67,13 @@ export class HeldCluster {
   *measure(delta: SnapshotDelta): Generator<void, MeasuredChange> {
     const totals = yield* this.count();
     const change = yield* packDelta(delta);
-    return { change, totals: yield* totalsAfter(totals, this.#tables, delta, change) };
+    return { change, totals: yield* totalsAfter(totals, this.#state, delta, change) };
   }
 
   /** Applies a change that was measured, in steps. */
   *apply({ change, totals }: MeasuredChange): Generator<void> {
-    yield* this.#tables.apply(change);
+    yield* this.#following.apply(change);
+    this.#state = this.#following;
     this.#totals = totals;
   }
 

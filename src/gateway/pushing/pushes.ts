@@ -4,7 +4,7 @@ import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { linesOf } from "../../store/lines.ts";
-import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
+import type { ClusterMeta, SnapshotStore, StoreChange } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
@@ -106,20 +106,15 @@ export class Pushes<Generation extends ServedGeneration> {
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const known = serving.clusters.live.get(clusterId);
-      const cluster = known ?? HeldCluster.empty(clusterId);
+      const cluster = known ?? HeldCluster.empty(clusterId, store.entries?.(clusterId));
       const measured = await turns.run(measure(cluster, whole));
       checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
         const meta = this.#nextMeta(clusterId, now, lease);
         await precedence.introduce(clusterId, unixTime(clock, now));
-        await this.#health.must(clusterId, () =>
-          store.keep(clusterId, {
-            kind: "snapshot",
-            lines: whole.lines(),
-            meta: toStored(meta, clock),
-          }),
-        );
+        const lines = whole.lines();
+        await this.#keep(cluster, measured, { kind: "snapshot", lines, meta: toStored(meta, clock) });
         await this.#hold({ cluster, measured, meta, kind: "snapshot", live: known !== undefined });
         return cluster;
       } finally {
@@ -175,7 +170,7 @@ export class Pushes<Generation extends ServedGeneration> {
     leaseSeconds: number | undefined,
     changesOf: (cluster: HeldCluster) => ValidChanges,
   ): Promise<Acknowledgement> {
-    const { limits, store, clock, turns } = this.#parts;
+    const { limits, clock, turns } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
@@ -184,13 +179,7 @@ export class Pushes<Generation extends ServedGeneration> {
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);
       const meta = this.#nextMeta(clusterId, now, lease);
-      await this.#health.must(clusterId, () =>
-        store.keep(clusterId, {
-          kind: "patch",
-          lines,
-          meta: toStored(meta, clock),
-        }),
-      );
+      await this.#keep(cluster, measured, { kind: "patch", lines, meta: toStored(meta, clock) });
       await this.#hold({ cluster, measured, meta, kind: "patch", live: true });
       return cluster;
     });
@@ -268,6 +257,18 @@ export class Pushes<Generation extends ServedGeneration> {
     const acknowledgement = cluster.acknowledgement(clock);
     await serving.compile();
     return acknowledgement;
+  }
+
+  /** Has a change stored. Until it is served, what is served is what was there before. */
+  async #keep({ clusterId }: HeldCluster, { change }: MeasuredChange, stored: StoreChange): Promise<void> {
+    const { store, serving, turns } = this.#parts;
+    await turns.run(serving.retain(clusterId, change));
+    try {
+      await this.#health.must(clusterId, () => store.keep(clusterId, stored));
+    } catch (error) {
+      serving.release(clusterId, change);
+      throw error;
+    }
   }
 
   /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */

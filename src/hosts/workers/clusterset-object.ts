@@ -81,6 +81,8 @@ export class ClustersetObject extends DurableObject<Environment> {
     const store = createDurableObjectStore(storage, {
       onWarning: logStore(log),
       mostCharacters: config.limits.allSnapshotCharacters,
+      // When it starts again the cluster is lost alone, and its worker pushes in full.
+      onDamagedEntry: () => this.ctx.abort("a row of a snapshot is damaged"),
     });
     const { generations, starting } = resume(storage, {
       settings: settingsKey(settings),

@@ -3,7 +3,19 @@ import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { compareText } from "../order.ts";
 import type { Contribution, SetBack } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
-import { type Part, UnpackedParts } from "./unpacked-parts.ts";
+import { ChangesAhead } from "./changes-ahead.ts";
+import {
+  type HeldEntry,
+  holdOtherwise,
+  isPart,
+  PART_COLLECTIONS,
+  type Part,
+  type PartCollection,
+  packedPart,
+  partOf,
+  STORED,
+} from "./part.ts";
+import { UnpackedParts } from "./unpacked-parts.ts";
 
 /** What is remembered of when clusters reported services first, by `<namespace>/<name>`. */
 export interface Remembered {
@@ -42,6 +54,8 @@ type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Memb
   readonly namespaces: Set<string>;
   /** The services that it has a part in. */
   readonly services: Set<string>;
+  /** Changes of its parts that a store may have and the index has not, see `retain`. */
+  readonly ahead: ChangesAhead;
 };
 
 /** Keys of one step. */
@@ -93,7 +107,15 @@ export class ServiceIndex {
   /** What clusters contribute to a service, in order of cluster id, also to namespaces that they do not have. */
   contributions(key: string): readonly Contribution[] {
     const parts = this.#parts.get(key);
-    return parts === undefined ? NO_CONTRIBUTIONS : this.#unpacked.of(key, parts);
+    return parts === undefined
+      ? NO_CONTRIBUTIONS
+      : this.#unpacked.of(key, () =>
+          parts.flatMap((part) => packedPart(key, part, this.#stateOf(part)) ?? []),
+        );
+  }
+
+  #stateOf({ clusterId }: Part): HeldState {
+    return this.#clusters.get(clusterId)!.state;
   }
 
   /** The clusters that have a namespace: those that import its services (KEP-1645, Importing Services). In no order. */
@@ -105,21 +127,22 @@ export class ServiceIndex {
   *join(clusterId: string, state: HeldState): Generator<void> {
     if (this.#clusters.has(clusterId)) yield* this.leave(clusterId);
     const cluster: Cluster = {
-      ...{ clusterId, state, namespaces: new Set(), services: new Set() },
+      ...{ clusterId, state, namespaces: new Set(), services: new Set(), ahead: new ChangesAhead() },
       ...{ exports: 0, imports: 0 },
     };
     this.#clusters.set(clusterId, cluster);
     this.#tell((watcher) => watcher.clusterChanged(clusterId));
     for (const namespace of state.keys("namespaces")) yield* this.#setNamespace(cluster, namespace, true);
     let count = 0;
-    for (const key of state.keys("exports")) {
-      this.#setPart(cluster, key, { exported: state.packed("exports", key) });
-      if (++count % KEYS_AT_ONCE === 0) yield;
-    }
-    for (const key of state.keys("imports")) {
-      this.#setPart(cluster, key, { imported: state.packed("imports", key) });
-      if (++count % KEYS_AT_ONCE === 0) yield;
-    }
+    for (const collection of PART_COLLECTIONS)
+      for (const key of state.keys(collection)) {
+        this.#setPart(
+          cluster,
+          key,
+          partOf(collection, state.isStored ? STORED : state.packed(collection, key)),
+        );
+        if (++count % KEYS_AT_ONCE === 0) yield;
+      }
     for (const collection of LOCAL)
       for (const key of state.keys(collection)) {
         this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
@@ -136,12 +159,44 @@ export class ServiceIndex {
     let count = 0;
     for (const { collection, key, entry } of entries) {
       if (collection === "namespaces") yield* this.#setNamespace(cluster, key, entry !== undefined);
-      else if (collection === "exports") this.#setPart(cluster, key, { exported: entry });
-      else if (collection === "imports") this.#setPart(cluster, key, { imported: entry });
-      else if (collection === "findings") this.#tell((watcher) => watcher.findingChanged(clusterId));
+      else if (isPart(collection)) {
+        const isNewest = cluster.ahead.remove(collection, key) && cluster.state.isStored;
+        this.#setPart(cluster, key, partOf(collection, entry && isNewest ? STORED : entry));
+      } else if (collection === "findings") this.#tell((watcher) => watcher.findingChanged(clusterId));
       else this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
       if (++count % KEYS_AT_ONCE === 0) yield;
     }
+  }
+
+  /**
+   * Retains the parts that a change of a cluster whose entries are stored replaces, in steps: the store has the change before the index does, and what is
+   * read meanwhile has the rank of what was there before. `change` ends it, or `release`.
+   */
+  *retain(clusterId: string, { entries }: HeldDelta): Generator<void> {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster?.state.isStored !== true) return;
+    let count = 0;
+    for (const { collection, key } of entries) {
+      if (!isPart(collection)) continue;
+      cluster.ahead.add(collection, key);
+      this.#hold(cluster, collection, key, cluster.state.packed(collection, key));
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+  }
+
+  /** Retains no more what a change would have replaced that does not come. */
+  release(clusterId: string, { entries }: HeldDelta): void {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster?.state.isStored !== true) return;
+    for (const { collection, key } of entries)
+      if (isPart(collection) && cluster.ahead.remove(collection, key))
+        this.#hold(cluster, collection, key, STORED);
+  }
+
+  #hold(cluster: Cluster, collection: PartCollection, key: string, entry: HeldEntry): void {
+    const parts = this.#parts.get(key);
+    if (parts !== undefined)
+      this.#parts.set(key, holdOtherwise(parts, cluster.clusterId, collection, entry !== STORED, entry));
   }
 
   /** Follows what is remembered of a cluster's part in services. */

@@ -1,12 +1,6 @@
-import { type Packed, unpack } from "../../snapshot/packed-entry.ts";
-import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
+import { unpack } from "../../snapshot/packed-entry.ts";
 import type { Contribution } from "../service/declaration.ts";
-
-/** What a cluster contributes to a service, as it is kept. */
-export interface Part extends Pick<Contribution, "clusterId" | "setBack" | "importedSince"> {
-  readonly exported: Packed<ExportedService> | undefined;
-  readonly imported: Packed<ImportedService> | undefined;
-}
+import type { PackedPart } from "./part.ts";
 
 interface Unpacked {
   readonly contributions: readonly Contribution[];
@@ -25,16 +19,17 @@ export class UnpackedParts {
     this.#most = most;
   }
 
-  /** The contributions to a service. */
-  of(key: string, parts: readonly Part[]): readonly Contribution[] {
+  /** The contributions to a service. @param read gives its parts; called where they are not unpacked yet */
+  of(key: string, read: () => readonly PackedPart[]): readonly Contribution[] {
     const known = this.#services.get(key);
     if (known !== undefined) {
       this.#services.delete(key);
       this.#services.set(key, known);
       return known.contributions;
     }
+    const parts = read();
     const contributions = parts.map(unpackPart);
-    const characters = parts.reduce((sum, part) => sum + charactersOf(part), 0);
+    const characters = parts.reduce((sum, part) => sum + part.characters, 0);
     this.#services.set(key, { contributions, characters });
     this.#characters += characters;
     for (const oldest of this.#services.keys()) {
@@ -51,19 +46,10 @@ export class UnpackedParts {
   }
 }
 
-function unpackPart({ exported, imported, ...part }: Part): Contribution {
+function unpackPart({ exported, imported, characters: _, ...part }: PackedPart): Contribution {
   return {
     ...part,
     exported: exported === undefined ? undefined : unpack(exported),
     imported: imported === undefined ? undefined : unpack(imported),
   };
-}
-
-/** Characters of what is packed. */
-function charactersOf({ exported, imported }: Part): number {
-  return lengthOf(exported) + lengthOf(imported);
-}
-
-function lengthOf(packed: Packed | undefined): number {
-  return typeof packed === "string" ? packed.length : 0;
 }

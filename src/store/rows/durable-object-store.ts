@@ -17,6 +17,8 @@ export interface DurableObjectStoreOptions {
   readonly onWarning: OnStoreWarning;
   /** The most characters that all entries together may have as JSON. Default: any. */
   readonly mostCharacters?: number;
+  /** Called when an entry cannot be read that is served: it is lost once the store is loaded again. */
+  readonly onDamagedEntry?: () => void;
 }
 
 /** Rows that are read or compared in one turn. */
@@ -44,14 +46,21 @@ export class DurableObjectStore implements SnapshotStore {
   readonly #table: RowTable;
   readonly #warn: OnStoreWarning;
   readonly #mostCharacters: number;
+  readonly #onDamagedEntry: () => void;
+  readonly #readers = new Map<string, RowReader>();
   /** By cluster id, of those that are sound; known once they were read. */
   #states: Map<string, ClusterState> | undefined;
   #closed = false;
 
   constructor(
     database: SqlDatabase,
-    { onWarning, mostCharacters = Number.POSITIVE_INFINITY }: DurableObjectStoreOptions,
+    {
+      onWarning,
+      mostCharacters = Number.POSITIVE_INFINITY,
+      onDamagedEntry = () => {},
+    }: DurableObjectStoreOptions,
   ) {
+    this.#onDamagedEntry = onDamagedEntry;
     this.#table = new RowTable(database);
     this.#warn = onWarning;
     this.#mostCharacters = mostCharacters;
@@ -80,9 +89,10 @@ export class DurableObjectStore implements SnapshotStore {
     return new Map(Array.from(states, ([clusterId, { meta }]) => [clusterId, meta]));
   }
 
-  /** Reads the entries of a cluster, one by one, as they are when they are read. */
-  reader(clusterId: string): RowReader {
-    return new RowReader(this.#table, clusterId);
+  entries(clusterId: string): RowReader {
+    const reader = this.#readers.get(clusterId) ?? this.#openReader(clusterId);
+    this.#readers.set(clusterId, reader);
+    return reader;
   }
 
   async keep(clusterId: string, change: StoreChange): Promise<void> {
@@ -109,12 +119,14 @@ export class DurableObjectStore implements SnapshotStore {
     this.#checkSize(clusterId, state.characters);
     const rows = [...changes.written, stateRow(this.#table, clusterId, state)];
     this.#table.change(clusterId, rows, changes.removed);
+    this.#readers.get(clusterId)?.forget();
     states.set(clusterId, state);
   }
 
   async remove(clusterId: string): Promise<void> {
     this.#refuseUnlessOpen();
     this.#table.remove(clusterId);
+    this.#readers.delete(clusterId);
     this.#states?.delete(clusterId);
   }
 
@@ -168,6 +180,13 @@ export class DurableObjectStore implements SnapshotStore {
       "STORE_FULL",
       `with this push all snapshots would have ${sum} characters as JSON, which is more than ${this.#mostCharacters}`,
     );
+  }
+
+  #openReader(clusterId: string): RowReader {
+    return new RowReader(this.#table, clusterId, (error) => {
+      this.#report(clusterId, error);
+      this.#onDamagedEntry();
+    });
   }
 
   #report(clusterId: string, error: unknown): void {

@@ -63,6 +63,12 @@ export class RowTable {
     return parts.length === 0 ? undefined : joined(clusterId, name, parts);
   }
 
+  /** Whether there is a row, be it damaged. */
+  has(clusterId: string, name: string): boolean {
+    const query = "SELECT 1 FROM cluster_rows WHERE cluster_id = ? AND name = ? LIMIT 1";
+    return this.#database.sql.exec(query, clusterId, name).toArray().length > 0;
+  }
+
   /** The rows from one name on and before another, in order: many parts with one query. @throws {DamagedRow} */
   *readAll(clusterId: string, from: string, before: string): Generator<FoundRow & { readonly name: string }> {
     let open: Record<string, SqlValue>[] = [];

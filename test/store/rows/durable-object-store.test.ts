@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { charactersOf, unpack } from "../../../src/snapshot/packed-entry.ts";
 import { COLLECTIONS, SINGLES } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";
@@ -244,13 +245,23 @@ describe("a reader", () => {
         for (const change of changes) await store.keep("west", change);
         const { store: restarted } = openCollecting(database);
         expect(restarted.metas()).toEqual(new Map([["west", metaOf(states.length)]]));
-        const reader = restarted.reader("west");
+        const reader = restarted.entries("west");
         const last = states.at(-1)!;
         for (const collection of COLLECTIONS) {
           const keys = [...reader.keys(collection)];
           expect(keys.toSorted()).toEqual(Object.keys(last[collection]).toSorted());
-          for (const key of keys) expect(reader.entry(collection, key)).toEqual(last[collection][key]);
-          expect(reader.entry(collection, "none/none")).toBeUndefined();
+          for (const key of keys) {
+            const entry = last[collection][key];
+            expect(reader.entry(collection, key)).toEqual(entry);
+            expect(unpack(reader.packed(collection, key)!)).toEqual(entry);
+            expect(charactersOf(reader.packed(collection, key)!)).toBe(JSON.stringify(entry).length);
+            expect(reader.has(collection, key)).toBe(true);
+          }
+          for (const none of ["none/none", "__proto__"]) {
+            expect(reader.entry(collection, none)).toBeUndefined();
+            expect(reader.packed(collection, none)).toBeUndefined();
+            expect(reader.has(collection, none)).toBe(false);
+          }
         }
         for (const name of SINGLES) expect(reader.single(name)).toEqual(last[name]);
         expect((await loadAll(restarted)).west?.snapshot).toEqual(last);
@@ -259,11 +270,29 @@ describe("a reader", () => {
     );
   });
 
-  test("throws for a damaged row, and reads the others", async () => {
+  test("reads what was written since", async () => {
+    const { store } = openCollecting(sqliteDouble());
+    const reader = store.entries("west");
+    expect(reader.has("namespaces", "shop")).toBe(false);
+    await keepSnapshot(store, "west", 1);
+    expect(reader.has("namespaces", "shop")).toBe(true);
+    await keepPatch(store, 1, 2);
+    expect(reader.entry("exports", "shop/web")).toEqual(snapshotOf("west", 2).exports["shop/web"]);
+  });
+
+  test("throws for a damaged row and says so, and reads the others", async () => {
     const database = await patchedDatabase(2);
     database.sql.exec("UPDATE cluster_rows SET digest = zeroblob(32) WHERE name = 'exports/shop/web'");
-    const reader = openCollecting(database).store.reader("west");
+    const warnings: StoreWarning[] = [];
+    let damaged = 0;
+    const reader = createDurableObjectStore(database, {
+      onWarning: (warning) => warnings.push(warning),
+      onDamagedEntry: () => damaged++,
+    }).entries("west");
     expect(() => reader.entry("exports", "shop/web")).toThrow(DamagedRow);
+    expect(() => reader.packed("exports", "shop/web")).toThrow(DamagedRow);
+    expect(warnings).toMatchObject([{ code: "CORRUPT_SNAPSHOT" }, { code: "CORRUPT_SNAPSHOT" }]);
+    expect(damaged).toBe(2);
     expect(reader.single("topology")).toEqual(snapshotOf("west", 2).topology);
   });
 });
