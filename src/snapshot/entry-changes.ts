@@ -5,6 +5,7 @@ import { type Packed, pack, unpack } from "./packed-entry.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf, SINGLES } from "./parse.ts";
 import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
+import { sharedText } from "./shared-text.ts";
 
 /** An entry of a table as it becomes; `entry` is undefined where it is removed. */
 export type EntryChange = {
@@ -94,7 +95,7 @@ function isHeld(held: HeldState, collection: Collection, key: string, entry: obj
 export function* packDelta({ entries, singles }: SnapshotDelta): Generator<void, HeldDelta> {
   const packed: HeldChange[] = [];
   for (const [index, { collection, key, entry }] of entries.entries()) {
-    packed.push({ collection, key, entry: entry && pack(entry) } as HeldChange);
+    packed.push({ collection, key: sharedText(key), entry: entry && pack(entry) } as HeldChange);
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
   }
   return { entries: packed, singles };

@@ -4,6 +4,7 @@ import type { Single } from "../../snapshot/lines/patch-line.ts";
 import { MOST_PACKED_CHARACTERS, type Packed } from "../../snapshot/packed-entry.ts";
 import type { Collection, EntryOf } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { sharedText } from "../../snapshot/shared-text.ts";
 import { isShared, placeOf, placeOfEntry, type RowPlace, type RowValues, rowsOf } from "./entry-rows.ts";
 import type { RowTable } from "./row-table.ts";
 
@@ -59,7 +60,7 @@ export class RowReader implements FollowingState {
     const [from, before] = rowsOf(collection);
     for (const name of this.#table.names(this.#clusterId, from, before))
       if (from.endsWith("#")) yield* Object.keys(this.#values(name));
-      else yield name.slice(from.length);
+      else yield sharedText(name.slice(from.length));
   }
 
   /** @throws {DamagedRow} */

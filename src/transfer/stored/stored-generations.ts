@@ -9,6 +9,7 @@ import {
   type SegmentMemory,
 } from "../../zone/generation/directory.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
+import type { ReverseSegment } from "../../zone/segment/reverse-segment.ts";
 import { Segment } from "../../zone/segment/segment.ts";
 import type { AnySegment } from "../parts/any-segment.ts";
 import { followParts, type PartFollower } from "../parts/follow-parts.ts";
@@ -61,6 +62,8 @@ const HASHES_AT_ONCE = 256;
  */
 export class StoredGenerations implements GenerationStore<Generation> {
   readonly #options: StoredGenerationsOptions;
+  readonly #names: SegmentMemory<Segment>;
+  readonly #reverse: SegmentMemory<ReverseSegment>;
   readonly #newest = new Map<string, Generation>();
   /** How often the newest generations of all scopes have each part. */
   readonly #uses = new Map<string, number>();
@@ -71,6 +74,8 @@ export class StoredGenerations implements GenerationStore<Generation> {
 
   constructor(options: StoredGenerationsOptions) {
     this.#options = options;
+    this.#names = options.parts.of(isOfNames);
+    this.#reverse = options.parts.of(isOfReverseNames);
   }
 
   /** The newest generation of a scope; undefined where there is none that is whole and compiled with these settings. */
@@ -90,13 +95,12 @@ export class StoredGenerations implements GenerationStore<Generation> {
 
   /** Writes a segment that was compiled, so that memory need not have it. One of a generation that never comes stays until the next sweep. */
   hold<Content extends AnySegment>(segment: Content): Branch<Content> {
-    const { table, parts } = this.#options;
+    const { table } = this.#options;
     const { hash, bytes } = segment;
     table.write(hash, bytes);
     this.#unused.delete(hash);
     this.#held.add(hash);
-    const memory: SegmentMemory<AnySegment> =
-      segment instanceof Segment ? parts.of(isOfNames) : parts.of(isOfReverseNames);
+    const memory: SegmentMemory<AnySegment> = segment instanceof Segment ? this.#names : this.#reverse;
     memory.add(segment);
     return new RememberedBranch(hash, memory as SegmentMemory<Content>, bytes.length);
   }
@@ -166,10 +170,7 @@ export class StoredGenerations implements GenerationStore<Generation> {
 
   /** Brings the pages below the top pages into memory. @returns whether all of them are there */
   #loadPages({ names, reverse }: Generation): boolean {
-    const { parts } = this.#options;
-    return (
-      this.#loadBelow(names, parts.of(isOfNames)) && this.#loadBelow(reverse, parts.of(isOfReverseNames))
-    );
+    return this.#loadBelow(names, this.#names) && this.#loadBelow(reverse, this.#reverse);
   }
 
   #loadBelow<Content extends Blob>({ entries }: Page<Content>, memory: SegmentMemory<Content>): boolean {
