@@ -1,9 +1,15 @@
 import type { HeldDelta } from "./entry-changes.ts";
-import type { FollowingState } from "./lines/held-state.ts";
+import type { HeldState } from "./lines/held-state.ts";
 import type { Single } from "./lines/patch-line.ts";
 import { type Packed, pack, unpack } from "./packed-entry.ts";
 import { COLLECTIONS, type Collection, type EntryOf, SINGLES } from "./parse.ts";
 import type { ClusterSnapshot } from "./schema.ts";
+
+/** The state of a cluster that follows its changes. */
+export interface FollowingState extends HeldState {
+  /** Takes over a change, in steps. A state that is stored has it as soon as the store does. */
+  apply(change: HeldDelta): Generator<void>;
+}
 
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;

@@ -1,4 +1,3 @@
-import type { HeldDelta } from "../entry-changes.ts";
 import type { Packed } from "../packed-entry.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf } from "../parse.ts";
 import { type ClusterSnapshot, SNAPSHOT_FORMAT_VERSION } from "../schema.ts";
@@ -17,12 +16,6 @@ export interface HeldState {
   single<Name extends Single>(name: Name): ClusterSnapshot[Name];
   /** Whether entries are read from a store each time, so that memory need not hold them. Default: they are in memory. */
   readonly isStored?: boolean;
-}
-
-/** The state of a cluster that follows its changes. */
-export interface FollowingState extends HeldState {
-  /** Takes over a change, in steps. A state that is stored has it as soon as the store does. */
-  apply(change: HeldDelta): Generator<void>;
 }
 
 /** No state. */

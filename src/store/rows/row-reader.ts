@@ -1,5 +1,5 @@
+import type { FollowingState } from "../../snapshot/held-tables.ts";
 import { ownMember } from "../../snapshot/json-value.ts";
-import type { FollowingState } from "../../snapshot/lines/held-state.ts";
 import type { Single } from "../../snapshot/lines/patch-line.ts";
 import { MOST_PACKED_CHARACTERS, type Packed } from "../../snapshot/packed-entry.ts";
 import type { Collection, EntryOf } from "../../snapshot/parse.ts";
