@@ -111,11 +111,13 @@ test.each(Object.entries(pythonVersions))(
 
 test("Go: each program is a module with go.sum, in the version that the tests name", () => {
   const named = {
+    caddy: versions.caddy,
     coredns: versions.coredns,
     dnsproxy: versions.dnsproxy,
     helm: versions.helm,
     "kube-apiserver": versions.kubernetes,
     kubectl: versions.kubernetes,
+    pebble: versions.pebble,
   };
   expect(readdirSync(join(root, servers, "go")).sort()).toEqual(Object.keys(named).sort());
   for (const [name, version] of Object.entries(named)) {
