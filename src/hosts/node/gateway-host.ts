@@ -186,9 +186,13 @@ async function startParts(
   const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
   const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
   const url = `${tls === undefined ? "http" : "https"}://${host}`;
-  // Where a worker reports an untrusted certificate, operators compare this fingerprint.
-  const fingerprint = tls === undefined ? {} : { certificateSha256: fingerprintOf(tls.tls.cert) };
-  const started = { url, zones: config.zones, version: VERSION, ...fingerprint };
+  const certificate = tls && {
+    // Where a worker reports an untrusted certificate, operators compare this fingerprint.
+    certificateSha256: fingerprintOf(tls.tls.cert),
+    // Clients and workers trust a self-signed certificate by this file.
+    ...(tls.selfSignedFile !== undefined && { certificateFile: tls.selfSignedFile }),
+  };
+  const started = { url, zones: config.zones, version: VERSION, ...certificate };
   log("info", "listening", `listening on ${url}`, started);
   return {
     url,

@@ -13,10 +13,13 @@ import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-ser
 import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { versions } from "../../servers/tools/go-tools.ts";
 import { ensureTools } from "../../servers/tools/tools.ts";
 import { startPod } from "./pod.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
+/** Where the page takes the CRDs from; the tests have them from the Go module of the same version. */
+const MCS_API = "https://raw.githubusercontent.com/kubernetes-sigs/mcs-api";
 const HELM = "## With Helm";
 const KUSTOMIZE = "## With kustomize";
 const GATEWAY_NAMESPACE = "clusterset-doh-gateway";
@@ -26,6 +29,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   const folder = temporaryFolder("reader");
   const running: ServerProcess[] = [];
   let port: number;
+  let mcsCrds: string;
   let east: ApiServer;
   let west: ApiServer;
   let certificate: Awaited<ReturnType<typeof certificateFor>>;
@@ -33,6 +37,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
 
   beforeAll(async () => {
     const tools = await ensureTools();
+    mcsCrds = dirname(tools.mcsCrds[0]!);
     [east, west, port, certificate] = await Promise.all([
       startApiServer({ name: "east" }),
       startApiServer({ name: "west" }),
@@ -77,7 +82,9 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
 
   /** Runs a line of the page; the gateway listens on a port of its own here. */
   async function run(line: string, central: ApiServer): Promise<void> {
-    const text = line.replaceAll("=https://doh.example.org", `=https://localhost:${port}`);
+    const text = line
+      .replaceAll(/([= ])https:\/\/doh\.example\.org/g, `$1https://localhost:${port}`)
+      .replaceAll(`${MCS_API}/${versions.mcsApi}/config/crd`, mcsCrds);
     const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
     const command = ["env", ...environment, `KUBECONFIG=${kubeconfig(central)}`, "bash", "-ec", text];
     const { code, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });
@@ -125,10 +132,11 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     expect((await gateway.http("/readyz")).status).toBe(503);
     await workerPod(east);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+    expect(await carryOut("## First answer", "## Reach it", east)).toBe(1);
   });
 
   test("by kustomize: the worker's pod of another cluster pushes to the same gateway", async () => {
-    expect(await carryOut(KUSTOMIZE, "## Reach it", west)).toBeGreaterThan(4);
+    expect(await carryOut(KUSTOMIZE, "## First answer", west)).toBeGreaterThan(4);
     const pod = await workerPod(west);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
     expect(pod.log()).toContain("snapshot acknowledged");
