@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { FINDING_REASONS } from "../../src/merge/finding-reasons.ts";
-import { filesBelow, root, textOf } from "./pages.ts";
+import { filesBelow, pages, root, textOf } from "./pages.ts";
 
 const page = textOf("docs/how-to/troubleshoot.md");
 const sources = filesBelow(join(root, "src"))
@@ -49,6 +50,14 @@ describe("docs/how-to/troubleshoot.md", () => {
   it("has every event of the log", () => {
     expect(events.size).toBeGreaterThan(20);
     expect([...events].filter((event) => !named.has(event)).sort()).toEqual([]);
+  });
+
+  it("or another guide has the cause and the fix of every alert", () => {
+    const rules = parse(textOf("infra/helm/gateway/alerts.yaml").replaceAll(/\{\{.*?\}\}/g, "x"));
+    const alerts = JSON.stringify(rules).match(/(?<="alert":")\w+/g)!;
+    expect(alerts.length).toBeGreaterThan(4);
+    const guides = pages.filter((path) => path.startsWith("docs/how-to/")).map(textOf);
+    expect(alerts.filter((alert) => !guides.some((text) => text.includes(`| \`${alert}\` |`)))).toEqual([]);
   });
 
   it("has every finding, conflict and problem in manifests", () => {
