@@ -23,7 +23,7 @@ export function bytesOfId(id: AddressId): Uint8Array {
 }
 
 /** Writes an address into the first bytes of `into`. @returns how many */
-function writeId(id: AddressId, into: Uint8Array): 4 | 16 {
+export function writeId(id: AddressId, into: Uint8Array): 4 | 16 {
   if (typeof id === "number") {
     into[0] = id >>> 24;
     into[1] = id >>> 16;

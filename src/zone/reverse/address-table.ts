@@ -70,6 +70,7 @@ export class AddressTable<Value> {
 
   /** Gives up the room for more addresses. */
   trim(): void {
+    if (this.#words.length === this.values.length * this.#width) return;
     this.values = this.values.slice();
     this.#words = this.#words.slice(0, this.values.length * this.#width);
   }

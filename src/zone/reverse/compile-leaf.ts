@@ -5,11 +5,13 @@ import { hashInSteps } from "../segment/hash.ts";
 import { ReverseBuilder, type ReverseTarget } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
-import { bytesOfId } from "./address-id.ts";
+import { writeId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
 import { type AddressLeaf, type AddressValue, isFresh } from "./address-trie.ts";
 import type { ReverseCandidate } from "./reverse-candidate.ts";
 
+/** Bytes of new entries, in nearly every compilation. */
+const ROOM_FOR_MORE = 4096;
 /** What copying an entry costs, in units of a pace. */
 const ENTRY_UNITS = 4;
 
@@ -30,11 +32,15 @@ export function* compileLeaf(
       addTrees(trees, value);
     }
   // In an order of their own.
-  const builder = new ReverseBuilder([...trees].sort());
+  const before = leaf.branches.reduce((sum, { segment }) => sum + (segment?.bytes.length ?? 0), 0);
+  const builder = new ReverseBuilder([...trees].sort(), before + ROOM_FOR_MORE);
+  // An array for each address would be most of what is allocated.
+  const [four, sixteen] = [new Uint8Array(4), new Uint8Array(16)];
   for (const { table, index } of leaf.inOrder()) {
     if (pace.isOver(ENTRY_UNITS)) yield;
     const value = table.values[index]!;
-    const address = bytesOfId(table.idAt(index));
+    const address = table === leaf.v4 ? four : sixteen;
+    writeId(table.idAt(index), address);
     if (value instanceof AddressRecord) {
       if (value.winners.length > 0) builder.write(address, value.winners.map(targetOf));
       if (value.isOrdinary) table.values[index] = value.winners[0]!.source;

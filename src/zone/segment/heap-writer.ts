@@ -5,8 +5,13 @@ const FIRST_BYTES = 1 << 10;
 
 /** A growing byte array with big-endian writes, behind room for a header: offset 0 can mean "none". */
 export class HeapWriter {
-  #bytes = new Uint8Array(FIRST_BYTES);
+  #bytes: Uint8Array<ArrayBuffer>;
   #length = HEAP_START;
+
+  /** @param bytes for which there is room at first */
+  constructor(bytes: number = FIRST_BYTES) {
+    this.#bytes = new Uint8Array(bytes);
+  }
 
   /** The offset of the next byte. */
   get length(): number {

@@ -45,7 +45,7 @@ export function keyHash(bytes: Uint8Array, namespace: number, label: number): nu
   return hashLabel(hashLabel(0, bytes, namespace + 1, bytes[namespace]!), bytes, label + 1, bytes[label]!);
 }
 
-/** The hash of an address of 4 or 16 bytes. Seed 0 selects the segment of its reverse name; segments have others. */
-export function hashAddress(bytes: Uint8Array, length: number, seed: number): number {
-  return hashLabel(apexHash(0, seed), bytes, 0, length);
+/** The hash of an address of 4 or 16 bytes at `at`. Seed 0 selects the segment of its reverse name; segments have others. */
+export function hashAddress(bytes: Uint8Array, length: number, seed: number, at = 0): number {
+  return hashLabel(apexHash(0, seed), bytes, at, length);
 }

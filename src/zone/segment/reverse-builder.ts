@@ -36,13 +36,14 @@ interface Indices {
 
 /** Writes the bytes of a reverse segment. Equal entries in the same order give equal bytes, whether they are written or copied. */
 export class ReverseBuilder {
-  readonly #heap = new HeapWriter();
+  readonly #heap: HeapWriter;
   readonly #tables: TableBuilder;
   readonly #entries: number[] = [];
   readonly #indices = new Map<ReverseSegment, Indices>();
 
-  /** @param trees their keys, in the order of their indices */
-  constructor(trees: readonly TreeKey[]) {
+  /** @param trees their keys, in the order of their indices @param bytes how many it will probably have */
+  constructor(trees: readonly TreeKey[], bytes?: number) {
+    this.#heap = new HeapWriter(bytes);
     this.#tables = new TableBuilder(trees);
   }
 
@@ -78,13 +79,13 @@ export class ReverseBuilder {
     const end = from.entryEnd(entry);
     this.#entries.push(at);
     heap.writeRange(from.bytes, entry, end);
+    const indices = this.#indicesOf(from);
     for (let target = from.firstTarget(entry); target < end; target = targetEnd(from.bytes, target))
-      this.#renumber(from, target, at + target - entry);
+      this.#renumber(from, indices, target, at + target - entry);
   }
 
   /** Writes the indices of a copied target's view, lease group and tree. */
-  #renumber(from: ReverseSegment, target: number, at: number): void {
-    const { views, leaseGroups, trees } = this.#indicesOf(from);
+  #renumber(from: ReverseSegment, { views, leaseGroups, trees }: Indices, target: number, at: number): void {
     const heap = this.#heap;
     const tables = this.#tables;
     const asker = read16(from.bytes, target);
@@ -129,8 +130,7 @@ export class ReverseBuilder {
     // Seed 0 selected the segment: its addresses have hashes with equal bits.
     for (let seed = 1; ; seed++) {
       const slots = new Uint32Array(size);
-      const hashOf = (entry: number) =>
-        hashAddress(bytes.subarray(entry + 1, entry + 1 + bytes[entry]!), bytes[entry]!, seed);
+      const hashOf = (entry: number) => hashAddress(bytes, bytes[entry]!, seed, entry + 1);
       let placed = 0;
       while (placed < entries.length && takeSlot(slots, hashOf(entries[placed]!), entries[placed]!)) {
         placed++;
