@@ -1,7 +1,7 @@
 import { drain } from "./drain.ts";
 import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
 import { emptySnapshot, type HeldState, heldSnapshot } from "./lines/held-state.ts";
-import { type Packed, pack, unpack } from "./packed-entry.ts";
+import { type Packed, pack, packInSteps, unpack } from "./packed-entry.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf, SINGLES } from "./parse.ts";
 import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
@@ -95,7 +95,8 @@ function isHeld(held: HeldState, collection: Collection, key: string, entry: obj
 export function* packDelta({ entries, singles }: SnapshotDelta): Generator<void, HeldDelta> {
   const packed: HeldChange[] = [];
   for (const [index, { collection, key, entry }] of entries.entries()) {
-    packed.push({ collection, key: sharedText(key), entry: entry && pack(entry) } as HeldChange);
+    const held = entry && (yield* packInSteps(entry));
+    packed.push({ collection, key: sharedText(key), entry: held } as HeldChange);
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
   }
   return { entries: packed, singles };
