@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
@@ -90,6 +91,18 @@ describe("the package", () => {
         expect(entrypoints[name]!.resolutions[kind].resolution?.fileName, `${name} ${kind}`).toMatch(
           /\.d\.ts$/,
         );
+  });
+});
+
+describe("the release", () => {
+  const read = (file: string) => readFileSync(join(packed.release, file));
+  const bill = `clusterset-doh-${manifest.version}.cdx.json`;
+
+  it("has the package, its bill of materials, notes, and the SHA-256 of each", () => {
+    const files = ["NOTES.md", bill, `clusterset-doh-${manifest.version}.tgz`];
+    expect(readdirSync(packed.release).sort()).toEqual(["NOTES.md", "SHA256SUMS", ...files.slice(1)]);
+    const sums = files.map((file) => `${createHash("sha256").update(read(file)).digest("hex")}  ${file}\n`);
+    expect(read("SHA256SUMS").toString().split("\n").sort()).toEqual(sums.join("").split("\n").sort());
   });
 });
 

@@ -23,6 +23,8 @@ export interface PackedPackage {
   /** The consumer's folder, with `node_modules`. */
   readonly folder: string;
   readonly tarball: string;
+  /** The folder of the release: the tarball, and what goes with it. */
+  readonly release: string;
   /** All files of the package, sorted, relative to its folder. */
   readonly files: readonly string[];
   /** Runs `clusterset-doh` of the package to its end. */
@@ -31,13 +33,15 @@ export interface PackedPackage {
 }
 
 /**
- * Packs this checkout, and lays the package out with its dependencies beside it, and no others.
+ * Makes a release of this checkout, and lays the package out with its dependencies beside it, and no others.
  * @param more packages that the consumer has of its own
  */
 export function packPackage(more: readonly string[] = []): PackedPackage {
   const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-package-"));
-  execFileSync("npm", ["pack", "--pack-destination", folder], { cwd: root, stdio: "pipe" });
-  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz"))!);
+  const release = join(folder, "release");
+  const script = join(root, "scripts/release/release.ts");
+  execFileSync(process.execPath, [script, "--dry-run", "--out", release], { stdio: "pipe" });
+  const tarball = join(release, readdirSync(release).find((name) => name.endsWith(".tgz"))!);
   const modules = join(folder, "node_modules");
   const own = join(modules, "clusterset-doh");
   mkdirSync(own, { recursive: true });
@@ -51,7 +55,7 @@ export function packPackage(more: readonly string[] = []): PackedPackage {
     .map((entry) => join(entry.parentPath, entry.name).slice(own.length + 1))
     .sort();
   return {
-    ...{ folder, tarball, files },
+    ...{ folder, tarball, release, files },
     run: (args) =>
       spawnSync(process.execPath, [join(own, "bin/clusterset-doh.js"), ...args], {
         cwd: folder,
