@@ -42,7 +42,7 @@ interface Options {
 const program = new Command("npm run bench --")
   .description("Measures the gateway beside its alternatives on this machine and prints tables.")
   .addArgument(
-    new Argument("[sections...]", "what to measure; everything unless told").choices(
+    new Argument("[sections...]", "what to measure; default: everything").choices(
       sections.map(({ name }) => name),
     ),
   )

@@ -126,11 +126,11 @@ const timer = setInterval(() => {
 }, TICK);
 
 takeOrders({
-  /** What came of the changes that were pushed since it was last told. */
+  /** What came of the changes that were pushed since the last report. */
   report() {
-    const told = report;
+    const ended = report;
     report = { milliseconds: [], pushes: 0 };
-    return told;
+    return ended;
   },
   async end() {
     clearInterval(timer);

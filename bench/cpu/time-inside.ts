@@ -28,7 +28,7 @@ export class StackSampler {
     if (findProgram("perf") === undefined)
       throw new Error("perf is not on PATH: apt-get install linux-perf (on Ubuntu linux-tools-generic)");
     const what = ["-e", "task-clock", "-F", String(FREQUENCY), "-g", "-o", file, "-p", String(pid)];
-    // It begins without sampling, is told to, and says when it does.
+    // It begins without sampling, starts on request, and reports that it did.
     const control = ["--delay", "-1", "--control", "fd:3,4"];
     const perf = spawn("perf", ["record", ...what, ...control], {
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],

@@ -1,6 +1,6 @@
 /** `node bench/generation/compile-program.ts WORLD CHANGES FILE`: compiles a world, writes its generation, and changes it. */
 import { writeFileSync } from "node:fs";
-import { IndexSource } from "../../src/gateway/index-source.ts";
+import { IndexSource } from "../../src/gateway/serving/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";

@@ -1,5 +1,5 @@
 /** `node --expose-gc bench/generation/hold-program.ts WORLD`: prints what a gateway's state takes in memory. */
-import { IndexSource } from "../../src/gateway/index-source.ts";
+import { IndexSource } from "../../src/gateway/serving/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";

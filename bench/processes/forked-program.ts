@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
-/** What a program does when it is told to, by name. */
+/** The orders that a program carries out, by name. */
 export type Orders = Readonly<Record<string, () => unknown>>;
 
-/** A program of ours that runs beside the benchmark and does as it is told. It ends with the benchmark. */
+/** A program of ours that runs beside the benchmark and carries out orders. It ends with the benchmark. */
 export class ForkedProgram {
   readonly #process: ChildProcess;
 

@@ -145,7 +145,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
     if (given.outcome === "nxdomain" || given.outcome === "servfail")
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
-    if (outside !== undefined && (given.beyond ?? given.cnameTarget) !== undefined) {
+    if (outside !== undefined && (given.outOfZone ?? given.cnameTarget) !== undefined) {
       const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), rule);
       const conclude = (
         own: Uint8Array,

@@ -21,7 +21,7 @@ const Listen = z.preprocess(
     view: ClusterId.optional(),
     /** The rule of `access.rules` that admits all clients here. Default: the public rule. */
     rule: z.string().min(1).max(63).optional(),
-    /** The answers to names out of zone here. Default: those of the setting `outOfZone`. */
+    /** The answers to names out of zone here. Default: those of the setting `outsideZones`. */
     outsideZones: OutsideZones.optional(),
   }),
 );

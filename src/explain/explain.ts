@@ -48,7 +48,7 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
   const { frame } = generation;
   const name = foldedName(question.name);
   const view = frame.viewOf(question.view);
-  const nothing = { leases: [], conflicts: [], findings: [], suggestions: [], untold: [] };
+  const nothing = { leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] };
   if (question.isForwarded)
     return {
       ...{
@@ -104,7 +104,7 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
     leases: [...clusters].sort().map((clusterId) => ({ clusterId, expiresAt: source.leaseOf(clusterId) })),
     conflicts: isService ? (source.conflicts?.filter(isSubjects).slice(0, MOST_OBJECTIONS) ?? []) : [],
     findings: findings.slice(0, MOST_OBJECTIONS),
-    untold: merged === undefined ? [NOT_MERGED] : isTooLarge(source, subject) ? [TOO_LARGE] : [],
+    omitted: merged === undefined ? [NOT_MERGED] : isTooLarge(source, subject) ? [TOO_LARGE] : [],
   };
 }
 

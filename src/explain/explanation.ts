@@ -106,5 +106,5 @@ export interface Explanation {
   readonly findings: readonly ClusterFinding[];
   readonly suggestions: readonly Suggestion[];
   /** What this host cannot tell, as sentences. */
-  readonly untold: readonly string[];
+  readonly omitted: readonly string[];
 }

@@ -8,7 +8,7 @@ import {
   summarizeTopology,
 } from "./cluster-identity.ts";
 import { ExtractedState } from "./extracted-state.ts";
-import { findSliceOwners, identifyObject, type ObjectIdentity } from "./identity.ts";
+import { findSliceOwners, hasUsableName, identifyObject, type ObjectIdentity } from "./identity.ts";
 import type {
   ClusterProperty,
   EndpointSlice,
@@ -240,13 +240,6 @@ export class SnapshotAssembler {
     neighbours?.delete(service);
     if (neighbours?.size === 0) this.#servicesIn.delete(service.namespace);
   }
-}
-
-// A namespace is a DNS label (RFC 1123); other names are path segments of at most 253 characters.
-function hasUsableName({ kind, namespace, name }: ObjectIdentity): boolean {
-  const label = /^[a-z0-9][-a-z0-9]{0,62}$/;
-  if (kind === "Namespace") return label.test(name);
-  return (namespace === "" || label.test(namespace)) && name.length <= 253 && !name.includes("/");
 }
 
 function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {

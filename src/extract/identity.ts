@@ -115,3 +115,10 @@ export function findSliceOwners(slice: EndpointSlice): {
     ? { owners }
     : { owners, missingLabel: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL };
 }
+
+/** Whether Kubernetes allows the name: a namespace is a DNS label (RFC 1123), other names are path segments of at most 253 characters. */
+export function hasUsableName({ kind, namespace, name }: ObjectIdentity): boolean {
+  const label = /^[a-z0-9][-a-z0-9]{0,62}$/;
+  if (kind === "Namespace") return label.test(name);
+  return (namespace === "" || label.test(namespace)) && name.length <= 253 && !name.includes("/");
+}

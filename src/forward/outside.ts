@@ -48,7 +48,7 @@ export class Outside {
    * Answers a query whose name, or whose CNAME target, is out of zone. Without a promise unless an upstream is
    * needed. Never rejects.
    * @param message the query; the caller may reuse its bytes after the call
-   * @param given the gateway's answer, with `beyond` or `cnameTarget`
+   * @param given the gateway's answer, with `outOfZone` or `cnameTarget`
    * @param client the client's address, undefined if it is unknown
    * @param rule the name of the client's access rule
    */
@@ -59,15 +59,15 @@ export class Outside {
     client: string | undefined,
     rule: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    if (given.beyond === undefined)
+    if (given.outOfZone === undefined)
       return policy === "forward" ? this.#continue(message, given, client, rule) : { answer: given };
-    const isKnown = given.beyond !== "unknown";
+    const isKnown = given.outOfZone !== "unknown";
     if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
     if (query === undefined) return { answer: given };
     const isAncestor = given.isAncestor === true;
     if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
-    if (given.beyond === "hidden") return { answer: answerHidden(message, query, isAncestor) };
+    if (given.outOfZone === "hidden") return { answer: answerHidden(message, query, isAncestor) };
     return this.#forward(message, query, given, isKnown, client, rule);
   }
 

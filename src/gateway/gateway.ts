@@ -23,20 +23,20 @@ import type { WholeState } from "./pushing/whole-state.ts";
 import { Precedence } from "./remembered/precedence.ts";
 import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
-import { Serving } from "./serving.ts";
+import { Serving } from "./serving/serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
 import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Generation extends ServedGeneration> {
   readonly store: SnapshotStore;
-  /** Remembers who was there first, beyond leases and restarts. Default: as long as the process lives. */
+  /** Remembers which cluster came first, also after leases and restarts. Default: as long as the process lives. */
   readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Generation>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
   readonly limits?: Partial<GatewayLimits>;
-  /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
+  /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
   /** What the stores found damaged, for metrics. */
   readonly damage?: DamageCounters;
@@ -173,7 +173,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   /**
    * Replaces all that is known of a cluster. Resolves when the snapshot is kept and answered from.
-   * @throws {PushRefused} for a snapshot of another cluster, or beyond the limits.
+   * @throws {PushRefused} for a snapshot of another cluster, or above the limits.
    */
   replace(clusterId: string, snapshot: ClusterSnapshot, leaseSeconds?: number): Promise<Acknowledgement> {
     return this.#pushes.replace(clusterId, snapshot, leaseSeconds);
@@ -181,7 +181,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   /**
    * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
-   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} beyond the limits.
+   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
    */
   replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
     return this.#pushes.replaceWith(clusterId, whole, leaseSeconds);
@@ -195,7 +195,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   /**
    * Applies a delta to the generation that it builds on. Resolves when it is kept and answered from.
    * @throws {GenerationMismatch} when that generation is not held.
-   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} beyond the limits.
+   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
    */
   patch(
     clusterId: string,
@@ -208,7 +208,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   /**
    * Applies changes that were validated against the generation that they build on. Resolves when they are kept and answered from.
-   * @throws {GenerationMismatch} when that generation is not held. @throws {PushRefused} beyond the limits.
+   * @throws {GenerationMismatch} when that generation is not held. @throws {PushRefused} above the limits.
    */
   change(
     clusterId: string,

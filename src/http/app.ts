@@ -13,18 +13,18 @@ import { createAdmittedPaths } from "./doh/admitted-paths.ts";
 import { CLUSTER_PATHS, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
+import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./doh/rule-answers.ts";
 import { createExplainRoute } from "./explain/explain-route.ts";
 import { createHono, type OwnRoutes } from "./hono-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
-import type { KnowsHost } from "./known-hosts.ts";
 import { type AllowedOrigins, NO_ORIGIN, originsOf } from "./messages/cross-origin.ts";
 import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
 import type { Handler, HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import type { KnowsHost } from "./messages/known-hosts.ts";
 import { createReject, NOTHING_HERE } from "./messages/rejection.ts";
 import { pathOf } from "./messages/request-path.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
 import { createRequestGate } from "./request-gate.ts";
-import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
 
 /** The parts of the application. */
 export interface AppParts

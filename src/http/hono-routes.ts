@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { RuleAnswers } from "./doh/rule-answers.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
 import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
@@ -10,7 +11,6 @@ import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import type { RuleAnswers } from "./rule-answers.ts";
 
 /** Routes with credentials of their own. */
 export interface OwnRoutes {

@@ -2,8 +2,8 @@ import { type ClientAddress, socketAddress } from "../access/client/client-addre
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { KnowsHost } from "./known-hosts.ts";
 import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import type { KnowsHost } from "./messages/known-hosts.ts";
 import type { Reject } from "./messages/rejection.ts";
 import { pathOf } from "./messages/request-path.ts";
 

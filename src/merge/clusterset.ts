@@ -4,7 +4,7 @@ import type { ClusterZone, EndpointPort, Finding, LocalService, ServicePort } fr
 export interface ClustersetEndpoint {
   /** The cluster the endpoint runs in; from import mode it is the source-cluster label as it stands. */
   readonly clusterId: string;
-  /** The cluster whose snapshot told of it: its lease bounds the answer. */
+  /** The cluster whose snapshot has it: its lease bounds the answer. */
   readonly reportedBy: string;
   readonly address: string;
   readonly hostname?: string;
@@ -16,7 +16,7 @@ export interface ClustersetEndpoint {
 /** Addresses for one view, with the clusters whose snapshots they rest on. */
 export interface ClustersetAddresses {
   readonly source: "ClusterSetIP" | "LoadBalancer" | "Endpoint" | "none";
-  /** Distinct IP addresses as they were told; what is none became a finding. */
+  /** Distinct IP addresses as reported; a text that is no IP address became a finding. */
   readonly addresses: readonly string[];
   readonly reportedBy: readonly string[];
   /** Where several clusters report clusterset IPs: those that report each address, in the order of their part in the service. */
@@ -40,8 +40,8 @@ export interface ClustersetService {
   /** Clusters that export the service, oldest ServiceExport first. */
   readonly exporters: readonly string[];
   /**
-   * From when each cluster has its part in the service, in Unix milliseconds: from its export on, or from when its
-   * import was heard of; from ever where it was granted to speak for others. Who came first keeps the reverse name of an address that both tell of.
+   * From when each cluster has its part in the service, in Unix milliseconds: since its export, or since its
+   * import was first seen; always, if it may speak for others. The first cluster keeps the reverse name of an address that several report.
    */
   readonly since: ReadonlyMap<string, number>;
   /** Clusters whose snapshots the service exists by (exporters, else importers). */

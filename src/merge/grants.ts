@@ -7,7 +7,7 @@ export type Grants = ReadonlyMap<string, "*" | ReadonlySet<string>>;
 
 /** What counts of the contributions to one service. */
 export interface GrantedContributions {
-  /** The same clusters, without endpoints that they may not tell of. */
+  /** The same clusters, without endpoints that they may not report. */
   readonly contributions: readonly Contribution[];
   /** Whether what a cluster imports counts for others than itself. */
   readonly stands: (clusterId: string) => boolean;
@@ -20,7 +20,7 @@ const MOST_LISTED = 10;
 /**
  * Applies the grants to one service. A cluster that exports the service has its part in it; what another one imports counts for its own
  * view, and for others only by a grant: for all exporters, or where nobody exports the service, before that of clusters without one.
- * What the source cluster itself tells is never missed, so that it makes no finding.
+ * Endpoints that the source cluster itself reports are not missing, so there is no finding for them.
  * @param grants undefined where each cluster speaks for all
  */
 export function applyGrants(
@@ -70,7 +70,7 @@ export function applyGrants(
   return { contributions: granted, stands, findings };
 }
 
-/** Whether a cluster may tell of the endpoints of a source cluster. One without a name is nobody's: it takes a grant for all. */
+/** Whether a cluster may report the endpoints of a source cluster. A source cluster without a name needs a grant for all. */
 function maySpeak(grants: Grants, clusterId: string, source: string): boolean {
   const named = source.toLowerCase();
   const grant = grants.get(clusterId);

@@ -1,9 +1,9 @@
 import { heldSnapshot, tableOf } from "../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { Clusterset, LocalZone } from "./clusterset.ts";
-import { compareKeys, MergedServices, type MergeOptions } from "./index/merged-services.ts";
+import { MergedServices, type MergeOptions } from "./index/merged-services.ts";
 import { type Remembered, ServiceIndex } from "./index/service-index.ts";
-import { compareText } from "./order.ts";
+import { compareKeys, compareText } from "./order.ts";
 import { filterRecord } from "./unchanged.ts";
 import { EVERYTHING, type Visibility } from "./visibility/visibility.ts";
 

@@ -1,4 +1,24 @@
+import type { ClusterFinding } from "./clusterset.ts";
+import { nameOf, namespaceOf } from "./service-key.ts";
+
 /** Orders text by UTF-16 code unit, so that no locale ever changes an answer. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Orders services by namespace, then name. */
+export function compareKeys(left: string, right: string): number {
+  return compareText(namespaceOf(left), namespaceOf(right)) || compareText(nameOf(left), nameOf(right));
+}
+
+/** Orders findings by cluster id, namespace, name, kind, reason and message. */
+export function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
+  return (
+    compareText(left.clusterId, right.clusterId) ||
+    compareText(left.namespace ?? "", right.namespace ?? "") ||
+    compareText(left.name, right.name) ||
+    compareText(left.kind, right.kind) ||
+    compareText(left.reason, right.reason) ||
+    compareText(left.message, right.message)
+  );
 }

@@ -1,4 +1,4 @@
-import type { SetBack } from "./service/declaration.ts";
+import type { AdjustedTime } from "./service/declaration.ts";
 
 /** What the operator has decided of services, whatever clusters report. */
 export interface Pins {
@@ -8,14 +8,14 @@ export interface Pins {
   readonly owners?: readonly { readonly service: string; readonly owner: string }[] | undefined;
 }
 
-/** The same, as merging asks for it. Services are `<namespace>/<name>`. */
+/** The same in the form that merging reads. Services are `<namespace>/<name>`. */
 export interface PinTable {
   mayExport(clusterId: string, service: string): boolean;
   ownerOf(service: string): string | undefined;
 }
 
 /** The rank of a pinned owner: before every other export. */
-export const PINNED: SetBack = { counts: Number.NEGATIVE_INFINITY, because: undefined };
+export const PINNED: AdjustedTime = { counts: Number.NEGATIVE_INFINITY, because: undefined };
 
 /**
  * A pattern of services: a namespace, or `<namespace>/<name>`; `*` stands for any number of characters within

@@ -21,7 +21,7 @@ export interface Answer {
   /** RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 if caches must not keep the answer. Seconds. */
   readonly freshness: number;
   /** Present if the name is out of zone. */
-  readonly beyond?: Beyond;
+  readonly outOfZone?: OutOfZoneReason;
   /**
    * Present if such a name is an ancestor of names in the zones: it exists, and must not be denied (RFC 8020 section 2).
    */
@@ -36,7 +36,7 @@ export interface Missing {
 }
 
 /**
- * Why a name is out of zone: it is outside all zones; it is in a zone that exists only in other views, so upstreams must not see it;
+ * Why a name is out of zone: it is in no zone; it is in a zone that exists only in other views, so upstreams must not see it;
  * or nothing is loaded, so the zones are unknown.
  */
-export type Beyond = "outside" | "hidden" | "unknown";
+export type OutOfZoneReason = "no-zone" | "hidden" | "unknown";

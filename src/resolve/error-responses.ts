@@ -69,5 +69,5 @@ export function notReady(message: Uint8Array, context: DesignationContext = {}):
   const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, {
     transport,
   });
-  return { ...answer, beyond: "unknown" };
+  return { ...answer, outOfZone: "unknown" };
 }

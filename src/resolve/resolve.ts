@@ -98,7 +98,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   return {
     // A newer generation may have this address.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
-    beyond: isInAnyZone(frame, name) ? "hidden" : "outside",
+    outOfZone: isInAnyZone(frame, name) ? "hidden" : "no-zone",
     ...(isAncestor && { isAncestor }),
   };
 }

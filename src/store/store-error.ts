@@ -29,7 +29,7 @@ export class StoreError extends Error {
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
 
 /**
- * What a client is told of a medium that failed: STORE_FULL, or STORE_FAILED with the system's code. Undefined where something
+ * What a client gets if a medium failed: STORE_FULL, or STORE_FAILED with the system's code. Undefined where something
  * else is the matter.
  */
 export function storeFailure(error: unknown): StoreError | undefined {

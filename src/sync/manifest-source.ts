@@ -24,7 +24,7 @@ export class ManifestSource implements ObjectSource {
   readonly #options: ManifestSourceOptions;
   readonly #listener: SourceListener;
   readonly #manifests: ManifestDirectory;
-  #told = new Map<string, KubernetesObject>();
+  #objects = new Map<string, KubernetesObject>();
   /** The file of each problem that was reported, by its text. */
   #reported: ReadonlyMap<string, string> = new Map();
   #unreadable: string | undefined;
@@ -74,7 +74,7 @@ export class ManifestSource implements ObjectSource {
         logger.info({ directory }, "the manifest directory can be read again");
       this.#unreadable = undefined;
       this.#report(problems);
-      this.#tell(objects.map(({ object }) => object));
+      this.#update(objects.map(({ object }) => object));
       watcher?.retire();
     } catch (cause) {
       const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
@@ -104,16 +104,16 @@ export class ManifestSource implements ObjectSource {
     this.#reported = reported;
   }
 
-  #tell(objects: readonly KubernetesObject[]): void {
-    const before = this.#told;
-    this.#told = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
+  #update(objects: readonly KubernetesObject[]): void {
+    const before = this.#objects;
+    this.#objects = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
     let changes = 0;
     for (const [key, object] of before) {
-      if (this.#told.has(key)) continue;
+      if (this.#objects.has(key)) continue;
       this.#listener.delete(object);
       changes++;
     }
-    for (const [key, object] of this.#told) {
+    for (const [key, object] of this.#objects) {
       if (before.get(key) === object) continue;
       this.#listener.upsert(object);
       changes++;

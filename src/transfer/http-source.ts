@@ -203,7 +203,7 @@ async function refusal(response: Response): Promise<TransferRefused> {
     if (typeof error?.code === "string")
       return new TransferRefused(response.status, error.code, `${error.message}`);
   } catch {
-    // Told below, as the text that it is.
+    // Reported below, as text.
   }
   return new TransferRefused(response.status, undefined, text.trim().slice(0, 200) || "without a word");
 }

@@ -51,7 +51,7 @@ export class RefreshSchedule {
     return Math.abs(now - this.#failedAt) < this.#retryIn;
   }
 
-  /** Whether somebody may ask now. One who waits asks as well when an attempt has not moved for a while. */
+  /** Whether a query may refresh now. A waiting query refreshes as well if an attempt has not moved for a while. */
   mayAsk(now: number, waits: boolean): boolean {
     if (this.isBackingOff(now)) return false;
     const attempt = this.#attempt;
@@ -83,7 +83,7 @@ export class RefreshSchedule {
     this.#refreshAfter = spread(this.#policy.refresh, this.#random());
   }
 
-  /** @returns how long nobody asks, in milliseconds; undefined where somebody lost patience with it and asks already */
+  /** @returns the time until the next refresh, in milliseconds; undefined if a query that lost patience refreshes already */
   failed(attempt: Attempt, now: number): number | undefined {
     if (this.#attempt !== attempt) return undefined;
     this.#attempt = undefined;

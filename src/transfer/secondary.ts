@@ -9,8 +9,8 @@ import type { Generation } from "../zone/generation/generation.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
 import { GenerationKeeper } from "./generation-keeper.ts";
-import { MissingSegments } from "./missing-segments.ts";
 import type { AnySegment } from "./parts/any-segment.ts";
+import { MissingSegments } from "./parts/missing-segments.ts";
 import type { SegmentCache } from "./parts/segment-cache.ts";
 import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
 import { RefreshSchedule } from "./refresh-schedule.ts";
@@ -187,7 +187,7 @@ export class Secondary implements DohGateway {
     return this.#served?.generation === undefined && !schedule.isYoung(now);
   }
 
-  /** Asks, or waits for what another one asked for. */
+  /** Refreshes, or waits for a refresh that is in flight. */
   async #untilFresh(deadline: number, background: Background): Promise<void> {
     const schedule = this.#schedule;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {

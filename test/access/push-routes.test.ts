@@ -77,7 +77,7 @@ describe("every route of the push API", () => {
   it("takes each of a cluster's credentials: two secrets and its own token", async () => {
     for (const token of ["one", "two", await east.token()]) {
       const headers = { authorization: `Bearer ${token}` };
-      // Known, and so told that the cluster has not pushed.
+      // A known token: the answer says that the cluster has not pushed.
       expect((await app.request("/east", { headers })).status).toBe(404);
     }
   });

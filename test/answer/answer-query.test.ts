@@ -36,7 +36,12 @@ interface Planted {
   readonly isCached?: boolean;
 }
 
-function handlerOf(late: Answer, beyond: Answer["beyond"], cnameTarget?: Uint8Array, planted: Planted = {}) {
+function handlerOf(
+  late: Answer,
+  outOfZone: Answer["outOfZone"],
+  cnameTarget?: Uint8Array,
+  planted: Planted = {},
+) {
   const { stubs, isCached = false } = planted;
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
@@ -47,7 +52,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], cnameTarget?: Uint8Ar
         bytes: new Uint8Array(12),
         outcome: "refused",
         freshness: 0,
-        ...(beyond !== undefined && { beyond }),
+        ...(outOfZone !== undefined && { outOfZone }),
         ...(cnameTarget !== undefined && { cnameTarget }),
       }),
       hasCluster: (clusterId) => clusterId === "cluster-a",
@@ -81,7 +86,7 @@ describe("a listener with a query for a name out of zone", () => {
     ["forwards it by its policy", "forward", "forward"],
   ])("%s", async (_, outsideZones, policy) => {
     const late = answerOf(1);
-    const { handle, seen, counters } = handlerOf(late, "outside");
+    const { handle, seen, counters } = handlerOf(late, "no-zone");
     expect(await handle(asked, "192.0.2.7", { outsideZones }, udp)).toEqual(late);
     expect(seen).toEqual([policy, "192.0.2.7"]);
     expect([...counters.queries()]).toMatchObject([
@@ -99,7 +104,7 @@ describe("a listener with a query for a name out of zone", () => {
   it("answers also if its cluster is unknown: names out of zone do not depend on the view", async () => {
     const late = answerOf(1);
     for (const view of ["cluster-a", "nobody"]) {
-      const { handle, seen } = handlerOf(late, "outside");
+      const { handle, seen } = handlerOf(late, "no-zone");
       expect(await handle(asked, "192.0.2.7", { view, outsideZones: "forward" }, udp)).toEqual(late);
       expect(seen).toHaveLength(2);
     }
@@ -109,8 +114,8 @@ describe("a listener with a query for a name out of zone", () => {
     const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
     const kept = { ...denial, outcome: "nodata" } as const;
     const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
-    for (const beyond of ["outside", undefined] as const) {
-      const { handle } = handlerOf(denial, beyond, undefined, { stubs });
+    for (const outOfZone of ["no-zone", undefined] as const) {
+      const { handle } = handlerOf(denial, outOfZone, undefined, { stubs });
       expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
     }
   });
@@ -125,7 +130,7 @@ describe("a listener with a query for a name out of zone", () => {
 
   it("truncates an answer that does not fit into a datagram, and sends it whole over TCP (RFC 2181 section 9)", async () => {
     const late = answerOf(20);
-    const { handle } = handlerOf(late, "outside");
+    const { handle } = handlerOf(late, "no-zone");
     const short = await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
     expect(short!.bytes.length).toBeLessThanOrEqual(512);
     expect(dnsPacket.decode(Buffer.from(short!.bytes))).toMatchObject({ id: 7, flag_tc: true, answers: [] });
@@ -140,14 +145,14 @@ describe("the duration histogram", () => {
   it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
     "counts a forwarded answer from the cache, over $name",
     async (transport) => {
-      const world = handlerOf(answerOf(1), "outside", undefined, { isCached: true });
+      const world = handlerOf(answerOf(1), "no-zone", undefined, { isCached: true });
       await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
       expect(countOf(world)).toBe(1);
     },
   );
 
   it("does not count an answer that waited for another name server", async () => {
-    const world = handlerOf(answerOf(1), "outside");
+    const world = handlerOf(answerOf(1), "no-zone");
     await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
     expect(countOf(world)).toBe(0);
   });

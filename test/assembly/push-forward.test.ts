@@ -199,7 +199,7 @@ describe("pushes to a primary over HTTP", () => {
       "that leads elsewhere",
       () => new Response(null, { status: 301, headers: { location: "https://evil" } }),
     ],
-  ])("a primary %s is a 502, and told", async (_, answer) => {
+  ])("a primary %s is a 502, and logged", async (_, answer) => {
     const { send, errors } = open(answer as () => Response);
     const refused = await refusal(send("PUT", "west/snapshot", { body: "{}" }));
     expect(refused).toMatchObject({ status: 502, code: "PRIMARY_UNREACHABLE" });

@@ -14,7 +14,6 @@ import { clustersetTable } from "./cases/clusterset.ts";
 import { crossOriginCases, listedOriginCases, neverReadableCases, ORIGIN } from "./cases/cross-origin.ts";
 import { dohCases, shortQueryCases } from "./cases/doh.ts";
 import { federations, federationTable } from "./cases/federation.ts";
-import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
 import { jsonCases } from "./cases/json.ts";
 import { longTokens } from "./cases/long-tokens.ts";
 import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
@@ -28,6 +27,7 @@ import { askByDoh } from "./doh-client.ts";
 import { HeldClusters } from "./held-clusters.ts";
 import { credentialsOf, type HostSettings, type HostUnderTest, type RunningHost } from "./host-under-test.ts";
 import { checkCase, type Fetch, type HttpCase, makeRequest, titled } from "./http-case.ts";
+import { httpWorld, WHO, WHO_BY_VIEW } from "./http-world.ts";
 import { PUSH_TOKENS, pushApi } from "./push-client.ts";
 import { withSerial } from "./serial.ts";
 

@@ -74,9 +74,9 @@ const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), 
 describe("docs/reference/limits.md", () => {
   it("is about settings that there are", () => {
     const known = new Set(settings.map(([key]) => key));
-    const told = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");
+    const documented = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");
     const others = new Set(["clients.exempt", "clients.trustedProxies", "clients.header"]);
-    expect(told.filter((key) => !known.has(key) && !others.has(key))).toEqual([]);
+    expect(documented.filter((key) => !known.has(key) && !others.has(key))).toEqual([]);
     expect([...NO_LIMITS].filter((key) => !known.has(key) && !key.startsWith("ddr."))).toEqual([]);
     expect(limits.length).toBeGreaterThan(50);
   });

@@ -56,8 +56,8 @@ describe("who decides", () => {
   it("is not a cluster whose stated time does not count", () => {
     const counts = Date.parse(day(5)) + 7;
     const remembered = {
-      setBack: (clusterId: string) =>
-        clusterId === "west" ? new Map([["shop/web", { counts, because: "unheard" as const }]]) : undefined,
+      adjusted: (clusterId: string) =>
+        clusterId === "west" ? new Map([["shop/web", { counts, because: "unseen" as const }]]) : undefined,
       importedSince: () => undefined,
     };
     const explanation = explained([older, younger], `web.shop.svc.${ZONE}`, "A", { remembered });
@@ -124,7 +124,7 @@ describe("where records come from", () => {
     expect(service?.addresses).toBe("spec.ips of the ServiceImport of west");
   });
 
-  it("is told of PTR records, too", () => {
+  it("has the clusters of PTR records, too", () => {
     const { records, code } = explained(twoClusters(), "1.0.200.10.in-addr.arpa", "PTR");
     expect(code).toBe("ANSWERED");
     expect(records).toMatchObject([{ data: `web.shop.svc.${ZONE}.`, from: ["east", "west"] }]);
@@ -225,18 +225,18 @@ describe("why there is no answer", () => {
       address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
     }));
     const large = exporting("east", { headless: true, endpoints: endpoints(...members) });
-    const { service, untold, records } = explained([large], `web.shop.svc.${ZONE}`);
+    const { service, omitted, records } = explained([large], `web.shop.svc.${ZONE}`);
     expect(service).toBeUndefined();
-    expect(untold).toEqual([expect.stringContaining("more than 5000 ports, endpoints and addresses")]);
+    expect(omitted).toEqual([expect.stringContaining("more than 5000 ports, endpoints and addresses")]);
     expect(records.length).toBeGreaterThan(1000);
     expect(records[0]!.from).toEqual(["east"]);
   });
 });
 
-it("a host that has segments only tells what they have, and what it cannot tell", () => {
+it("a host that has segments only explains what they have, and says what is omitted", () => {
   const world = explainedWorld(twoClusters(), { segmentsOnly: true });
   const { explanation } = world.ask(`db.shop.svc.${ZONE}`, "A");
-  expect(explanation).toMatchObject({ code: "ANSWERED", untold: [expect.stringContaining("the primary")] });
+  expect(explanation).toMatchObject({ code: "ANSWERED", omitted: [expect.stringContaining("the primary")] });
   expect(explanation.records[0]?.from).toEqual(["east", "west"]);
   expect(world.ask(`web.shpo.svc.${ZONE}`, "A").explanation.code).toBe("NO_NAMESPACE");
   expect(world.ask(`wbe.shop.svc.${ZONE}`, "A").explanation).toMatchObject({

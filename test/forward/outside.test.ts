@@ -6,7 +6,12 @@ import type { Answer } from "../../src/resolve/answer.ts";
 import { atOnce, extendedErrors, fakeForwarder, optRecord, withEdns } from "./fake-forwarder.ts";
 import { addressOf, decoded, optOf, queryFor } from "./fake-upstreams.ts";
 
-const GIVEN: Answer = { bytes: Uint8Array.of(1, 2, 3), outcome: "refused", freshness: 0, beyond: "outside" };
+const GIVEN: Answer = {
+  bytes: Uint8Array.of(1, 2, 3),
+  outcome: "refused",
+  freshness: 0,
+  outOfZone: "no-zone",
+};
 const CLIENT = "192.0.2.77";
 
 function outsideOf(
@@ -57,8 +62,8 @@ describe("the policy", () => {
     ["nxdomain", "refuse", "REFUSED"],
   ])("the gateway says %s, the path %s: %s", (given, policy, expected) => {
     const { answer, asked } = outsideOf({ given, forwarder: undefined });
-    for (const beyond of ["outside", "hidden"] as const) {
-      const said = atOnce(answer(queryFor("www.example.com", withEdns), policy, { ...GIVEN, beyond }));
+    for (const outOfZone of ["no-zone", "hidden"] as const) {
+      const said = atOnce(answer(queryFor("www.example.com", withEdns), policy, { ...GIVEN, outOfZone }));
       if (expected === "as given") expect(said.answer.bytes).toBe(GIVEN.bytes);
       else {
         expect(decoded(said.answer.bytes).rcode).toBe(expected);
@@ -69,16 +74,16 @@ describe("the policy", () => {
     expect(asked).toEqual([]);
   });
 
-  it.each<[OutsidePolicy, string, NonNullable<Answer["beyond"]>, string]>([
-    ["nxdomain", "example.com", "outside", "NOERROR"],
-    ["refuse", "example.com", "outside", "as given"],
+  it.each<[OutsidePolicy, string, NonNullable<Answer["outOfZone"]>, string]>([
+    ["nxdomain", "example.com", "no-zone", "NOERROR"],
+    ["refuse", "example.com", "no-zone", "as given"],
     ["nxdomain", "local", "hidden", "NOERROR"],
     ["forward", "cluster.local", "hidden", "NOERROR"],
-    ["forward", "3.10.in-addr.arpa", "outside", "NOERROR"],
-    ["forward", "svc.federation", "outside", "NOERROR"],
-  ])("%s never denies a name above those that are answered: %s, %s", (policy, name, beyond, expected) => {
+    ["forward", "3.10.in-addr.arpa", "no-zone", "NOERROR"],
+    ["forward", "svc.federation", "no-zone", "NOERROR"],
+  ])("%s never denies a name above those that are answered: %s, %s", (policy, name, outOfZone, expected) => {
     const { answer, asked } = outsideOf();
-    const given = { ...GIVEN, beyond, isAncestor: true } as const;
+    const given = { ...GIVEN, outOfZone, isAncestor: true } as const;
     const said = atOnce(answer(queryFor(name, withEdns), policy, given));
     if (expected === "as given") expect(said.answer).toBe(given);
     else {
@@ -92,7 +97,7 @@ describe("the policy", () => {
     "%s says nothing of names while nothing is loaded",
     (policy) => {
       const { answer } = outsideOf();
-      const given = { ...GIVEN, beyond: "unknown" } as const;
+      const given = { ...GIVEN, outOfZone: "unknown" } as const;
       expect(atOnce(answer(queryFor("www.example.com"), policy, given)).answer).toBe(given);
     },
   );
@@ -116,7 +121,7 @@ describe("what is never forwarded", () => {
   it("a name in a zone that is hidden from the client: NXDOMAIN", () => {
     const { answer, asked } = outsideOf();
     const given = atOnce(
-      answer(queryFor("web.shop.svc.cluster.example"), "forward", { ...GIVEN, beyond: "hidden" }),
+      answer(queryFor("web.shop.svc.cluster.example"), "forward", { ...GIVEN, outOfZone: "hidden" }),
     );
     expect(decoded(given.answer.bytes)).toMatchObject({ rcode: "NXDOMAIN", flag_ra: true });
     expect(asked).toEqual([]);
@@ -232,7 +237,7 @@ describe("what is never forwarded", () => {
 });
 
 describe("while nothing is loaded", () => {
-  const given = { ...GIVEN, beyond: "unknown" } as const;
+  const given = { ...GIVEN, outOfZone: "unknown" } as const;
   it.each([
     ["web.shop.svc.clusterset.local", false],
     // Any of these may be an address of a service.

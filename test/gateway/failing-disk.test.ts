@@ -74,7 +74,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
 
   test("the status says so, events say so once, and both say when it is over", async () => {
     const { gateway, clock, done, disk, events, east, west } = await onFailingDisk(code);
-    const told = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
+    const reported = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
     expect(gateway.status().storeTrouble).toBeUndefined();
     const since = clock.now();
     await gateway.renew("east", east.generation, 100);
@@ -84,13 +84,13 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
       ready: true,
       storeTrouble: { reason: expect.stringContaining(code), since },
     });
-    expect(told()).toEqual(["store-failed"]);
+    expect(reported()).toEqual(["store-failed"]);
     disk.code = undefined;
     await gateway.renew("east", east.generation, 100);
     expect(gateway.status().storeTrouble).toBeDefined();
     await done(gateway.replace("west", regional("west", "x"), 100));
     expect(gateway.status().storeTrouble).toBeUndefined();
-    expect(told()).toEqual(["store-failed", "store-works-again"]);
+    expect(reported()).toEqual(["store-failed", "store-works-again"]);
   });
 
   test("a cluster that was refused and gave up does not keep it from being over", async () => {

@@ -33,7 +33,7 @@ describe("a gateway with scopes", () => {
     },
   );
 
-  test("knows and tells of no cluster that does not exist in the scope", async () => {
+  test("knows and reports no cluster that does not exist in the scope", async () => {
     const { gateway, done } = await openGateway({ scopes: [WEST] });
     const within = gateway.within(WEST);
     await done(gateway.replace("east", regional("east", "e")));

@@ -6,11 +6,11 @@ import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
 import type { Background } from "../../src/transfer/secondary.ts";
 import { NAME, RECORD } from "../conformance/cases/doh.ts";
-import { httpWorld } from "../conformance/cases/http-world.ts";
 import { credentialsOf } from "../conformance/host-under-test.ts";
 import { eventOf, recordedEvent, responseOf } from "../conformance/hosts/lambda-event.ts";
 import { type PrimaryHost, startPrimary } from "../conformance/hosts/primary.ts";
 import { makeRequest } from "../conformance/http-case.ts";
+import { httpWorld } from "../conformance/http-world.ts";
 import { acknowledged, pushApi } from "../conformance/push-client.ts";
 import { decode } from "../resolve/ask.ts";
 import { snapshotBody } from "../snapshot/lines/push-lines.ts";

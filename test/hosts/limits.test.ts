@@ -68,8 +68,8 @@ describe("a gateway on Node", () => {
   });
 
   it("distinguishes the clients of a trusted proxy, and trusts no other", async () => {
-    const from = async (gateway: RunningGateway, told: string) =>
-      (await send(gateway, "/dns-query", { ...QUERY, headers: { "x-forwarded-for": told } })).status;
+    const from = async (gateway: RunningGateway, forwardedFor: string) =>
+      (await send(gateway, "/dns-query", { ...QUERY, headers: { "x-forwarded-for": forwardedFor } })).status;
     const clients = { requestsPerSecond: 1, requestBurst: 1, exempt: [] };
     const proxied = await start({ clients: { ...clients, trustedProxies: ["127.0.0.1"] } });
     expect(await from(proxied, "192.0.2.1")).toBe(200);

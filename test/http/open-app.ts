@@ -4,7 +4,7 @@ import { createAccessRules } from "../../src/access/rules/access-rule.ts";
 import { createAdmit } from "../../src/access/rules/admit.ts";
 import { knownKinds } from "../../src/access/rules/rejections.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
-import type { RuleParts } from "../../src/http/rule-answers.ts";
+import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 
 /** What an application that answers everybody is put together from. */

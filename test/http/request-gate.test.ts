@@ -63,7 +63,8 @@ describe("requests of one client", () => {
 
   it("count for the address that a trusted proxy reports, and for no other", () => {
     const { pass } = open({ perSecond: 1, burst: 1, proxies: ["10.0.0.0/8"] });
-    const from = (address: string, told: string) => pass(QUERY, address, { "x-forwarded-for": told })?.status;
+    const from = (address: string, forwardedFor: string) =>
+      pass(QUERY, address, { "x-forwarded-for": forwardedFor })?.status;
     expect([from("10.0.0.1", ONE), from("10.0.0.2", ONE), from("10.0.0.1", "192.0.2.2")]).toEqual([
       undefined,
       429,

@@ -14,7 +14,7 @@ function judged(world: ClusterSnapshot[], grants: Grants = NOBODY) {
   return {
     ...service,
     addresses: service.outside.addresses,
-    told: service.endpoints.map(({ clusterId, address }) => `${clusterId} ${address}`),
+    reported: service.endpoints.map(({ clusterId, address }) => `${clusterId} ${address}`),
     findings: merged.findings.map(({ clusterId, reason, message }) => `${clusterId} ${reason} ${message}`),
   };
 }
@@ -44,8 +44,8 @@ describe("endpoints of other source clusters (docs/reference/push-api.md, For wh
   });
 
   it("are left out without a grant, with a finding; its own keep serving", () => {
-    const { told, findings } = judged([hub]);
-    expect(told).toEqual(["hub 10.3.0.1"]);
+    const { reported, findings } = judged([hub]);
+    expect(reported).toEqual(["hub 10.3.0.1"]);
     expect(findings).toEqual([
       expect.stringMatching(
         /^hub SourceClusterNotGranted .*"east", "West".*push\.credentials\[\]\.speaksFor/,
@@ -57,10 +57,10 @@ describe("endpoints of other source clusters (docs/reference/push-api.md, For wh
     ["some", new Map([["hub", new Set(["west"])]]), ["West 10.2.0.1"], 1],
     ["all", new Map([["hub", "*"]]), [" 10.4.0.1", "West 10.2.0.1", "east 10.1.0.1", "hub 10.3.0.1"], 0],
     ["others", new Map([["other", "*"]]), ["hub 10.3.0.1"], 1],
-  ])("count by a grant for %s", (_, grants, told, findings) => {
+  ])("count by a grant for %s", (_, grants, reported, findings) => {
     const merged = judged([hub], grants);
-    for (const one of told) expect(merged.told).toContain(one);
-    expect(merged.told).not.toHaveLength(0);
+    for (const one of reported) expect(merged.reported).toContain(one);
+    expect(merged.reported).not.toHaveLength(0);
     expect(merged.findings).toHaveLength(findings);
   });
 
@@ -69,12 +69,12 @@ describe("endpoints of other source clusters (docs/reference/push-api.md, For wh
       exporting("east", { headless: true, endpoints: at("10.1.0.1") }),
       importing("west", headless({ east: "10.9.9.9" })),
     ];
-    expect(judged(world)).toMatchObject({ told: ["east 10.1.0.1"], findings: [] });
+    expect(judged(world)).toMatchObject({ reported: ["east 10.1.0.1"], findings: [] });
   });
 
   it("do not bring back a cluster that died", () => {
     const world = [importing("west", headless({ east: "10.1.0.1" }))];
-    expect(judged(world)).toMatchObject({ told: [], findings: [expect.stringContaining('"east"')] });
+    expect(judged(world)).toMatchObject({ reported: [], findings: [expect.stringContaining('"east"')] });
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
-import type { SetBack } from "../../src/merge/service/declaration.ts";
+import type { AdjustedTime } from "../../src/merge/service/declaration.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -49,18 +49,18 @@ const options: fc.Arbitrary<MergeOptions> = fc.constantFrom<MergeOptions[]>(
 
 /** Ranks by cluster and service, which change. */
 class Ranks implements Remembered {
-  readonly #setBack = new Map<string, Map<string, SetBack>>();
+  readonly #adjusted = new Map<string, Map<string, AdjustedTime>>();
   readonly #since = new Map<string, Map<string, number>>();
 
   set(clusterId: string, key: string, at: number): void {
-    if (!this.#setBack.has(clusterId)) this.#setBack.set(clusterId, new Map());
+    if (!this.#adjusted.has(clusterId)) this.#adjusted.set(clusterId, new Map());
     if (!this.#since.has(clusterId)) this.#since.set(clusterId, new Map());
-    this.#setBack.get(clusterId)!.set(key, { counts: at, because: undefined });
+    this.#adjusted.get(clusterId)!.set(key, { counts: at, because: undefined });
     this.#since.get(clusterId)!.set(key, at);
   }
 
-  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined {
-    return this.#setBack.get(clusterId);
+  adjusted(clusterId: string): ReadonlyMap<string, AdjustedTime> | undefined {
+    return this.#adjusted.get(clusterId);
   }
 
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {

@@ -178,7 +178,7 @@ describe("mergeClusterset", () => {
     );
   });
 
-  it("every endpoint is told by a live cluster, once, and ClusterSetIP services have none", () => {
+  it("every endpoint is reported by a live cluster, once, and ClusterSetIP services have none", () => {
     fc.assert(
       fc.property(arbitraryWorld, (world) => {
         const live = world.map(({ clusterId }) => clusterId);

@@ -18,11 +18,11 @@ describe("the key of a scope", () => {
       { addressRanges: ["10.0.0.1/32", "fd00::/8"] },
     ],
     ["how a domain is written", { targets: ["B.example.", "a"] }, { targets: ["a", "b.example"] }],
-  ])("does not tell %s", (_, one, other) => {
+  ])("does not distinguish %s", (_, one, other) => {
     expect(visibilityKey(one)).toBe(visibilityKey(other));
   });
 
-  it("tells scopes apart in which something else exists", () => {
+  it("distinguishes scopes in which something else exists", () => {
     const scopes: Visibility[] = [
       EVERYTHING,
       { view: "a" },
@@ -49,7 +49,7 @@ it.each<[string, Visibility, Visibility]>([
   ["ranges", { addressRanges: ["10.0.0.0/8"] }, { addressRanges: ["11.0.0.0/8"] }],
   ["lengths of ranges", { addressRanges: ["10.0.0.0/8"] }, { addressRanges: ["10.0.0.0/9"] }],
   ["domains", { targets: ["a.example"] }, { targets: ["b.example"] }],
-])("the key of a scope tells %s apart", (_, one, other) => {
+])("the key of a scope distinguishes %s", (_, one, other) => {
   expect(visibilityKey(one)).not.toBe(visibilityKey(other));
 });
 

@@ -92,9 +92,14 @@ describe("clusters", () => {
   });
 
   it("that are hidden have no endpoints in what others import; ids have no case, and an empty one is nobody's", () => {
-    const told = { west: at("10.0.0.1"), West: at("10.0.0.2"), north: at("10.0.0.3"), "": at("10.0.0.4") };
-    const [seen] = see({ clusters: ["hub", "west"] }, importing("hub", { endpoints: told }));
-    expect(seen!.imports["shop/web"]!.endpoints).toEqual({ west: told.west, West: told.West });
+    const reported = {
+      west: at("10.0.0.1"),
+      West: at("10.0.0.2"),
+      north: at("10.0.0.3"),
+      "": at("10.0.0.4"),
+    };
+    const [seen] = see({ clusters: ["hub", "west"] }, importing("hub", { endpoints: reported }));
+    expect(seen!.imports["shop/web"]!.endpoints).toEqual({ west: reported.west, West: reported.West });
   });
 
   const IPS = { ips: ["10.3.0.1"] };
@@ -106,7 +111,7 @@ describe("clusters", () => {
     ],
     ["another visible cluster exports", [importing("hub", IPS), exporting("west")], true],
     [
-      "a visible source tells endpoints of",
+      "a visible source reports endpoints of",
       [importing("hub", { ...IPS, endpoints: { west: at("10.0.0.1") } })],
       true,
     ],
@@ -117,7 +122,7 @@ describe("clusters", () => {
     ],
     ["only a hidden cluster exports", [importing("hub", IPS), exporting("north")], false],
     [
-      "only a hidden source tells endpoints of",
+      "only a hidden source reports endpoints of",
       [importing("hub", { ...IPS, endpoints: { north: at("10.0.0.1") } })],
       false,
     ],
@@ -132,7 +137,7 @@ describe("clusters", () => {
     expect(Object.keys(hub!.imports)).toEqual(stays ? ["shop/web"] : []);
   });
 
-  it("in a scope, or addresses, leave no findings of clusters: words may tell of what is hidden", () => {
+  it("in a scope, or addresses, leave no findings of clusters: texts may reveal what is hidden", () => {
     expect(see({ clusters: ["west"] }, west)[0]!.findings).toEqual({});
     expect(see({ addressRanges: ["10.0.0.0/8"] }, west)[0]!.findings).toEqual({});
   });
@@ -187,7 +192,7 @@ describe("address ranges", () => {
     });
   });
 
-  it("keep source clusters in what is imported, whatever addresses they tell of", () => {
+  it("keep source clusters in what is imported, whatever addresses they report", () => {
     const scope = { clusters: ["hub", "west"], addressRanges: ["10.0.0.0/8"] };
     const [hub] = see(scope, importing("hub", { endpoints: { west: at("192.0.2.1") } }));
     const groups = hub!.imports["shop/web"]!.endpoints.west!;

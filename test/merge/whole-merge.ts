@@ -81,8 +81,8 @@ function groupByService(
 ): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const { clusterId, namespaces, exports, imports } of live) {
-    const instead = remembered?.setBack(clusterId);
-    const heard = remembered?.importedSince(clusterId);
+    const instead = remembered?.adjusted(clusterId);
+    const since = remembered?.importedSince(clusterId);
     const contribute = (
       kind: string,
       key: string,
@@ -112,9 +112,9 @@ function groupByService(
         clusterId,
         exported,
         imported,
-        setBack:
+        adjusted:
           exported === undefined ? undefined : pins.ownerOf(key) === clusterId ? PINNED : instead?.get(key),
-        importedSince: imported === undefined ? undefined : heard?.get(key),
+        importedSince: imported === undefined ? undefined : since?.get(key),
       });
     };
     for (const key of Object.keys(exports))

@@ -11,9 +11,9 @@ const CLUSTER_IP = "1.0.3.10.in-addr.arpa";
 
 describe("an answer says why its name is out of zone", () => {
   it.each([
-    ["www.example.com", "east", "outside"],
-    ["local", "east", "outside"],
-    ["xcluster.local", "east", "outside"],
+    ["www.example.com", "east", "no-zone"],
+    ["local", "east", "no-zone"],
+    ["xcluster.local", "east", "no-zone"],
     ["cluster.local", undefined, "hidden"],
     ["kubernetes.default.svc.cluster.local", undefined, "hidden"],
     ["kubernetes.default.svc.CLUSTER.local", "nobody", "hidden"],
@@ -22,11 +22,11 @@ describe("an answer says why its name is out of zone", () => {
     ["nothing.clusterset.local", undefined, undefined],
     [CLUSTER_IP, "east", undefined],
     // The address of a cluster's own Service, in another view.
-    [CLUSTER_IP, undefined, "outside"],
-    ["9.9.9.10.in-addr.arpa", "east", "outside"],
+    [CLUSTER_IP, undefined, "no-zone"],
+    ["9.9.9.10.in-addr.arpa", "east", "no-zone"],
   ])("%s in the view %s: %s", (name, view, expected) => {
     for (const outside of ["refuse", "nxdomain"] as const)
-      expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.beyond).toBe(expected);
+      expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.outOfZone).toBe(expected);
   });
 
   it.each([
@@ -41,10 +41,10 @@ describe("an answer says why its name is out of zone", () => {
   });
 
   it("the reason is unknown before a generation is loaded", () => {
-    expect(notReady(encodeQuery("www.example.com", "A"))?.beyond).toBe("unknown");
+    expect(notReady(encodeQuery("www.example.com", "A"))?.outOfZone).toBe("unknown");
   });
 
   it.each(["AXFR", "IXFR"])("%s is REFUSED without such a reason", (type) => {
-    expect(resolve(encodeQuery("www.example.com", type), world)?.beyond).toBeUndefined();
+    expect(resolve(encodeQuery("www.example.com", type), world)?.outOfZone).toBeUndefined();
   });
 });

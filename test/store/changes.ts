@@ -4,7 +4,7 @@ import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 
-/** The meta of a generation, with times that can be told apart. */
+/** The meta of a generation, with times that differ. */
 export function metaOf(generation: number, expiresAt = generation + 60_000): ClusterMeta {
   return { generation, pushedAt: generation, renewedAt: generation, expiresAt };
 }
@@ -19,7 +19,7 @@ export function patchTo(from: ClusterSnapshot, to: ClusterSnapshot, meta: Cluste
   return { kind: "patch", lines: [...linesOf(diffSnapshots(from, to) ?? {})], meta };
 }
 
-/** A snapshot of `clusterId` that generation `generation` can be told by. */
+/** A snapshot of `clusterId` by which generation `generation` is recognized. */
 export function snapshotOf(clusterId: string, generation: number): ClusterSnapshot {
   return { ...shopSnapshot(clusterId), topology: { region: `generation-${generation}` } };
 }

@@ -21,7 +21,7 @@ let stop: AbortController;
 let running: Promise<void> | undefined;
 let source: KubernetesSource;
 let assembler: SnapshotAssembler;
-let told: KubernetesObject[];
+let upserted: KubernetesObject[];
 let errors: SourceError[];
 /** The exports in each snapshot of the source, without repetitions. */
 let pushed: string[];
@@ -31,7 +31,7 @@ beforeEach(async () => {
   api = await new ApiServerDouble().start();
   logs = new KeptLogs();
   stop = new AbortController();
-  told = [];
+  upserted = [];
   errors = [];
   pushed = [];
   api.put("/api/namespaces", namespace("shop"));
@@ -68,7 +68,7 @@ async function start(more: Partial<KubernetesSourceOptions> = {}) {
     },
     {
       upsert: (object) => {
-        told.push(object);
+        upserted.push(object);
         assembler.upsert(object);
       },
       delete: (object) => void assembler.delete(object),
@@ -136,7 +136,7 @@ test("reads pods only if configured, and keeps few of their fields", async () =>
   await start({ pods: true });
   await becomes("abcde");
   expect(assembler.snapshot().pods).toEqual({ "shop/10.0.0.1": {} });
-  const kept = told.find(({ kind }) => kind === "Pod");
+  const kept = upserted.find(({ kind }) => kind === "Pod");
   expect(kept).toMatchObject({ apiVersion: "v1", metadata: { name: "a-0", namespace: "shop" } });
   expect(kept).toHaveProperty("status", {
     phase: "Running",

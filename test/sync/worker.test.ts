@@ -71,14 +71,14 @@ test("once: pushes the cluster's Services and pods if the cluster has its own zo
     join(folder, "pod.yaml"),
     "apiVersion: v1\nkind: Pod\nmetadata: { name: web-0, namespace: shop }\nstatus: { podIP: 10.0.0.1 }\n",
   );
-  const told = () => gateways[0]!.held.get("east")!.snapshot;
+  const reported = () => gateways[0]!.held.get("east")!.snapshot;
   await work({ once: true });
-  expect(told()).toMatchObject({ services: {}, pods: {} });
-  expect(told()).not.toHaveProperty("clusterZone");
+  expect(reported()).toMatchObject({ services: {}, pods: {} });
+  expect(reported()).not.toHaveProperty("clusterZone");
   const clusterZone = { name: "cluster.local", pods: "verified" } as const;
   await work({ once: true, clusterZone });
-  expect(told()).toMatchObject({ clusterZone, pods: { "shop/10.0.0.1": {} } });
-  expect(Object.keys(told().services)).toEqual(["shop/web"]);
+  expect(reported()).toMatchObject({ clusterZone, pods: { "shop/10.0.0.1": {} } });
+  expect(Object.keys(reported().services)).toEqual(["shop/web"]);
 });
 
 test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([

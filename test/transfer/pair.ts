@@ -17,7 +17,7 @@ import { realCompiler, realStages } from "../gateway/real-stages.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
-import type { Forged } from "./forged.ts";
+import type { Forged } from "./parts/forged.ts";
 
 export const WEB = "web.shop.svc.clusterset.local";
 

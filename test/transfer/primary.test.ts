@@ -100,7 +100,7 @@ describe("parts that states named", () => {
     }
   });
 
-  it("that nobody was told of are not kept", () => {
+  it("that no secondary was answered with are not kept", () => {
     const { everything, serve } = openSerial();
     const one = serve("one");
     serve("other");

@@ -81,7 +81,7 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("waits for what is newer than a change that it was told of, even where a state is kept for others", async () => {
+  it("waits for what is newer than a change that it knows of, even if a state is kept for others", async () => {
     const { push, open, source, clock, ask } = await openPair();
     await push("west", 2);
     source.keeps = true;

@@ -32,7 +32,7 @@ export const arbitraryScope: fc.Arbitrary<Visibility> = fc
   })
   .filter((scope) => Object.values(scope).some((part) => part !== undefined));
 
-/** What a cluster is where nothing is hidden, and what is left of it for whoever the scope is for. */
+/** What a cluster is where nothing is hidden, and what is left of it for the clients of the scope. */
 export interface PartlyHidden {
   readonly visible: ClusterSnapshot;
   /** The same with hidden things beside the others, in two ways. */
@@ -92,13 +92,16 @@ function fitting(
     })),
     imports: Object.fromEntries(
       Object.entries(made.imports).map(([key, imported]) => {
-        const told = Object.entries(imported.endpoints).map(([from, each]) => [source(from), groups(each)]);
-        // An import that nobody exports or tells endpoints of might be there for a hidden cluster.
+        const reported = Object.entries(imported.endpoints).map(([from, each]) => [
+          source(from),
+          groups(each),
+        ]);
+        // An import that nobody exports or reports endpoints of might be there for a hidden cluster.
         const isExported =
           Object.hasOwn(made.exports, key) && Object.hasOwn(made.namespaces, key.split("/")[0]!);
         const endpoints: ImportedService["endpoints"] =
-          told.length > 0 || isExported || clusters === undefined
-            ? Object.fromEntries(told)
+          reported.length > 0 || isExported || clusters === undefined
+            ? Object.fromEntries(reported)
             : { [made.clusterId]: {} };
         return [key, { ...imported, ips: has("ClusterSetIP") ? imported.ips.map(address) : [], endpoints }];
       }),
@@ -251,12 +254,12 @@ function withHiddenTargets(visible: ClusterSnapshot, way: number): ClusterSnapsh
 
 /** With endpoints of hidden clusters in what is imported, and imports that are there for those alone. */
 function withHiddenSources(visible: ClusterSnapshot, hidden: ClusterSnapshot, way: number): ClusterSnapshot {
-  const told = Object.values(hidden.imports).flatMap(({ endpoints }) => Object.values(endpoints));
+  const reported = Object.values(hidden.imports).flatMap(({ endpoints }) => Object.values(endpoints));
   const sources = (turn: number): ImportedService["endpoints"] =>
     Object.fromEntries(
       HIDDEN_SOURCES.filter((_, index) => (index + turn) % 2 === 0).map((source, index) => [
         source,
-        told[(index + turn) % Math.max(1, told.length)] ?? {},
+        reported[(index + turn) % Math.max(1, reported.length)] ?? {},
       ]),
     );
   let turn = way;

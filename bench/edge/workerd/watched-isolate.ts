@@ -53,7 +53,7 @@ export class WatchedIsolate {
     const done = work.finally(() => {
       isDone = true;
     });
-    // Told below.
+    // Reported below.
     done.catch(() => {});
     let most = 0;
     while (!isDone) {

@@ -2,17 +2,17 @@ import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { ServiceAccount } from "../../merge/index/merged-services.ts";
 import { PINNED } from "../../merge/pins.ts";
 import { PROPERTIES } from "../../merge/service/conflicts.ts";
-import type { Contribution, SetBack } from "../../merge/service/declaration.ts";
+import type { AdjustedTime, Contribution } from "../../merge/service/declaration.ts";
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
 import { describePort } from "../../merge/service/ports.ts";
 import type { DeclaredService } from "../../merge/service/service.ts";
 import type { ExplainedExporter, ExplainedProperty, ExplainedService } from "../explanation.ts";
 import { addressesIn } from "./records.ts";
 
-const SET_BACK: Readonly<Record<NonNullable<SetBack["because"]>, string>> = {
+const ADJUSTED: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>> = {
   impossible: "the stated time is before any ServiceExport could be",
   future: "the stated time was in the future",
-  unheard: "the gateway did not see the export appear at the stated time",
+  unseen: "the gateway did not see the export appear at the stated time",
 };
 
 /** The longest value that is shown, in UTF-16 code units: annotations may hold 256 KiB. */
@@ -44,12 +44,12 @@ export function explainService(
 function explainExporter({
   clusterId,
   exported,
-  setBack,
+  adjusted,
 }: Contribution): Omit<ExplainedExporter, "endpoints"> {
   const stated = exported?.exportedAt ?? "";
-  if (setBack === undefined) return { clusterId, stated };
-  const because = setBack.because === undefined ? "the clocks differ a little" : SET_BACK[setBack.because];
-  return { clusterId, stated, countsFrom: inSeconds(setBack.counts), because };
+  if (adjusted === undefined) return { clusterId, stated };
+  const because = adjusted.because === undefined ? "the clocks differ a little" : ADJUSTED[adjusted.because];
+  return { clusterId, stated, countsFrom: inSeconds(adjusted.counts), because };
 }
 
 /** Without milliseconds: they depend on what else was pushed, which the client may not see. */
@@ -63,7 +63,7 @@ function explainProperties(
 ): ExplainedProperty[] {
   const winner = declarations[0]!;
   const isPinned = contributions.some(
-    ({ clusterId, setBack }) => clusterId === winner.clusterId && setBack === PINNED,
+    ({ clusterId, adjusted }) => clusterId === winner.clusterId && adjusted === PINNED,
   );
   const reason = (): string => {
     if (isPinned) return "the setting services names it as the owner";

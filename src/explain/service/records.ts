@@ -155,11 +155,11 @@ function addressReporters(
   }
   return (address) =>
     contributions.flatMap(({ clusterId, exported, imported }) => {
-      const told =
+      const reported =
         source === "ClusterSetIP"
           ? imported?.ips
           : [...(exported?.loadBalancer ?? []).map(({ ip }) => ip), ...(exported?.externalIPs ?? [])];
-      return told?.includes(address) ? clusterId : [];
+      return reported?.includes(address) ? clusterId : [];
     });
 }
 

@@ -85,8 +85,8 @@ export class HeldCluster {
 }
 
 /**
- * When each lease group's first lease runs out. A cluster that is no longer held (no `expiresAt`) counts as run out: what
- * rests on it may be answered once more, but not be cached.
+ * When each lease group's first lease expires. A cluster that is no longer held (no `expiresAt`) counts as expired: its
+ * records may be answered once more, but not be cached.
  */
 export function leaseExpiry(
   groups: readonly (readonly string[])[],
@@ -97,7 +97,7 @@ export function leaseExpiry(
   );
 }
 
-/** When the first lease of all runs out; Infinity where there is no cluster. */
+/** When the first lease of all expires; Infinity if there is no cluster. */
 export function firstExpiry(clusters: ReadonlyMap<string, HeldCluster>): number {
   let first = Number.POSITIVE_INFINITY;
   for (const { meta } of clusters.values()) first = Math.min(first, meta.expiresAt);

@@ -3,14 +3,14 @@ import type { Clock } from "../clock.ts";
 /** The longest delay that timers take, in milliseconds (HTML, "timer initialization steps"): with more they fire at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
-/** Sees to it that somebody looks at the leases when the next one runs out. */
+/** Calls back when the next lease expires. */
 export interface LeaseWatch {
   /** The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
   watch(at: number): void;
   stop(): void;
 }
 
-/** Calls when the next lease runs out, as long as the process lives. */
+/** A timer of the process. */
 export class LeaseTimer implements LeaseWatch {
   readonly #clock: Clock;
   readonly #onDue: () => void;

@@ -20,7 +20,7 @@ export class LiveClusters {
     this.#count = count;
   }
 
-  /** When the next lease runs out, by the gateway's clock. */
+  /** When the next lease expires, by the gateway's clock. */
   get nextExpiry(): number {
     return this.#nextExpiry;
   }
@@ -86,7 +86,7 @@ export class LiveClusters {
     this.#nextExpiry = firstExpiry(this.live);
   }
 
-  /** When a cluster's lease runs out, by the gateway's clock; undefined for one that is not live. */
+  /** When a cluster's lease expires, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
 
   /** Every cluster known, sorted by its id. */

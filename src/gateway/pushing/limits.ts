@@ -52,7 +52,7 @@ export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): voi
 }
 
 /**
- * Checks the length as JSON of the snapshot that a delta leads to.
+ * Checks the length as JSON of the snapshot that results from a delta.
  * @param shell the snapshot without its entries
  * @throws {PushRefused} SNAPSHOT_TOO_LARGE
  */
@@ -99,7 +99,7 @@ export type PushRefusal =
   | "METADATA_TOO_LARGE"
   | "SNAPSHOT_TOO_LARGE";
 
-/** A push that is beyond the gateway's bounds, or not meant for the cluster that it names. */
+/** A push above the gateway's bounds, or for another cluster than the one that it names. */
 export class PushRefused extends Error {
   readonly code: PushRefusal;
 

@@ -4,40 +4,20 @@ import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { linesOf } from "../../store/lines.ts";
-import type { ClusterMeta, SnapshotStore, StoreChange } from "../../store/store.ts";
+import type { ClusterMeta, StoreChange } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
-import { type Clock, unixTime } from "../clock.ts";
-import type { OnGatewayEvent } from "../gateway-events.ts";
+import { unixTime } from "../clock.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
-import { Removals } from "../keeping/removals.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
-import type { Precedence } from "../remembered/precedence.ts";
-import type { Serving } from "../serving.ts";
 import type { ServedGeneration } from "../stages.ts";
-import type { Turns } from "../turns.ts";
-import {
-  checkBounds,
-  checkCharacters,
-  type GatewayLimits,
-  leaseMilliseconds,
-  PushRefused,
-} from "./limits.ts";
+import { Departures } from "./departures.ts";
+import { checkBounds, checkCharacters, leaseMilliseconds, PushRefused } from "./limits.ts";
+import type { PushParts } from "./push-parts.ts";
 import { NO_TOTALS, type SnapshotTotals } from "./snapshot-bounds.ts";
 import { type WholeState, wholeSnapshot } from "./whole-state.ts";
-
-/** What pushes are taken with. */
-export interface PushParts<Generation extends ServedGeneration> {
-  readonly store: SnapshotStore;
-  readonly precedence: Precedence;
-  readonly clock: Clock;
-  readonly turns: Turns;
-  readonly limits: GatewayLimits;
-  readonly onEvent: OnGatewayEvent;
-  readonly serving: Serving<Generation>;
-}
 
 /** Changes that were validated against the held state. */
 export interface ValidChanges {
@@ -63,23 +43,16 @@ export class Pushes<Generation extends ServedGeneration> {
   readonly #parts: PushParts<Generation>;
   readonly #queue = new KeyedQueue();
   readonly #health: StoreHealth;
-  readonly #removals: Removals;
+  readonly #departures: Departures<Generation>;
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
 
   constructor(parts: PushParts<Generation>) {
     this.#parts = parts;
-    const { clock, onEvent, store, precedence, serving } = parts;
+    const { clock, onEvent, serving } = parts;
     const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
-    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#removals.owes(id));
-    this.#removals = new Removals({
-      ...{ clock, onEvent, health: this.#health, queue: this.#queue },
-      isLive,
-      remove: async (clusterId) => {
-        await precedence.parted(clusterId);
-        await store.remove(clusterId);
-      },
-    });
+    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#departures.owes(id));
+    this.#departures = new Departures(parts, this.#queue, this.#health);
   }
 
   /** Why nothing can be stored; undefined while it can. */
@@ -206,38 +179,18 @@ export class Pushes<Generation extends ServedGeneration> {
     });
   }
 
-  async leave(clusterId: string): Promise<boolean> {
-    const { onEvent, serving } = this.#parts;
-    const { known, failure } = await this.#queue.run(clusterId, async () => ({
-      failure: await this.#removals.remove(clusterId),
-      known: serving.leave(clusterId),
-    }));
-    if (known) {
-      onEvent({ event: "left", clusterId });
-      await serving.compile();
-    }
-    if (failure !== undefined) throw failure;
-    return known;
+  leave(clusterId: string): Promise<boolean> {
+    return this.#departures.leave(clusterId);
   }
 
-  /** Forgets clusters whose lease ran out. */
+  /** Forgets clusters whose lease expired. */
   forget(expired: readonly HeldCluster[]): void {
-    const { onEvent, serving, clock } = this.#parts;
-    for (const { clusterId, meta } of expired) {
-      onEvent({ event: "lease-expired", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
-      this.#queue
-        .run(clusterId, async () => {
-          // It may have pushed again before its turn.
-          if (serving.clusters.live.has(clusterId)) return;
-          await this.#removals.remove(clusterId);
-        })
-        .catch((error) => onEvent({ event: "removal-failed", clusterId, error }));
-    }
+    this.#departures.forget(expired);
   }
 
   /** Takes no more. Resolves when no push is left. */
   close(): Promise<void> {
-    this.#removals.close();
+    this.#departures.close();
     return this.#queue.idle();
   }
 

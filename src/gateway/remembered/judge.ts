@@ -20,12 +20,12 @@ export function judge(reported: string, { instant, notBefore }: Sighting): numbe
 }
 
 /** Why a reported creation time does not count; undefined where it does, or differs by no more than clocks do. */
-export function whySetBack(
+export function whyAdjusted(
   reported: string,
   counts: number,
-): "impossible" | "future" | "unheard" | undefined {
+): "impossible" | "future" | "unseen" | undefined {
   const at = Date.parse(reported);
   if (at < FIRST_SERVICE_EXPORT) return "impossible";
   if (at > counts + CLOCK_TOLERANCE) return "future";
-  return at < counts - CLOCK_TOLERANCE ? "unheard" : undefined;
+  return at < counts - CLOCK_TOLERANCE ? "unseen" : undefined;
 }

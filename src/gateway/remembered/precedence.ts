@@ -1,5 +1,5 @@
 import type { Remembered } from "../../merge/merge.ts";
-import type { SetBack } from "../../merge/service/declaration.ts";
+import type { AdjustedTime } from "../../merge/service/declaration.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
@@ -56,9 +56,9 @@ export class Precedence implements Remembered {
 
   /** Remembers that a cluster exists before its first push is taken: a cluster without a record has lost it. */
   async introduce(clusterId: string, now: number): Promise<void> {
-    const heardAt = this.#sights.instant(now);
-    if (this.#sights.get(clusterId) !== undefined || heardAt < FIRST_SERVICE_EXPORT) return;
-    this.#sights.set(clusterId, SeenCluster.unseen(0, heardAt));
+    const seenAt = this.#sights.instant(now);
+    if (this.#sights.get(clusterId) !== undefined || seenAt < FIRST_SERVICE_EXPORT) return;
+    this.#sights.set(clusterId, SeenCluster.unseen(0, seenAt));
     await this.save(clusterId);
   }
 
@@ -84,7 +84,7 @@ export class Precedence implements Remembered {
     sights.pass(now);
     sights.reach(now);
     if (known !== undefined && looked?.entries.some(isJudged) === false) {
-      known.heardAt = now;
+      known.seenAt = now;
       return [];
     }
     sights.reach(instant);
@@ -109,7 +109,7 @@ export class Precedence implements Remembered {
       }
       yield;
     }
-    seen.heardAt = now;
+    seen.seenAt = now;
     seen.isCurrent = true;
     if (known === undefined || changed.size > 0) {
       seen.generation = generation;
@@ -132,8 +132,8 @@ export class Precedence implements Remembered {
     await this.save(clusterId);
   }
 
-  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined {
-    return this.#sights.get(clusterId)?.setBack;
+  adjusted(clusterId: string): ReadonlyMap<string, AdjustedTime> | undefined {
+    return this.#sights.get(clusterId)?.adjusted;
   }
 
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {
@@ -143,7 +143,7 @@ export class Precedence implements Remembered {
   /** Before that no export can have been created that appears now. @param known the cluster, if its lease ran since it was last seen */
   #notBefore(known: SeenCluster | undefined, instant: number): number {
     if (this.#sights.founding.isOn) return Number.NEGATIVE_INFINITY;
-    return known === undefined ? instant : Math.max(known.heardAt, instant - CLOCK_TOLERANCE);
+    return known === undefined ? instant : Math.max(known.seenAt, instant - CLOCK_TOLERANCE);
   }
 
   /** Goes on with a stored cluster. */
@@ -153,10 +153,10 @@ export class Precedence implements Remembered {
     const known = this.#sights.get(clusterId);
     // The process died between the snapshot and the record.
     if (known !== undefined && generation > known.generation)
-      this.#seeAtOnce(cluster, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
+      this.#seeAtOnce(cluster, { now: Math.max(pushedAt, known.seenAt), live: false, generation });
     else complete(this.#sights, cluster);
     const seen = this.#sights.get(clusterId);
-    if (seen !== undefined) seen.heardAt = Math.max(seen.heardAt, renewedAt);
+    if (seen !== undefined) seen.seenAt = Math.max(seen.seenAt, renewedAt);
   }
 
   #seeAtOnce(cluster: ServedCluster, at: SeenAt): void {

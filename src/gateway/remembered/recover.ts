@@ -65,8 +65,8 @@ export function complete(sights: Sights, { clusterId, state, meta, live }: Resum
   if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
   if (known === undefined) reportLost(sights, SeenCluster.recordName(clusterId));
   else sights.reach(instant);
-  const { generation, heardAt } = known ?? { generation: meta.generation, heardAt: meta.pushedAt };
-  sights.set(clusterId, new SeenCluster({ generation, heardAt, exports: ranks, imports: since }));
+  const { generation, seenAt } = known ?? { generation: meta.generation, seenAt: meta.pushedAt };
+  sights.set(clusterId, new SeenCluster({ generation, seenAt, exports: ranks, imports: since }));
 }
 
 function reportLost(sights: Sights, record: string): void {

@@ -11,8 +11,8 @@ const PREFIX = "addresses@";
 const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.array(z.string()));
 
 /**
- * Remembers over restarts who came first where several clusters report one address. An address that one cluster reports alone needs no memory:
- * it has the name, and whoever reports it later comes second.
+ * Remembers over restarts which cluster reported an address first, if several do. An address that one cluster reports alone needs no memory:
+ * it has the name, and clusters that report it later come second.
  */
 export class ReverseMemory {
   readonly #store: RememberedStore;

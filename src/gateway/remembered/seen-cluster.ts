@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { SetBack } from "../../merge/service/declaration.ts";
+import type { AdjustedTime } from "../../merge/service/declaration.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { JsonText } from "../../store/remembered/json-text.ts";
-import { whySetBack } from "./judge.ts";
+import { whyAdjusted } from "./judge.ts";
 
 const PREFIX = "exports@";
 /** Entries of one step. */
@@ -10,7 +10,7 @@ const ENTRIES_AT_ONCE = 256;
 
 const SeenRecord = z.strictObject({
   generation: z.number(),
-  heardAt: z.number(),
+  seenAt: z.number(),
   /** By `<namespace>/<name>`: the reported creation time, and the instant that counts. */
   exports: z.record(z.string(), z.tuple([z.string(), z.number()])),
   /** By `<namespace>/<name>`: when the import was first seen. */
@@ -30,7 +30,7 @@ export interface Seen {
   /** Of the push that last changed something here. */
   readonly generation: number;
   /** When the cluster was last seen with these exports and imports. */
-  readonly heardAt: number;
+  readonly seenAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
   readonly imports: ReadonlyMap<string, number>;
 }
@@ -38,36 +38,36 @@ export interface Seen {
 /** A cluster as the gateway remembers it, whether it is live or not. */
 export class SeenCluster implements Seen {
   generation: number;
-  heardAt: number;
+  seenAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
   readonly imports: ReadonlyMap<string, number>;
   /** Exports whose reported creation time does not count. */
-  readonly setBack: ReadonlyMap<string, SetBack>;
+  readonly adjusted: ReadonlyMap<string, AdjustedTime>;
   /** Whether this is what the held snapshot has: then only changes of that one need a look. */
   isCurrent = false;
   readonly #exports: Map<string, Rank>;
   readonly #imports: Map<string, number>;
-  readonly #setBack = new Map<string, SetBack>();
+  readonly #adjusted = new Map<string, AdjustedTime>();
 
-  constructor({ generation, heardAt, exports, imports }: Seen) {
+  constructor({ generation, seenAt, exports, imports }: Seen) {
     this.generation = generation;
-    this.heardAt = heardAt;
+    this.seenAt = seenAt;
     this.exports = this.#exports = new Map(exports);
     this.imports = this.#imports = new Map(imports);
-    this.setBack = this.#setBack;
+    this.adjusted = this.#adjusted;
     for (const [key, rank] of exports) this.#judge(key, rank);
   }
 
   /** A cluster that was not seen with anything yet. */
-  static unseen(generation: number, heardAt: number): SeenCluster {
-    return new SeenCluster({ generation, heardAt, exports: new Map(), imports: new Map() });
+  static unseen(generation: number, seenAt: number): SeenCluster {
+    return new SeenCluster({ generation, seenAt, exports: new Map(), imports: new Map() });
   }
 
   /** Sets the rank of an export, or takes it away. */
   setExport(key: string, rank: Rank | undefined): void {
     if (rank === undefined) {
       this.#exports.delete(key);
-      this.#setBack.delete(key);
+      this.#adjusted.delete(key);
     } else {
       this.#exports.set(key, rank);
       this.#judge(key, rank);
@@ -102,25 +102,25 @@ export class SeenCluster implements Seen {
 
   /** What `read` reads, as JSON, in steps: a large cluster has 10 MB of it. It must not change meanwhile. */
   *toText(): Generator<void, JsonText> {
-    const { generation, heardAt } = this;
+    const { generation, seenAt } = this;
     const exports = yield* tableText(this.exports, ({ reported, counts }) => [reported, counts]);
     const imports = yield* tableText(this.imports, (since) => since);
     return new JsonText(
-      `{"generation":${generation},"heardAt":${heardAt},"exports":${exports},"imports":${imports}}`,
+      `{"generation":${generation},"seenAt":${seenAt},"exports":${exports},"imports":${imports}}`,
     );
   }
 
   /** The latest time in it. */
   get latest(): number {
-    let latest = this.heardAt;
+    let latest = this.seenAt;
     for (const { counts } of this.exports.values()) latest = Math.max(latest, counts);
     for (const since of this.imports.values()) latest = Math.max(latest, since);
     return latest;
   }
 
   #judge(key: string, { reported, counts }: Rank): void {
-    if (Date.parse(reported) === counts) this.#setBack.delete(key);
-    else this.#setBack.set(key, { counts, because: whySetBack(reported, counts) });
+    if (Date.parse(reported) === counts) this.#adjusted.delete(key);
+    else this.#adjusted.set(key, { counts, because: whyAdjusted(reported, counts) });
   }
 }
 

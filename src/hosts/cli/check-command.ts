@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 import { clusterZoneOptions, pinOptions, repeat, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh check`; passes its exit code to `setExitCode`. */

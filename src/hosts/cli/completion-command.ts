@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 
 /** `clusterset-doh completion`. */
 export function completionCommand(output: Output): Command {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Output } from "../commands/output.ts";
-import { stopSignal } from "../commands/stop-signal.ts";
+import type { Output } from "../commands/process/output.ts";
+import { stopSignal } from "../commands/process/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import { logLevel } from "./flags.ts";
 

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 import { repeat, seconds, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh export`; passes its exit code to `setExitCode`. */
@@ -38,7 +38,7 @@ Exit codes: 0 exported, 1 nothing is printed: a manifest is broken, or with --st
 conflicts, 2 an input cannot be read.`,
     )
     .action(async (inputs, flags) => {
-      const { exportFederation } = await import("../commands/export.ts");
+      const { exportFederation } = await import("../commands/export/export.ts");
       setExitCode(await exportFederation(inputs, flags, output, Date.now()));
     });
 }

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../../assembly/version.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { checkCommand } from "./check-command.ts";
 import { completionCommand } from "./completion-command.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 import { connectionOptions, pinOptions, repeat, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh query`; passes its exit code to `setExitCode`. */

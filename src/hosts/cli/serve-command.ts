@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { endOnUncaught } from "../commands/end-on-uncaught.ts";
-import type { Output } from "../commands/output.ts";
-import { stopSignal } from "../commands/stop-signal.ts";
+import { endOnUncaught } from "../commands/process/end-on-uncaught.ts";
+import type { Output } from "../commands/process/output.ts";
+import { stopSignal } from "../commands/process/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 import { connectionOptions } from "./flags.ts";
 
 /** `clusterset-doh status`; passes its exit code to `setExitCode`. */

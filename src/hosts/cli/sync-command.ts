@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { endOnUncaught } from "../commands/end-on-uncaught.ts";
-import { stopSignal } from "../commands/stop-signal.ts";
+import { endOnUncaught } from "../commands/process/end-on-uncaught.ts";
+import { stopSignal } from "../commands/process/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Output } from "../commands/output.ts";
+import type { Output } from "../commands/process/output.ts";
 
 /** `clusterset-doh token`. */
 export function tokenCommand(output: Output): Command {

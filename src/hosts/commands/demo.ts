@@ -9,7 +9,7 @@ import { readServeConfig } from "../node/config/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
 import type { Logger } from "../node/logger.ts";
 import { prepareStateFolder, StateFolderInUse } from "../node/state-folder.ts";
-import { endOnUncaught } from "./end-on-uncaught.ts";
+import { endOnUncaught } from "./process/end-on-uncaught.ts";
 import { makeToken } from "./token.ts";
 
 /** Flags of `demo`. */

@@ -3,7 +3,7 @@ import { JSON_TYPE } from "../../http/messages/media-type.ts";
 import type { StatusReport } from "../../http/metrics/status-report.ts";
 import { counted } from "../../http/pages/words.ts";
 import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./process/output.ts";
 
 /** Flags of `status`. */
 export interface StatusFlags extends ConnectionFlags {

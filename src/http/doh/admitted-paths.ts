@@ -7,8 +7,8 @@ import { preflight } from "../messages/cross-origin.ts";
 import type { Handler, HttpRequest, HttpResponse } from "../messages/http-message.ts";
 import { pathOf, ReroutedRequest } from "../messages/request-path.ts";
 import type { RequestGate } from "../request-gate.ts";
-import type { RuleAnswers } from "../rule-answers.ts";
 import type { DnsPath, DnsPaths } from "./dns-paths.ts";
+import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The parts of admission in front of DNS and JSON. */
 interface AdmittedPathsParts {

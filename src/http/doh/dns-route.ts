@@ -4,10 +4,10 @@ import type { JsonRoute } from "../json/json-route.ts";
 import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../messages/media-type.ts";
-import type { RuleAnswers } from "../rule-answers.ts";
 import { cacheControl, originsOfAnswer, rejectUnanswered, varyByCredential } from "./answer-response.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
+import type { RuleAnswers } from "./rule-answers.ts";
 import { rawParameter } from "./url-parameter.ts";
 
 /** The longest possible DNS message in bytes (RFC 8484 section 6). */

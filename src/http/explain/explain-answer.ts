@@ -15,7 +15,7 @@ export interface ExplainedFrom {
 const NOT_READY: Explanation = {
   code: "NOT_READY",
   message: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
-  ...{ records: [], leases: [], conflicts: [], findings: [], suggestions: [], untold: [] },
+  ...{ records: [], leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] },
 };
 
 /** Explains an answer to a client. @param json the answer, with one question */

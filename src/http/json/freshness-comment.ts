@@ -11,7 +11,7 @@ export function describeAnswered(answered: Answered, status: () => ServingStatus
   const { origin, isForwarded } = answered;
   if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
   const ours = describeFreshness(status(), answered.view, now);
-  return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
+  return origin === undefined ? ours : `${ours}; its CNAME target: ${describeOrigin(origin)}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Client } from "../../access/client/client.ts";
 import type { AuditFacts } from "../audit/audit-entry.ts";
-import type { RuleAnswers } from "../rule-answers.ts";
+import type { RuleAnswers } from "../doh/rule-answers.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
 export interface UrlToken {

@@ -126,7 +126,7 @@ export const Explanation = describing<JsonExplanation>()(
     conflicts: z.array(Conflict),
     findings: z.array(ClusterFinding),
     suggestions: z.array(z.object({ name: text, because: text })),
-    untold: z.array(text),
+    omitted: z.array(text),
     comment: text,
   }),
 );

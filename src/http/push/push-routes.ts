@@ -42,7 +42,7 @@ export interface PushDependencies extends AuditParts {
   readonly counters?: LimitCounters;
   /** By which slow bodies are given up. Default: the host's. */
   readonly clock?: Pick<Clock, "setTimer">;
-  /** Is told of every error that became a 500. */
+  /** Called with every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -60,11 +60,11 @@ export function countParts(index: VisibleIndex, key: string, pins: PinTable): Co
       findings.push({ clusterId, reason: "NoNamespace", kind, ...service, message });
     } else if (exported === undefined) contributions.push(one);
     else if (pins.mayExport(clusterId, key))
-      contributions.push(owner === clusterId ? { ...one, setBack: PINNED } : one);
+      contributions.push(owner === clusterId ? { ...one, adjusted: PINNED } : one);
     else {
       const message = `push.credentials[].exports does not let ${clusterId} export this service; its export is left out`;
       findings.push({ clusterId, reason: "ExportNotAllowed", kind, ...service, message });
-      if (imported !== undefined) contributions.push({ ...one, exported: undefined, setBack: undefined });
+      if (imported !== undefined) contributions.push({ ...one, exported: undefined, adjusted: undefined });
     }
   }
   if (owner !== undefined) findings.push(...findMissingOwner(service, owner, contributions));

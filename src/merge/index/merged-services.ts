@@ -1,7 +1,7 @@
 import { tableOf } from "../../snapshot/lines/held-state.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
 import type { Grants } from "../grants.ts";
-import { compareText } from "../order.ts";
+import { compareFindings, compareKeys } from "../order.ts";
 import { createPinTable, type Pins } from "../pins.ts";
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "../service/addresses.ts";
 import type { Contribution } from "../service/declaration.ts";
@@ -10,6 +10,7 @@ import { sizeOfService } from "../service/size.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
 import type { Visibility } from "../visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";
+import { KeptServices } from "./kept-services.ts";
 import { countParts, type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
 import type { IndexWatcher, ServiceIndex } from "./service-index.ts";
 import { countAll, type ServiceCounts, VisibleCounts } from "./visible-counts.ts";
@@ -68,10 +69,7 @@ export class MergedServices implements IndexWatcher {
   readonly #sizes = new Map<string, number>();
   /** Headless services, as of when they were merged: they are the same for all importers. */
   readonly #headless = new Set<string>();
-  /** The newest last. */
-  readonly #kept = new Map<string, ClustersetService>();
-  readonly #mostKept: number;
-  #keptSize = 0;
+  readonly #kept: KeptServices;
   /** Of the few services that have any. */
   readonly #conflicts = new Map<string, readonly Conflict[]>();
   readonly #findings = new Map<string, readonly ClusterFinding[]>();
@@ -91,7 +89,7 @@ export class MergedServices implements IndexWatcher {
     options: MergeOptions = {},
     mostKept: number = MOST_KEPT,
   ) {
-    this.#mostKept = mostKept;
+    this.#kept = new KeptServices(mostKept);
     const { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins } = options;
     this.#rules = { outsideOrder, grants, pins: createPinTable(pins) };
     this.#index = index;
@@ -109,7 +107,7 @@ export class MergedServices implements IndexWatcher {
   set withAbsent(withAbsent: boolean) {
     if (withAbsent === this.#withAbsent) return;
     this.#withAbsent = withAbsent;
-    this.#dropBeyond(0);
+    this.#kept.shrinkTo(0);
     this.#pending.clusters = true;
     for (const key of this.#index.keys()) this.#pending.services.add(key);
   }
@@ -135,7 +133,7 @@ export class MergedServices implements IndexWatcher {
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
     const { service } = mergeKey(this.visible, key, this.#rules, this.#withAbsent);
-    this.#keep(key, service);
+    this.#kept.keep(key, service);
     return service;
   }
 
@@ -195,7 +193,7 @@ export class MergedServices implements IndexWatcher {
 
   /** Lets most services go that are kept merged: what was settled is compiled. */
   compiled(): void {
-    this.#dropBeyond(MOST_KEPT_AFTER);
+    this.#kept.shrinkTo(MOST_KEPT_AFTER);
   }
 
   /** Sorted by service, and by cluster id, namespace, name, kind, reason and message. */
@@ -210,7 +208,7 @@ export class MergedServices implements IndexWatcher {
   serviceChanged(key: string, clusterId: string): void {
     if (this.filter?.hasCluster(clusterId) === false) return;
     if (this.filter?.hasNamespace(namespaceOf(key)) === false) return;
-    this.#drop(key);
+    this.#kept.drop(key);
     this.#pending.services.add(key);
   }
 
@@ -245,33 +243,11 @@ export class MergedServices implements IndexWatcher {
     else this.#sizes.set(key, sizeOfService(service));
     if (service?.type === "Headless") this.#headless.add(key);
     else this.#headless.delete(key);
-    this.#keep(key, service);
+    this.#kept.keep(key, service);
     if (conflicts.length === 0) this.#conflicts.delete(key);
     else this.#conflicts.set(key, conflicts);
     if (findings.length === 0) this.#findings.delete(key);
     else this.#findings.set(key, findings);
-  }
-
-  #keep(key: string, service: ClustersetService | undefined): void {
-    this.#drop(key);
-    if (service === undefined) return;
-    this.#kept.set(key, service);
-    this.#keptSize += sizeOfService(service);
-    this.#dropBeyond(this.#mostKept);
-  }
-
-  #dropBeyond(most: number): void {
-    for (const oldest of this.#kept.keys()) {
-      if (this.#keptSize <= most) break;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(key: string): void {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return;
-    this.#keptSize -= sizeOfService(kept);
-    this.#kept.delete(key);
   }
 
   /** The findings that clusters reported. */
@@ -282,23 +258,6 @@ export class MergedServices implements IndexWatcher {
   }
 }
 
-/** Orders services by namespace, then name. */
-export function compareKeys(left: string, right: string): number {
-  return compareText(namespaceOf(left), namespaceOf(right)) || compareText(nameOf(left), nameOf(right));
-}
-
 function nothingPending(): Pending {
   return { clusters: false, findings: false, services: new Set(), local: new Map() };
-}
-
-/** Orders findings by cluster id, namespace, name, kind, reason and message. */
-export function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
-  return (
-    compareText(left.clusterId, right.clusterId) ||
-    compareText(left.namespace ?? "", right.namespace ?? "") ||
-    compareText(left.name, right.name) ||
-    compareText(left.kind, right.kind) ||
-    compareText(left.reason, right.reason) ||
-    compareText(left.message, right.message)
-  );
 }

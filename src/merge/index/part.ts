@@ -7,7 +7,7 @@ import type { Contribution } from "../service/declaration.ts";
 export const STORED = Symbol("stored");
 
 /** What a cluster contributes to a service, as the index holds it. */
-export interface Part extends Pick<Contribution, "clusterId" | "setBack" | "importedSince"> {
+export interface Part extends Pick<Contribution, "clusterId" | "adjusted" | "importedSince"> {
   readonly exported: Packed<ExportedService> | typeof STORED | undefined;
   readonly imported: Packed<ImportedService> | typeof STORED | undefined;
 }

@@ -1,7 +1,7 @@
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { compareText } from "../order.ts";
-import type { Contribution, SetBack } from "../service/declaration.ts";
+import type { AdjustedTime, Contribution } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
 import { ChangesAhead } from "./changes-ahead.ts";
 import {
@@ -20,7 +20,7 @@ import { UnpackedParts } from "./unpacked-parts.ts";
 /** What is remembered of when clusters reported services first, by `<namespace>/<name>`. */
 export interface Remembered {
   /** The exports of a cluster whose reported creation time does not count. */
-  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined;
+  adjusted(clusterId: string): ReadonlyMap<string, AdjustedTime> | undefined;
   /** When what a cluster imports was first seen, in Unix milliseconds. */
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined;
 }
@@ -36,7 +36,7 @@ export interface IndexedCluster {
   readonly imports: number;
 }
 
-/** Is told what a change touches. */
+/** Receives what a change touches. */
 export interface IndexWatcher {
   /** The part of a cluster in a service changed, or whether the part counts. */
   serviceChanged(key: string, clusterId: string): void;
@@ -255,7 +255,7 @@ export class ServiceIndex {
       const next = after.findIndex((one) => compareText(one.clusterId, clusterId) > 0);
       after.splice(next < 0 ? after.length : next, 0, {
         ...{ clusterId, exported, imported },
-        setBack: exported === undefined ? undefined : this.#remembered?.setBack(clusterId)?.get(key),
+        adjusted: exported === undefined ? undefined : this.#remembered?.adjusted(clusterId)?.get(key),
         importedSince:
           imported === undefined ? undefined : this.#remembered?.importedSince(clusterId)?.get(key),
       });

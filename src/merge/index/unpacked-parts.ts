@@ -7,7 +7,7 @@ interface Unpacked {
   readonly characters: number;
 }
 
-/** The services that were asked for last, unpacked: compiling a segment asks for each of its services, whatever changed, and each scope does. */
+/** The services that were used last, unpacked: compiling a segment reads each of its services, whatever changed, once in each scope. */
 export class UnpackedParts {
   /** The one that was used last is the last one. */
   readonly #services = new Map<string, Unpacked>();

@@ -72,7 +72,7 @@ function isSame(
 }
 
 function contributionOf(
-  { clusterId, setBack, importedSince }: Contribution,
+  { clusterId, adjusted, importedSince }: Contribution,
   exported: ExportedService | undefined,
   imported: ImportedService | undefined,
 ): Contribution[] {
@@ -80,7 +80,7 @@ function contributionOf(
   return [
     {
       ...{ clusterId, exported, imported },
-      setBack: exported && setBack,
+      adjusted: exported && adjusted,
       importedSince: imported && importedSince,
     },
   ];

@@ -50,7 +50,7 @@ export function chooseAddresses(
     });
 
   const clusterSetIPs = new Map<string, ClustersetAddresses>();
-  const loadBalancers: Told[] = [];
+  const loadBalancers: Reported[] = [];
   for (const { clusterId, exported, imported } of contributions) {
     if (imported !== undefined) {
       const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", imported.ips);
@@ -67,7 +67,7 @@ export function chooseAddresses(
     }
   }
 
-  const gather: Record<AddressSource, () => readonly Told[]> = {
+  const gather: Record<AddressSource, () => readonly Reported[]> = {
     ClusterSetIP: () =>
       [...clusterSetIPs]
         .filter(([clusterId]) => stands(clusterId))
@@ -97,7 +97,7 @@ export function chooseAddresses(
     return NONE;
   };
 
-  const outside = withTellers(firstOf(order), clusterSetIPs, since);
+  const outside = withReporters(firstOf(order), clusterSetIPs, since);
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
@@ -108,8 +108,8 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
-/** Says of each clusterset IP which clusters report it, where there are several. */
-function withTellers(
+/** Adds the clusters that report each clusterset IP, if there are several. */
+function withReporters(
   chosen: ClustersetAddresses,
   clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
   since: ReadonlyMap<string, number>,
@@ -133,15 +133,15 @@ function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
   return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
 }
 
-interface Told {
+interface Reported {
   readonly clusterId: string;
   readonly addresses: readonly string[];
 }
 
-function unite(source: AddressSource, told: readonly Told[]): ClustersetAddresses {
+function unite(source: AddressSource, reports: readonly Reported[]): ClustersetAddresses {
   const addresses = new Set<string>();
   const reportedBy = new Set<string>();
-  for (const { clusterId, addresses: some } of told) {
+  for (const { clusterId, addresses: some } of reports) {
     for (const address of some) addresses.add(address);
     if (some.length > 0) reportedBy.add(clusterId);
   }

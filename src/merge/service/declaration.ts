@@ -6,21 +6,21 @@ export interface Contribution {
   readonly clusterId: string;
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
-  /** Where the creation time that the cluster tells of its export does not count. */
-  readonly setBack?: SetBack | undefined;
-  /** When the import was heard of first, in Unix milliseconds. */
+  /** What counts instead, if the reported creation time of the export does not. */
+  readonly adjusted?: AdjustedTime | undefined;
+  /** When the import was first seen, in Unix milliseconds. */
   readonly importedSince?: number | undefined;
 }
 
 /** What counts instead of a creation time that is not believed. */
-export interface SetBack {
+export interface AdjustedTime {
   /** Unix milliseconds. */
   readonly counts: number;
   /** It is before any ServiceExport, in the future, or from before the gateway saw the export; undefined where clocks differ a little. */
-  readonly because: "impossible" | "future" | "unheard" | undefined;
+  readonly because: "impossible" | "future" | "unseen" | undefined;
 }
 
-/** What a ServiceExport or a ServiceImport says of the service's global properties, defaults filled in. */
+/** What a ServiceExport or a ServiceImport declares of the service's global properties, defaults filled in. */
 export interface Declaration {
   readonly clusterId: string;
   readonly type: "ClusterSetIP" | "Headless";
@@ -37,9 +37,9 @@ export interface Declaration {
   readonly ipFamilies: readonly string[];
 }
 
-/** The instant from which an export counts, in Unix milliseconds; Infinity where it tells none. */
-export function exportedSince({ exported, setBack }: Contribution): number {
-  const at = setBack?.counts ?? Date.parse(exported?.exportedAt ?? "");
+/** The instant from which an export counts, in Unix milliseconds; Infinity if it reports none. */
+export function exportedSince({ exported, adjusted }: Contribution): number {
+  const at = adjusted?.counts ?? Date.parse(exported?.exportedAt ?? "");
   return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
 }
 
@@ -50,7 +50,7 @@ const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
  * The exporters' declarations in order of precedence: oldest ServiceExport first, by instant to the
- * millisecond; equal instants by cluster id (KEP-1645, Global Properties). A creation time that is not believed counts as set back.
+ * millisecond; equal instants by cluster id (KEP-1645, Global Properties). An adjusted time replaces the reported one.
  */
 export function declareExports(contributions: readonly Contribution[]): Declaration[] {
   const exporters: { at: number; clusterId: string; exported: ExportedService }[] = [];
@@ -89,18 +89,18 @@ export function declareImports(contributions: readonly Contribution[]): Declarat
   }));
 }
 
-function declareGlobalProperties(clusterId: string, said: ExportedService | ImportedService) {
-  const sessionAffinity = said.sessionAffinity || "None";
+function declareGlobalProperties(clusterId: string, reported: ExportedService | ImportedService) {
+  const sessionAffinity = reported.sessionAffinity || "None";
   return {
     clusterId,
-    ports: said.ports.map(fillProtocol),
+    ports: reported.ports.map(fillProtocol),
     sessionAffinity,
     sessionAffinityTimeoutSeconds:
       sessionAffinity === "None"
         ? undefined
-        : (said.sessionAffinityTimeoutSeconds ?? DEFAULT_AFFINITY_TIMEOUT),
-    internalTrafficPolicy: said.internalTrafficPolicy || "Cluster",
-    trafficDistribution: said.trafficDistribution ?? "",
+        : (reported.sessionAffinityTimeoutSeconds ?? DEFAULT_AFFINITY_TIMEOUT),
+    internalTrafficPolicy: reported.internalTrafficPolicy || "Cluster",
+    trafficDistribution: reported.trafficDistribution ?? "",
   };
 }
 

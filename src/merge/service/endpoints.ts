@@ -14,7 +14,7 @@ interface Candidate {
  * Every endpoint of a service that may be answered with, whatever the type of the cluster's own
  * Service: a ClusterIP exporter's pods are backends of a headless service, and the reverse
  * (KEP-1645, Service Types). A cluster that exports the service speaks for its own endpoints; for
- * the other source clusters the importers speak. What several clusters tell of is told once, by the
+ * the other source clusters the importers speak. An endpoint that several clusters report is one endpoint, reported by the
  * source cluster itself if it is among them. Sorted by source cluster, address, hostname, ports.
  */
 export function gatherEndpoints(contributions: readonly Contribution[]): ClustersetEndpoint[] {
@@ -32,7 +32,7 @@ export function gatherEndpoints(contributions: readonly Contribution[]): Cluster
   }
   candidates.sort(
     (left, right) =>
-      compareIdentity(left, right) || compareTeller(left, right) || compareSpelling(left, right),
+      compareIdentity(left, right) || compareReporter(left, right) || compareSpelling(left, right),
   );
   const endpoints: ClustersetEndpoint[] = [];
   let previous: Candidate | undefined;
@@ -78,7 +78,7 @@ function compareIdentity(left: Candidate, right: Candidate): number {
   );
 }
 
-function compareTeller({ source, endpoint: left }: Candidate, { endpoint: right }: Candidate): number {
+function compareReporter({ source, endpoint: left }: Candidate, { endpoint: right }: Candidate): number {
   if (left.reportedBy === right.reportedBy) return 0;
   if (left.reportedBy === source) return -1;
   if (right.reportedBy === source) return 1;

@@ -4,12 +4,12 @@ import { PINNED } from "../pins.ts";
 import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
+  type AdjustedTime,
   type Contribution,
   type Declaration,
   declareExports,
   declareImports,
   exportedSince,
-  type SetBack,
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
 import { describePort, type PortUnion, unitePorts } from "./ports.ts";
@@ -34,10 +34,10 @@ export interface DeclaredService extends GrantedContributions {
 /** Orders what clusters contribute to one service, at least one contribution, by who decides. */
 export function declareService(
   service: { readonly namespace: string; readonly name: string },
-  told: readonly Contribution[],
+  reported: readonly Contribution[],
   grants?: Grants,
 ): DeclaredService {
-  const granted = applyGrants(service, told, grants);
+  const granted = applyGrants(service, reported, grants);
   const { contributions, stands } = granted;
   const exports = declareExports(contributions);
   const isExported = exports.length > 0;
@@ -55,14 +55,14 @@ export function declareService(
 export function mergeService(
   namespace: string,
   name: string,
-  told: readonly Contribution[],
+  reported: readonly Contribution[],
   viewers: readonly string[],
   outsideOrder: readonly AddressSource[],
   grants?: Grants,
 ): MergedService {
   const { contributions, stands, findings, isExported, declarations, union } = declareService(
     { namespace, name },
-    told,
+    reported,
     grants,
   );
   const winner = declarations[0]!;
@@ -97,7 +97,7 @@ export function mergeService(
   const subject: ConflictSubject = {
     ...{ namespace, name, declaredBy: isExported ? "service export" : "service import" },
     isPinned: contributions.some(
-      ({ clusterId, setBack }) => clusterId === winner.clusterId && setBack === PINNED,
+      ({ clusterId, adjusted }) => clusterId === winner.clusterId && adjusted === PINNED,
     ),
   };
   const duplicates = union.duplicates.map(({ clusterId, port }) => ({
@@ -143,10 +143,10 @@ function statedProperties(winner: Declaration) {
   };
 }
 
-const IMPLAUSIBLE: Readonly<Record<NonNullable<SetBack["because"]>, string>> = {
+const IMPLAUSIBLE: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>> = {
   impossible: "which is before any ServiceExport could be",
   future: "which was in the future",
-  unheard: "at which the gateway did not see the export appear",
+  unseen: "at which the gateway did not see the export appear",
 };
 
 /** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
@@ -157,14 +157,14 @@ function findImplausible(
 ): ClusterFinding[] {
   const exporters = contributions.filter(({ exported }) => exported !== undefined);
   return exporters.flatMap((claimant) => {
-    const { clusterId, exported, setBack } = claimant;
-    if (setBack === undefined) return [];
+    const { clusterId, exported, adjusted } = claimant;
+    if (adjusted === undefined) return [];
     const claimed = Date.parse(exported!.exportedAt);
     const isOvertaking = (other: Contribution) =>
-      other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= setBack.counts;
-    const because = setBack.because ?? (exporters.some(isOvertaking) ? "unheard" : undefined);
-    if (because === undefined || (because === "unheard" && exporters.length === 1)) return [];
-    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${new Date(setBack.counts).toISOString()}`;
+      other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= adjusted.counts;
+    const because = adjusted.because ?? (exporters.some(isOvertaking) ? "unseen" : undefined);
+    if (because === undefined || (because === "unseen" && exporters.length === 1)) return [];
+    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${new Date(adjusted.counts).toISOString()}`;
     return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
   });
 }

@@ -6,11 +6,11 @@ import type { AddressSource } from "../service/addresses.ts";
 export type VisibleAddressSource = AddressSource | "ClusterIP";
 
 /**
- * What exists for somebody. What is outside of it is taken away before snapshots are merged, so that it is answered as what was never
- * there: by the same code, from a generation that does not hold it.
+ * What exists for a client. Everything else is removed before snapshots are merged, so it is answered like what never
+ * existed: by the same code, from a generation that does not hold it.
  */
 export interface Visibility {
-  /** The cluster that they ask as, always; no other view exists. Absent: outside, and the view of any visible cluster by path. */
+  /** The one view that exists, a cluster id. Absent: outside, and the view of any visible cluster by path. */
   readonly view?: string | undefined;
   /** The namespaces that exist. Absent: all. */
   readonly namespaces?: readonly string[] | undefined;

@@ -23,7 +23,7 @@ export interface VisibleAddresses {
 }
 
 /**
- * The addresses and CNAME targets that are visible; undefined where all are. That a source cluster tells of endpoints is no address: it stays.
+ * The addresses and CNAME targets that are visible; undefined where all are. The entry of a source cluster is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
 export function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {

@@ -11,7 +11,7 @@ import { syncDirectory } from "./durable-file.ts";
 
 /** Settings of a file store. */
 export interface FileStoreOptions {
-  /** Is told of everything damaged that was found, and gone on without. */
+  /** Called for each damaged record; the store continues without it. */
   readonly onWarning: OnStoreWarning;
 }
 

@@ -37,7 +37,7 @@ export interface ChainCut {
 }
 
 /**
- * Journals one after the other. Each begins with the generation that its first record builds on: what the journal before it has beyond that was
+ * Journals one after the other. Each begins with the generation that its first record builds on: later records of the journal before it were
  * never acknowledged, because an append failed.
  */
 export class JournalChain {

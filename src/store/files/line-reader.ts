@@ -45,7 +45,7 @@ export class LineReader {
     let rest: Buffer = Buffer.alloc(0);
     let position = 0;
     while (position < this.fileBytes) {
-      // A buffer of its own for each turn: lines are parts of it, and are held by whoever needs them.
+      // A buffer of its own for each turn: lines are parts of it, and outlive the turn.
       const chunk = Buffer.allocUnsafeSlow(Math.max(TURN_BYTES, rest.length));
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
       if (bytesRead === 0) return;

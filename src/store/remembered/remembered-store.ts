@@ -20,7 +20,7 @@ export interface LoadedRecords {
 }
 
 /**
- * Keeps what a gateway remembers beyond leases, leaving and restarts, as JSON values by name (`RECORD_NAME`): the kind of the record, `@`, and
+ * Keeps what a gateway remembers after leases, departures and restarts, as JSON values by name (`RECORD_NAME`): the kind of the record, `@`, and
  * what it is about, such as `exports@east`. All kinds share one store.
  */
 export interface RememberedStore {

@@ -5,52 +5,13 @@ import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";
 import { explainCertificate } from "./certificate-failures.ts";
+import { GatewayError, rejectionOf } from "./gateway-error.ts";
 import { packLines, type SentBody } from "./lines-body.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
 export interface Acknowledgement {
   readonly generation: number;
   readonly expiresAt: number;
-}
-
-/**
- * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
- * `person` needs a change by an operator, `content` needs that or another snapshot.
- */
-export type Remedy = "resync" | "soon" | "person" | "content";
-
-/** A gateway rejected a request, or did not answer. */
-export class GatewayError extends Error {
-  /** HTTP status; undefined without an answer. */
-  readonly status: number | undefined;
-  /** The gateway's code, or `UNREACHABLE`. */
-  readonly code: string;
-  readonly remedy: Remedy;
-  /** The gateway's Retry-After in milliseconds. */
-  readonly retryAfter: number;
-
-  constructor(
-    message: string,
-    {
-      status,
-      code,
-      remedy,
-      retryAfter = 0,
-      cause,
-    }: {
-      readonly status?: number;
-      readonly code: string;
-      readonly remedy: Remedy;
-      readonly retryAfter?: number;
-      readonly cause?: unknown;
-    },
-  ) {
-    super(message, { cause });
-    this.status = status;
-    this.code = code;
-    this.remedy = remedy;
-    this.retryAfter = retryAfter;
-  }
 }
 
 /** The address of a gateway, credentials and trust. */
@@ -210,7 +171,7 @@ export class GatewayRequests {
       });
     }
     if (status >= 200 && status < 300) return text;
-    throw refusal(this.name, status, text, retryAfter);
+    throw rejectionOf(this.name, status, text, retryAfter);
   }
 
   #connect(): Pool {
@@ -275,62 +236,4 @@ async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string
 function readRetryAfter(field: string | string[] | undefined): number {
   const seconds = Number(field);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
-}
-
-const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
-  [400, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [
-    401,
-    [
-      "person",
-      "check the token (--token-file) or the client certificate against the gateway's push.credentials",
-    ],
-  ],
-  [
-    403,
-    [
-      "person",
-      "check --cluster-id, and which cluster the gateway's push.credentials have for the token or certificate",
-    ],
-  ],
-  [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
-  [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
-  [409, ["resync", "the full snapshot follows"]],
-  [413, ["content", "the snapshot exceeds the gateway's limits; raise them or export less"]],
-  [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [422, ["content", "the gateway rejects the named field; correct its object or option"]],
-]);
-
-/** The next steps of codes whose status has another one. */
-const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
-  ["HTTPS_REQUIRED", ["person", "begin the URL of the gateway (--gateway) with https://"]],
-  [
-    "LEASE_OUT_OF_RANGE",
-    [
-      "person",
-      "choose --lease in this range, or change lease.minimumSeconds or lease.maximumSeconds of the gateway",
-    ],
-  ],
-]);
-
-function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {
-  let code = `HTTP_${status}`;
-  let message = text.slice(0, 200);
-  try {
-    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
-    if (typeof error?.code === "string") code = error.code;
-    if (typeof error?.message === "string") message = error.message;
-  } catch {
-    // From a proxy in front of the gateway: the message quotes its text.
-  }
-  const redirect = status >= 300 && status < 400;
-  const [remedy, step] = redirect
-    ? (["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"] as const)
-    : (STEPS_OF_CODES.get(code) ?? NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
-  return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, {
-    status,
-    code,
-    remedy,
-    retryAfter,
-  });
 }

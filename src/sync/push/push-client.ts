@@ -3,12 +3,8 @@ import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "../pacing.ts";
-import {
-  type Acknowledgement,
-  GatewayError,
-  type GatewayOptions,
-  GatewayRequests,
-} from "./gateway-requests.ts";
+import { GatewayError } from "./gateway-error.ts";
+import { type Acknowledgement, type GatewayOptions, GatewayRequests } from "./gateway-requests.ts";
 import { UnsentChanges } from "./unsent-changes.ts";
 
 /** Options for pushing to one gateway. */

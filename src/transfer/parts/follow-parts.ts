@@ -17,7 +17,7 @@ export interface UsedPart {
   read(): Bytes | undefined;
 }
 
-/** Is told which parts generations have. */
+/** Called with the parts that generations have. */
 export interface PartFollower {
   /** A part is in the generation once, or once more often. @param isNew whether a page names it where the generation before has another one */
   use(hash: string, part: UsedPart, isNew: boolean): void;

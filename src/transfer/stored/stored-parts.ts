@@ -11,7 +11,7 @@ import { SegmentCache } from "../parts/segment-cache.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Is told of a part that is damaged or missing, and is not served. */
+/** Called for a part that is damaged or missing, and so not served. */
 export type OnPartDamage = (damage: { readonly hash: string; readonly message: string }) => void;
 
 /** Bytes of segments that stay in memory. */

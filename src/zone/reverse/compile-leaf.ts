@@ -2,12 +2,12 @@ import type { HoldSegment } from "../compiler/held-block.ts";
 import type { Branch } from "../generation/directory.ts";
 import type { Pace } from "../pace.ts";
 import { hashInSteps } from "../segment/hash.ts";
-import { ReverseBuilder, type ReverseTarget } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
 import { writeId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
 import { type AddressLeaf, type AddressValue, isFresh } from "./address-trie.ts";
+import { ReverseBuilder, type ReverseTarget } from "./reverse-builder.ts";
 import type { ReverseCandidate } from "./reverse-candidate.ts";
 
 /** Bytes of new entries, in nearly every compilation. */

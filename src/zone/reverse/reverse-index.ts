@@ -4,8 +4,16 @@ import { type AddressId, addressId, bytesOfId, idOfKey, keyOfId } from "./addres
 import { AddressRecord, NO_CANDIDATES } from "./address-record.ts";
 import { AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
-import { type Contender, contendersOf, currentOf, firstOf, losersOf, ofViews } from "./contenders.ts";
-import { ContestedAddresses } from "./contested-addresses.ts";
+import {
+  type Contender,
+  contendersOf,
+  currentOf,
+  firstOf,
+  losersOf,
+  ofViews,
+} from "./contested/contenders.ts";
+import { ContestedAddresses } from "./contested/contested-addresses.ts";
+import { ReverseLosses } from "./contested/reverse-losses.ts";
 import { PostponedReplacements, type Replacement } from "./postponed-replacements.ts";
 import {
   areSameCandidates,
@@ -16,7 +24,6 @@ import {
   type ReverseCandidate,
 } from "./reverse-candidate.ts";
 import type { ReverseHistory } from "./reverse-history.ts";
-import { ReverseLosses } from "./reverse-losses.ts";
 import {
   type AddressKey,
   type CurrentClaim,

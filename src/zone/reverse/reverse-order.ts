@@ -1,7 +1,7 @@
 /** What a cluster reports an address for: its id, a space, and the service as `<namespace>/<name>`. */
 export type ReverseClaim = string;
 
-/** Stands for whoever came first where that was lost. It is no cluster's. */
+/** Stands for the first cluster if it is not known any more. No cluster has this id. */
 export const LOST: ReverseClaim = "";
 
 /** An address as hexadecimal digits. */

@@ -29,7 +29,7 @@
  *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) bytes for each record;
  *                 other types: length u16 and RDATA for each
  *   reverse entry length u8 (4 or 16), address, count, targets
- *   target        asker u16, ttl u32 (seconds), leaseGroup u16, tree u16 (high bit: the first label is the address with dashes, and left
+ *   target        view u16, ttl u32 (seconds), leaseGroup u16, tree u16 (high bit: the first label is the address with dashes, and left
  *                 out), length u8 of the labels after it, labels
  *
  *   count         u8; if it is 255, the count is in the u16 after it
@@ -87,13 +87,13 @@ export const SET_HEADER_BYTES = 10;
 export const SetField = { ttl: 2, leaseGroup: 6, count: 8 } as const;
 /** Bytes of a reverse target before its labels. */
 export const TARGET_HEADER_BYTES = 11;
-/** Offset of each field of a reverse target after its asker. */
+/** Offset of each field of a reverse target after its view. */
 export const TargetField = { ttl: 2, leaseGroup: 6, tree: 8, labelBytes: 10 } as const;
 /** The bit of a reverse target's tree that says that its first label is the address. */
 export const ADDRESS_LABEL = 0x8000;
 
 /** The reverse target for all views; a target for one view has its index + 1, and wins. */
-export const ANY_ASKER = 0;
+export const ANY_VIEW = 0;
 
 /**
  * Type of an empty set at `<ns>.pod`: names of one label below it are addresses with dashes, which exist although no segment lists them. From

@@ -11,8 +11,8 @@ const FIRST_SLOTS = 1 << 6;
 
 /**
  * The trees of names while the names of a key, or the stems, are built: the first nodes are their apexes; every other node has a parent and a run of
- * labels. At most half of the slots are taken. Where a search would look at too many slots, all names are hashed with the next seed: whoever
- * chooses names whose hashes collide has chosen them for one seed.
+ * labels. At most half of the slots are taken. Where a search would look at too many slots, all names are hashed with the next seed: names
+ * that were chosen to collide collide with one seed only.
  */
 export class NodeTable {
   readonly #heap: HeapWriter;

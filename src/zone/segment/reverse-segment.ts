@@ -3,7 +3,7 @@ import { addressLabel } from "../kinds/service-labels.ts";
 import { align, check, readBlob } from "./blob.ts";
 import {
   ADDRESS_LABEL,
-  ANY_ASKER,
+  ANY_VIEW,
   BlobKind,
   HEAP_START,
   LONG_COUNT,
@@ -108,15 +108,15 @@ export class ReverseSegment {
   #targetFor(targets: number, view: string | undefined): number {
     const { bytes } = this;
     const index = view === undefined ? undefined : this.#viewIndex.get(view);
-    const asker = index === undefined ? ANY_ASKER : index + 1;
-    let forAnyone = 0;
+    const viewNumber = index === undefined ? ANY_VIEW : index + 1;
+    let forAllViews = 0;
     let target = countEnd(bytes, targets);
     for (let left = readCount(bytes, targets); left > 0; left--, target = targetEnd(bytes, target)) {
       const own = read16(bytes, target);
-      if (own === asker) return target;
-      if (own === ANY_ASKER) forAnyone = target;
+      if (own === viewNumber) return target;
+      if (own === ANY_VIEW) forAllViews = target;
     }
-    return forAnyone;
+    return forAllViews;
   }
 
   /** The offset of the first target of an entry. */

@@ -66,7 +66,7 @@ function headerOf(words: Uint32Array): readonly [number, number, number, number,
 function sectionsOf(words: Uint32Array): Pick<SegmentLayout, "nodesAt" | "slotsAt"> {
   const [heapEnd, , nodes] = headerOf(words);
   const nodesAt = align(heapEnd) >> 2;
-  // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
+  // A forged count may be as large as a word can be, far above what is exact in 32 bits: plain arithmetic is exact.
   return { nodesAt, slotsAt: nodesAt + nodes * NODE_WORDS };
 }
 

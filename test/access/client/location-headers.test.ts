@@ -26,7 +26,7 @@ describe("header fields of a proxy", () => {
   it.each<[string, string | undefined, object | undefined]>([
     ["a trusted range", "10.1.2.3", { country: "CH" }],
     ["a trusted address", "192.0.2.7", { country: "CH" }],
-    ["IPv4, told as IPv6", "::ffff:10.1.2.3", { country: "CH" }],
+    ["IPv4 in an IPv6 address", "::ffff:10.1.2.3", { country: "CH" }],
     ["a trusted range of IPv6", "2001:db8:1::5", { country: "CH" }],
     ["IPv6 with its interface", "2001:db8:1::5%eth0", { country: "CH" }],
     ["another address: a client that writes the field itself", "203.0.113.9", undefined],

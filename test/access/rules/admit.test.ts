@@ -19,7 +19,7 @@ interface Asked extends ShownRequest {
   readonly address: string | undefined;
 }
 
-/** A request with what is told of it. */
+/** A request with what the host knows of it. */
 function asked(more: {
   url?: string;
   host?: string;
@@ -103,7 +103,7 @@ function authority(more: Settings = {}) {
   return { access, admit: (request: Parameters<typeof asked>[0]) => admit(asked(request)) };
 }
 
-const told = (admission: Admission) =>
+const resultOf = (admission: Admission) =>
   admission.rule !== undefined ? admission.rule.name : [admission.status, admission.code, admission.outcome];
 
 const KNOWN = [
@@ -162,29 +162,29 @@ describe("a client", () => {
     const admission = authority().admit(request);
     // Nothing has to be waited for where the host hashes at once.
     expect(admission).not.toBeInstanceOf(Promise);
-    expect(told(await admission)).toBe(rule);
-    expect(told(await authority({ sha256: sha256BySubtle }).admit(request))).toBe(rule);
-    expect(told(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
+    expect(resultOf(await admission)).toBe(rule);
+    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toBe(rule);
+    expect(resultOf(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
   });
 
   it.each(UNKNOWN)("is rejected with %s", async (_, request, refusal) => {
-    expect(told(await authority().admit(request))).toEqual(refusal);
-    expect(told(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
+    expect(resultOf(await authority().admit(request))).toEqual(refusal);
+    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
   });
 
   it.each(UNKNOWN)(
     "has the public rule with %s, unless that is a wrong credential",
     async (_, request, refusal) => {
       const admission = await authority({ everybody: EVERYTHING }).admit(request);
-      expect(told(admission)).toEqual(refusal[1] === "UNKNOWN_TOKEN" ? refusal : "public");
+      expect(resultOf(admission)).toEqual(refusal[1] === "UNKNOWN_TOKEN" ? refusal : "public");
     },
   );
 
   it("may have the token of a cluster that pushes, which the public rule accepts", async () => {
     const { admit } = authority({ everybody: EVERYTHING, publicHasTokens: true });
-    expect(told(await admit(bearer("token-of-a-cluster")))).toBe("public");
-    expect(told(await admit(bearer("laptop-1")))).toBe("laptops");
-    expect(told(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_TOKEN", "unknown"]);
+    expect(resultOf(await admit(bearer("token-of-a-cluster")))).toBe("public");
+    expect(resultOf(await admit(bearer("laptop-1")))).toBe("laptops");
+    expect(resultOf(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_TOKEN", "unknown"]);
   });
 
   it("has the rule of its first credential: path, host name, Authorization, certificate, address", async () => {
@@ -198,14 +198,12 @@ describe("a client", () => {
       [{ url: "/tokens/phone/" }, "phones"],
     ] as const) {
       request = { ...request, ...more };
-      expect(told(await admit(request))).toBe(rule);
+      expect(resultOf(await admit(request))).toBe(rule);
     }
     // No other credential makes up for a wrong token.
-    expect(told(await admit({ ...bearer("x"), ...certificate("pinned"), address: "192.0.2.7" }))).toEqual([
-      401,
-      "UNKNOWN_TOKEN",
-      "unknown",
-    ]);
+    expect(resultOf(await admit({ ...bearer("x"), ...certificate("pinned"), address: "192.0.2.7" }))).toEqual(
+      [401, "UNKNOWN_TOKEN", "unknown"],
+    );
   });
 
   it("has its rule, which is one object; equal visibilities are listed once", async () => {
@@ -250,8 +248,8 @@ describe("a client", () => {
       clientAddress: () => "192.0.2.7",
       sha256: unread,
     };
-    expect(told(await createAdmit(settings)(request))).toBe("office");
-    expect(told(await admit({ address: "192.0.2.7" }))).toBe("office");
+    expect(resultOf(await createAdmit(settings)(request))).toBe("office");
+    expect(resultOf(await admit({ address: "192.0.2.7" }))).toBe("office");
   });
 
   it("has the path without its token", async () => {
@@ -268,15 +266,17 @@ describe("a token of an issuer", () => {
     const { admit } = authority();
     const person = await issuer.token({ sub: "ann", groups: ["sales", "platform"] });
     verified = 0;
-    expect(told(await admit(bearer(person)))).toBe("people");
+    expect(resultOf(await admit(bearer(person)))).toBe("people");
     const first = verified;
     expect(first).toBeGreaterThan(0);
     const again = admit(bearer(person));
     expect(again).not.toBeInstanceOf(Promise);
-    expect(told(await again)).toBe("people");
+    expect(resultOf(await again)).toBe("people");
     expect(verified).toBe(first);
-    expect(told(await admit(bearer(await issuer.token({ sub: "robot", groups: "admins" }))))).toBe("people");
-    expect(told(await admit(bearer(await issuer.token({ sub: "robot" }))))).toBe("robot");
+    expect(resultOf(await admit(bearer(await issuer.token({ sub: "robot", groups: "admins" }))))).toBe(
+      "people",
+    );
+    expect(resultOf(await admit(bearer(await issuer.token({ sub: "robot" }))))).toBe("robot");
   });
 
   it("is not remembered after its expiry, nor for more than ten minutes", async () => {
@@ -289,7 +289,7 @@ describe("a token of an issuer", () => {
     now += 59_000;
     expect(admit(bearer(short))).not.toBeInstanceOf(Promise);
     now += 33_000;
-    expect(told(await admit(bearer(short)))).toEqual([401, "TOKEN_EXPIRED", "unknown"]);
+    expect(resultOf(await admit(bearer(short)))).toEqual([401, "TOKEN_EXPIRED", "unknown"]);
     now = NOW + 600_000;
     expect(admit(bearer(long))).toBeInstanceOf(Promise);
   });
@@ -305,7 +305,7 @@ describe("a token of an issuer", () => {
   ])("with %s is rejected", async (_, claims, refusal) => {
     const token = await issuer.token({ sub: "ann", ...claims });
     const admission = await authority().admit(bearer(token));
-    expect(told(admission)).toEqual([...refusal, "unknown"]);
+    expect(resultOf(admission)).toEqual([...refusal, "unknown"]);
     expect(JSON.stringify(admission)).not.toContain(token.split(".")[2]);
   });
 
@@ -315,13 +315,13 @@ describe("a token of an issuer", () => {
     };
     const own = [{ name: "people", oidc: [{ issuer: ISSUER, audience: AUDIENCE, keys }] }];
     const admission = await authority({ rules: own }).admit(bearer(await issuer.token()));
-    expect(told(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
+    expect(resultOf(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
   });
 
   it("of another key is rejected", async () => {
     const stranger = await makeKey("key-1");
     const token = await stranger.token({ sub: "robot" });
-    expect(told(await authority().admit(bearer(token)))).toEqual([401, "UNKNOWN_KEY", "unknown"]);
+    expect(resultOf(await authority().admit(bearer(token)))).toEqual([401, "UNKNOWN_KEY", "unknown"]);
   });
 });
 
@@ -330,7 +330,7 @@ describe("a bearer token of more than 16,384 characters", () => {
     [16_384, "UNKNOWN_TOKEN"],
     [16_385, "TOKEN_TOO_LONG"],
   ])("has %i: %s", async (length, code) => {
-    expect(told(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
+    expect(resultOf(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
   });
 });
 

@@ -179,9 +179,9 @@ describe("without the setting", () => {
       { address: clientAddress },
     );
     await fc.assert(
-      fc.asyncProperty(headers, anyLocation, async (fields, told) => {
+      fc.asyncProperty(headers, anyLocation, async (fields, located) => {
         expect(
-          await send(app, { ...fields, ...asked.headers }, { address: clientAddress, location: told }),
+          await send(app, { ...fields, ...asked.headers }, { address: clientAddress, location: located }),
         ).toEqual(before);
       }),
       { numRuns: 25 },

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { encodeQuery } from "../../resolve/ask.ts";
 import type { Config } from "../host-under-test.ts";
 import type { CaseRequest, CaseResponse, HttpCase } from "../http-case.ts";
-import { WHO } from "./http-world.ts";
+import { WHO } from "../http-world.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;

@@ -140,8 +140,8 @@ describe.each([
     const leftOut = Number(/limit="audit\.linesPerSecond"\} (\d+)/.exec(metrics)?.[1]);
     expect(leftOut).toBe(40 - flood.length);
     // Other sources still have lines, and the next line has the number of omitted ones.
-    const told = await audited("PUT", push("west"), west, snapshot);
-    expect(told).toMatchObject([{ ...accepted, credential: "west in production" }]);
+    const reported = await audited("PUT", push("west"), west, snapshot);
+    expect(reported).toMatchObject([{ ...accepted, credential: "west in production" }]);
     const noted = linesIn(text()).slice(before);
     expect(noted.reduce((sum, line) => sum + Number(line.leftOut ?? 0), 0)).toBe(leftOut);
     for (const token of TOKENS)

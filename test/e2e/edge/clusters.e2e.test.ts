@@ -5,7 +5,7 @@ import { eventualAnswer, untilLive } from "../harness/answers.ts";
 import { kubeconfigOfWorker } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import type { DevProcess } from "./dev-process.ts";
+import type { DevProcess } from "./harness/dev-process.ts";
 import { startPlace } from "./place.ts";
 import { see, seeUntil, tooLate } from "./watch.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";

@@ -7,7 +7,7 @@ import { eventually } from "../harness/answers.ts";
 import { checkout } from "../harness/cli.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import type { DevProcess } from "./dev-process.ts";
+import type { DevProcess } from "./harness/dev-process.ts";
 import { buildNextFormat } from "./next-format.ts";
 import { openObjectFile } from "./object-file.ts";
 import { startPlace } from "./place.ts";

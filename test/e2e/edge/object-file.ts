@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { DevProcess } from "./dev-process.ts";
+import type { DevProcess } from "./harness/dev-process.ts";
 
 /** Opens the SQLite file in which workerd keeps the object; while it runs only to read. */
 export function openObjectFile({ stateDir, process }: DevProcess): DatabaseSync {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { type DevProcess, startDev } from "./dev-process.ts";
+import { type DevProcess, startDev } from "./harness/dev-process.ts";
 import { builtWorker, NAME, type WorkerProcess } from "./wrangler.ts";
 
 /** The same Worker in another workerd, as in a location where the object is not: its object is that of `primary`. */

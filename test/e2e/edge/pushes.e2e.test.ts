@@ -5,7 +5,7 @@ import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
 import type { HttpAnswer } from "../harness/gateway-client.ts";
-import { sendHalf } from "./cut-request.ts";
+import { sendHalf } from "./harness/cut-request.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
 /** Pushes of one cluster that the object takes at the same time. */

@@ -5,7 +5,7 @@ import type { SnapshotStore, StoredCluster } from "../../../src/store/store.ts";
 import { describeStore } from "../../store/contract.ts";
 import { freePort } from "../servers/ports.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { type DevProcess, startDev } from "./dev-process.ts";
+import { type DevProcess, startDev } from "./harness/dev-process.ts";
 import { buildWorker } from "./wrangler.ts";
 
 const configuration = fileURLToPath(new URL("store-worker/wrangler.toml", import.meta.url));

@@ -3,7 +3,7 @@ import { readExtendedError } from "../../conformance/extended-error.ts";
 import type { Answered } from "../harness/answers.ts";
 import { type GatewayClient, shorten } from "../harness/gateway-client.ts";
 import { waitFor } from "../servers/wait.ts";
-import type { DevProcess } from "./dev-process.ts";
+import type { DevProcess } from "./harness/dev-process.ts";
 
 /** An answer, and whether it is marked as stale. */
 export interface Seen {

@@ -120,9 +120,9 @@ describe("the Worker in workerd, with its Durable Object", () => {
       await eventually(async () => (await worker.http("/readyz")).status).toBe(500);
       const { text } = await worker.http("/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB");
       expect(text).not.toContain("zone");
-      const told = () => String(worker.events("not-configured")[0]?.message);
-      await eventually(told).toContain("CONFIG.zone: this key does not exist");
-      expect(told()).toContain("CONFIG.lease.minimumSeconds: ");
+      const message = () => String(worker.events("not-configured")[0]?.message);
+      await eventually(message).toContain("CONFIG.zone: this key does not exist");
+      expect(message()).toContain("CONFIG.lease.minimumSeconds: ");
       await worker.stop();
     } finally {
       writeFileSync(worker.variables, right);

@@ -7,7 +7,7 @@ import type { GatewayClient } from "../harness/gateway-client.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./dev-process.ts";
+import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./harness/dev-process.ts";
 
 /** How a Worker under test is set up. */
 export interface WorkerOptions {

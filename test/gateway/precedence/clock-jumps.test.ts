@@ -37,7 +37,7 @@ describe("while a gateway runs", () => {
     },
   );
 
-  test("what a worker is told has the wall clock's time", async () => {
+  test("the answer to a worker has the wall clock's time", async () => {
     const clock = new MachineClock(DAY);
     const { gateway, done } = await openGateway({ clock });
     clock.ahead = HOUR;

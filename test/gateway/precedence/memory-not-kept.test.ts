@@ -29,7 +29,7 @@ function openMemory() {
 }
 
 const east = () =>
-  new SeenCluster({ generation: 1, heardAt: 1, exports: new Map(), imports: new Map([["shop/web", 1]]) });
+  new SeenCluster({ generation: 1, seenAt: 1, exports: new Map(), imports: new Map([["shop/web", 1]]) });
 
 describe("memory that cannot be kept is reported once for each record until it is kept", () => {
   it("of clusters", async () => {

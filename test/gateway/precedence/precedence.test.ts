@@ -237,7 +237,7 @@ describe("a reported creation time", () => {
     expect([world.owner(), world.implausible()]).toEqual(["east", []]);
   });
 
-  it("does not decide where the cluster was last heard without the export after it", async () => {
+  it("does not decide if the cluster was last seen without the export after it", async () => {
     await world.at(day(40));
     await world.put("east");
     await world.put("west", { exportedAt: day(40) });

@@ -12,20 +12,20 @@ test.each([
 ])("a record has what was seen of a cluster with %s", (_, exports, imports) => {
   const seen = new SeenCluster({
     generation: 1_795_392_000_000,
-    heardAt: 1_795_392_000_123,
+    seenAt: 1_795_392_000_123,
     exports: many(exports, (index) => ({ reported: `2026-01-01T00:00:${index % 60}Z"\n`, counts: index })),
     imports: many(imports, (index) => index * 1000),
   });
   const { text } = drain(seen.toText());
   const read = SeenCluster.read(JSON.parse(text))!;
-  const { generation, heardAt } = seen;
-  expect(read).toMatchObject({ generation, heardAt });
+  const { generation, seenAt } = seen;
+  expect(read).toMatchObject({ generation, seenAt });
   expect([...read.exports]).toEqual([...seen.exports]);
   expect([...read.imports]).toEqual([...seen.imports]);
 });
 
 test("the record of a large cluster is written in steps of 256 entries", () => {
   const exports = many(10_000, (index) => ({ reported: "2026-01-01T00:00:00Z", counts: index }));
-  const seen = new SeenCluster({ generation: 1, heardAt: 1, exports, imports: new Map() });
+  const seen = new SeenCluster({ generation: 1, seenAt: 1, exports, imports: new Map() });
   expect([...seen.toText()]).toHaveLength(Math.floor(10_000 / 256));
 });

@@ -26,7 +26,7 @@ it.each<[string, ListeningPlace[], ReturnType<typeof reachOf>["dns"], ReturnType
     undefined,
     { address: "127.0.0.1", port: 8853 },
   ],
-])("tells the pages of listeners: %s", (_, places, dns, dot) => {
+])("shows listeners on the pages: %s", (_, places, dns, dot) => {
   expect(reachOf(config as never, places, "PEM")).toEqual({
     outside: "refuse",
     certificate: "PEM",

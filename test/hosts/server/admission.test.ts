@@ -6,8 +6,8 @@ import { NodeAdmission } from "../../../src/hosts/node/access/node-admission.ts"
 import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { HttpRequest } from "../../../src/http/messages/http-message.ts";
-import { httpWorld, WHO } from "../../conformance/cases/http-world.ts";
 import { credentialsOf } from "../../conformance/host-under-test.ts";
+import { httpWorld, WHO } from "../../conformance/http-world.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { makeAuthority, makeClient, type PemPair } from "../client-certificates.ts";
 import { Gateways, push, type Sent, send } from "../gateways.ts";
@@ -206,7 +206,7 @@ describe("files of rules", () => {
     ["hostTokens", "UPPER", "cannot stand in a host name (clusterset-doh token --host-name)"],
     ["hostTokens", "a".repeat(64), "cannot stand in a host name"],
     ["bearer", "first\ntwo words", "holds more than one word"],
-  ])("that hold what cannot be used are told of: %s %j", async (kind, token, message) => {
+  ])("that hold nothing usable are reported: %s %j", async (kind, token, message) => {
     const folder = gateways.folder();
     writeFileSync(join(folder, "a.token"), token);
     await expect(asking(folder, { [kind]: [{ tokenFile: "a.token" }] })).rejects.toThrow(message);
@@ -215,7 +215,7 @@ describe("files of rules", () => {
   it.each([
     ["", "is empty"],
     ["two\nlines", "holds more than one line"],
-  ])("with the password %j are told of", async (password, message) => {
+  ])("with the password %j are reported", async (password, message) => {
     const folder = gateways.folder();
     writeFileSync(join(folder, "a.password"), password);
     const basic = [{ username: "ci", passwordFile: "a.password" }];

@@ -5,7 +5,7 @@ import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
 
-/** A socket that has an address and closes when it is told to, a turn later, as Node's do. */
+/** A socket that has an address and closes a turn after `destroy`, as Node's do. */
 class AcceptedSocket extends EventEmitter {
   readonly remoteAddress = "192.0.2.1";
   readonly localAddress = "192.0.2.53";

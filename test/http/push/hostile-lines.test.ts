@@ -4,7 +4,7 @@ import { stageLines } from "../../../src/http/push/lines-body.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
 import { NOTHING_HELD } from "../../../src/snapshot/lines/held-state.ts";
 import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
-import { openTurns } from "../../gateway/open-turns.ts";
+import { openTurns } from "../../gateway/turns/open-turns.ts";
 import { headerLine, LINES_TYPE, sealed } from "../../snapshot/lines/push-lines.ts";
 
 const members = (from: number, count: number) =>

@@ -5,7 +5,7 @@ import { day, endpoints, exported, exporting, imported, importing, snapshot, web
 
 const one = (address: string) => endpoints({ address });
 
-/** The endpoints as `<source cluster> <address>`, with `(<teller>)` where another cluster told. */
+/** The endpoints as `<source cluster> <address>`, with `(<reporter>)` if another cluster reports it. */
 function list(...world: ClusterSnapshot[]): string[] {
   return web(mergeClusterset(world)).endpoints.map(
     ({ clusterId, address, reportedBy }) =>
@@ -80,7 +80,7 @@ describe("KEP-1645 Service Types: endpoints of a headless service", () => {
   });
 });
 
-describe("KEP-1645 Using EndpointSlice objects: endpoints that importers tell of", () => {
+describe("KEP-1645 Using EndpointSlice objects: endpoints that importers report", () => {
   const headless = (clusterId: string, bySource: Record<string, string[]>) =>
     importing(clusterId, {
       type: "Headless",
@@ -100,7 +100,7 @@ describe("KEP-1645 Using EndpointSlice objects: endpoints that importers tell of
     ]);
   });
 
-  it("what several importers tell of is one endpoint, told by the source cluster if it is among them", () => {
+  it("an endpoint that several importers report is one endpoint, reported by the source cluster if it is among them", () => {
     expect(list(headless("a", { b: ["10.1.0.1"] }), headless("b", { b: ["10.1.0.1"] }))).toEqual([
       "b 10.1.0.1",
     ]);

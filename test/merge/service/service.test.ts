@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Contribution, SetBack } from "../../../src/merge/service/declaration.ts";
+import type { AdjustedTime, Contribution } from "../../../src/merge/service/declaration.ts";
 import { declareExports, declareImports } from "../../../src/merge/service/declaration.ts";
 import { mergeService } from "../../../src/merge/service/service.ts";
 import type { ImportedService } from "../../../src/snapshot/schema.ts";
 import { day, exported, imported, port } from "../fixtures.ts";
 
-const exporter = (clusterId: string, parts = {}, setBack?: SetBack): Contribution => ({
-  ...{ clusterId, exported: exported(parts), imported: undefined, setBack },
+const exporter = (clusterId: string, parts = {}, adjusted?: AdjustedTime): Contribution => ({
+  ...{ clusterId, exported: exported(parts), imported: undefined, adjusted },
 });
 const importer = (clusterId: string, parts: Partial<ImportedService> = {}, importedSince?: number) => ({
   ...{ clusterId, exported: undefined, imported: imported(parts), importedSince },
@@ -125,7 +125,7 @@ describe("a finding says that", () => {
 
 describe("an implausible creation time (SECURITY.md, Creation times)", () => {
   const counts = Date.parse(day(9));
-  const because = (reason: SetBack["because"]) =>
+  const because = (reason: AdjustedTime["because"]) =>
     exporter("a", { exportedAt: day(2) }, { counts, because: reason });
   const messageOf = (...world: Contribution[]) => merge(world).findings.map(({ message }) => message);
   const until = "it counts from 2026-01-09T00:00:00.000Z";
@@ -149,9 +149,9 @@ describe("an implausible creation time (SECURITY.md, Creation times)", () => {
   const unseen = `claims to be created at ${day(2)}, at which the gateway did not see the export appear; ${until}`;
 
   it("that was not seen is a finding where another cluster exports the service, too", () => {
-    expect(messageOf(because("unheard"))).toEqual([]);
-    expect(messageOf(because("unheard"), importer("b"))).toEqual([]);
-    expect(messageOf(because("unheard"), exporter("b", { exportedAt: day(1) }))).toEqual([unseen]);
+    expect(messageOf(because("unseen"))).toEqual([]);
+    expect(messageOf(because("unseen"), importer("b"))).toEqual([]);
+    expect(messageOf(because("unseen"), exporter("b", { exportedAt: day(1) }))).toEqual([unseen]);
   });
 
   it.each([

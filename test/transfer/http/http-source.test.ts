@@ -132,7 +132,7 @@ describe("a state", () => {
     await expect(sourceOf(answer).source.state(0)).rejects.toThrow(message);
   });
 
-  it("no error tells the token", async () => {
+  it("no error contains the token", async () => {
     for (const status of [401, 500]) {
       const { source } = sourceOf(() => new Response("no", { status }), { token: "secret" });
       const error: Error = await source.state(0).then(
@@ -218,7 +218,7 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
       () => sent(undefined, chunked(bytes.slice(0, 3), bytes.slice(3))),
       /may have 4 bytes and has more/,
     ],
-  ])("beyond the limit is refused: %s", async (_, answer, message) => {
+  ])("above the limit is rejected: %s", async (_, answer, message) => {
     await expect(sourceOf(answer, { partBytes: 4 }).source[kind](HASH)).rejects.toThrow(message);
   });
 

@@ -178,7 +178,7 @@ describe("with credentials", () => {
   });
 });
 
-it("an error that nobody foresaw is told to the log, not to the client", async () => {
+it("an unforeseen error is in the log, not in the answer", async () => {
   const errors: unknown[] = [];
   const broken = new Error("secret details");
   const { send } = await openRoutes({

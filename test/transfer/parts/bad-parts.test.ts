@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BlobHeader, FORMAT_VERSION, SegmentHeader } from "../../../src/zone/segment/layout.ts";
-import { type Bytes, type Forged, forgeBlob, forgeSegment } from "../forged.ts";
 import { openPair } from "../pair.ts";
+import { type Bytes, type Forged, forgeBlob, forgeSegment } from "./forged.ts";
 
 const flipLastByte = (bytes: Bytes) => {
   bytes[bytes.length - 1]! ^= 1;

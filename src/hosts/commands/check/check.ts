@@ -3,7 +3,7 @@ import { type ClusterZoneFlags, readClusterZone } from "../cluster-zone.ts";
 import { describeCounts, describeObjections, locateFinding } from "../described.ts";
 import { readFederationFlag } from "../flags/federation-flag.ts";
 import type { ListedZone } from "../listed-zones.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../process/output.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
 

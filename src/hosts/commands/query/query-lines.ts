@@ -32,7 +32,7 @@ function recordLine({ name, type, TTL, data }: JsonRecord): string {
 
 /** An explanation as comments of a zone file. */
 export function explanationLines(explanation: JsonExplanation): string[] {
-  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, untold } =
+  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, omitted } =
     explanation;
   const lines = [`${code}: ${message}`, `view: ${describeView(explanation)}`];
   for (const { type, data, from } of records)
@@ -64,7 +64,7 @@ export function explanationLines(explanation: JsonExplanation): string[] {
   for (const finding of findings)
     lines.push(`finding: ${finding.clusterId}: ${finding.reason}: ${finding.message}`);
   for (const { name, because } of suggestions) lines.push(`did you mean ${name} (${because})`);
-  lines.push(...untold);
+  lines.push(...omitted);
   return lines.map((line) => `; ${line}`);
 }
 

@@ -8,7 +8,7 @@ import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/media-type.ts";
 import { readCheckInputs } from "../check/check-input.ts";
 import type { PinFlags } from "../flags/pin-flags.ts";
 import { type ConnectionFlags, connectTo } from "../gateway-connection.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../process/output.ts";
 import { openOffline } from "./offline.ts";
 import { answerLines, explanationLines } from "./query-lines.ts";
 import type { QueryQuestion, QueryResult } from "./query-result.ts";

@@ -21,7 +21,7 @@ import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
 import { Http1Request } from "./http1/http1-request.ts";
 import { PipelinedRequests } from "./http1/pipelined-requests.ts";
 import { Http2Request } from "./http2-request.ts";
-import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
+import { exceededHeaderLimit, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
@@ -108,9 +108,9 @@ function answerMessages(
       return refusal(503, "too many requests are waiting", { ...CLOSE, "retry-after": "1" });
     if (hasTwoHosts(incoming.rawHeaders))
       return refusal(400, "a request has one Host field (RFC 9112 section 3.2)", CLOSE);
-    const beyond = beyondHeaders(limits, incoming.rawHeaders);
-    if (beyond === undefined) return undefined;
-    counters.hit(beyond);
+    const exceeded = exceededHeaderLimit(limits, incoming.rawHeaders);
+    if (exceeded === undefined) return undefined;
+    counters.hit(exceeded);
     return refusal(431, "there are too many header fields, or they are too long", CLOSE);
   };
   const pipelined = new PipelinedRequests();
@@ -143,10 +143,10 @@ function answerStreams(
   const { counters, errors } = protection;
   const failed = errors.listeners.http2_stream;
   const reject = (expect: string | undefined, rawHeaders: readonly string[]): HttpResponse | undefined => {
-    const beyond = beyondHeaders(limits, rawHeaders);
-    if (beyond === undefined)
+    const exceeded = exceededHeaderLimit(limits, rawHeaders);
+    if (exceeded === undefined)
       return expect === undefined || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
-    counters.hit(beyond);
+    counters.hit(exceeded);
     return { status: 431, headers: { "cache-control": "no-store" }, body: null };
   };
   const answer = (

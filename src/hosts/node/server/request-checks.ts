@@ -4,7 +4,7 @@ import type { Limit } from "../../../limits/limit-counters.ts";
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 
 /** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
-export function beyondHeaders(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
+export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
   if (rawHeaders.length > 2 * limits.headerFields) return "limits.headerFields";
   let bytes = 0;
   for (let index = 0; index < rawHeaders.length; index++) bytes += rawHeaders[index]!.length;

@@ -76,7 +76,7 @@ ${
 
 function present(facts: ServiceFacts, { zones }: PageParts): Html {
   const { explanation, addressCount, comment } = facts;
-  const { service, conflicts, findings, untold, message } = explanation;
+  const { service, conflicts, findings, omitted, message } = explanation;
   return html`<p class="verdict ${addressCount > 0 ? "good" : "bad"}">${addressCount > 0 ? `Answered with ${addressCount === 1 ? "one address" : `${addressCount} addresses`}.` : message}</p>
 <dl>
 ${service === undefined ? "" : html`<dt>Type</dt><dd>${service.type}</dd><dt>Addresses</dt><dd>${service.addresses}</dd>`}
@@ -96,7 +96,7 @@ ${
 }
 ${findings.length === 0 ? "" : html`<h2>Findings</h2>${findingList(findings)}`}
 ${service !== undefined && conflicts.length + findings.length === 0 ? html`<p>No conflict and no finding: the clusters agree, and everything exported is served.</p>` : ""}
-${untold.map((sentence) => html`<p class="hint">${sentence}</p>`)}`;
+${omitted.map((sentence) => html`<p class="hint">${sentence}</p>`)}`;
 }
 
 function portsOf({ listing, explanation: { service } }: ServiceFacts): string {

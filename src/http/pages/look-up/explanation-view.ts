@@ -10,7 +10,7 @@ const MOST = 30;
 
 /** Why an answer is what it is. @param path `/clusters/<cluster id>` for a cluster's view, else empty */
 export function explanationView(explanation: JsonExplanation, path: string, search: string): Html {
-  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, untold } =
+  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, omitted } =
     explanation;
   return html`${code === "ANSWERED" ? "" : html`<p>${message}</p>`}
 ${suggestions.length === 0 ? "" : html`<p>Did you mean:</p><ul>${suggestions.map(({ name, because }) => html`<li><a href="/?${searchFor(name, explanation)}#answer">${name}</a>: ${because}</li>`)}</ul>`}
@@ -53,7 +53,7 @@ ${list(
   "Findings of this service",
   findings.map(({ clusterId, reason, message: text }) => html`${clusterId}: ${reason}: ${text}`),
 )}
-${untold.map((sentence) => html`<p class="hint">${sentence}</p>`)}
+${omitted.map((sentence) => html`<p class="hint">${sentence}</p>`)}
 <p class="hint"><a href="${path}/explain?${search}">The explanation as JSON</a></p>`;
 }
 

@@ -75,8 +75,11 @@ function unlessEnded(gateway: GatewayProcess): (error: unknown) => Promise<numbe
 
 function report({ gateway, title }: Attack, suspects: readonly Suspect[]): string {
   const file = join(mkdtempSync(join(tmpdir(), "clusterset-doh-abuse-")), "sent.json");
-  const told = suspects.map(({ seed, sent }) => ({ seed, sent: sent.map((bytes) => bytes.toString("hex")) }));
-  writeFileSync(file, JSON.stringify(told, null, 1));
+  const reported = suspects.map(({ seed, sent }) => ({
+    seed,
+    sent: sent.map((bytes) => bytes.toString("hex")),
+  }));
+  writeFileSync(file, JSON.stringify(reported, null, 1));
   const seeds = suspects.map(({ seed }) => seed).join(", ");
   const log = gateway.process.log().trim().split("\n").slice(-20).join("\n");
   return `${title}: the gateway ended because of one of the seeds ${seeds}; what they sent is in ${file}, in hex. Its last words:\n${log}`;

@@ -76,8 +76,8 @@ describe("text in the place of cluster ids, on every route", () => {
           });
           // Google's JSON form answers methods that it does not have with 501.
           const isFailure = status >= 500 && status !== 501;
-          const told = [...CONTENTS, own].filter((content) => text.includes(content));
-          if (isFailure || told.length > 0) faults.push(`${method} ${path}: ${status} ${told}`);
+          const revealed = [...CONTENTS, own].filter((content) => text.includes(content));
+          if (isFailure || revealed.length > 0) faults.push(`${method} ${path}: ${status} ${revealed}`);
         }),
       );
     expect(faults).toEqual([]);

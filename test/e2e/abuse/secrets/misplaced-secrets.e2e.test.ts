@@ -19,11 +19,11 @@ test.each<[string, (secret: string) => string]>([
   ["in basic credentials", (secret) => Buffer.from(`user:${secret}`).toString("base64")],
   ["in basic credentials of others", (secret) => Buffer.from(`ci:${secret}`).toString("base64url")],
   ["as a hash", (secret) => createHash("sha256").update(secret).digest("hex")],
-])("the search finds a secret %s", (_, told) => {
+])("the search finds a secret %s", (_, encoded) => {
   const own = new Canaries();
   const secret = own.make("secret");
   expect(own.foundIn("here", `nothing`)).toEqual([]);
-  expect(own.foundIn("here", `x ${told(secret)} y`)).not.toEqual([]);
+  expect(own.foundIn("here", `x ${encoded(secret)} y`)).not.toEqual([]);
 });
 
 describe("a configuration with a secret in the wrong place is rejected without printing it", () => {

@@ -82,8 +82,8 @@ describe("secrets of a gateway at the log level debug", () => {
     const answer = await (json === undefined
       ? gateway.http(path, { method, headers })
       : gateway.http(...pushed(method, path, json, headers)));
-    const told = `${JSON.stringify(answer.headers)}\n${answer.text}`;
-    leaks.push(...canaries.foundIn(`${method} ${path}: ${answer.status}`, told));
+    const reported = `${JSON.stringify(answer.headers)}\n${answer.text}`;
+    leaks.push(...canaries.foundIn(`${method} ${path}: ${answer.status}`, reported));
     return answer;
   }
 

@@ -191,7 +191,7 @@ describe("a CNAME record with a target out of zone", () => {
     ]);
     const json = await gateway.json("www.shop.svc.cluster.local", "A", { view: "cluster-a" });
     expect(json.Comment).toMatch(
-      /^seen from cluster-a; 1 of 1 cluster live; .*; what it leads to: forwarded to first/,
+      /^seen from cluster-a; 1 of 1 cluster live; .*; its CNAME target: forwarded to first/,
     );
     expect((await ask(gateway, question("www.shop.svc.cluster.local"))).rcode).toBe("NXDOMAIN");
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Random } from "../../abuse/harness/random.ts";
-import type { DevProcess } from "../../edge/dev-process.ts";
+import type { DevProcess } from "../../edge/harness/dev-process.ts";
 import { startPlace } from "../../edge/place.ts";
 import { startWorker, type WorkerProcess } from "../../edge/wrangler.ts";
 import { answered, eventualAnswer, eventually, untilAnswered } from "../../harness/answers.ts";

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { DevProcess } from "../../edge/dev-process.ts";
+import type { DevProcess } from "../../edge/harness/dev-process.ts";
 import { checkout } from "../../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
 import { type GatewayProcess, startGateway } from "../../harness/processes.ts";

@@ -153,7 +153,7 @@ test("a gateway that started on a day years ahead has no first day any more when
   expect(await owner()).toBe("west");
 });
 
-test("no single file that is damaged gives a service to another cluster, and the log tells of each", async () => {
+test("no single file that is damaged gives a service to another cluster, and the log reports each", async () => {
   await start();
   const created = day(-10);
   await put("west", { exportedAt: created });

@@ -1,14 +1,14 @@
 import { stringify } from "yaml";
-import { UsageError } from "../../config/values/usage-error.ts";
-import { ZoneName } from "../../config/values/values.ts";
-import { type ListedRecord, listRecords, zoneFileLine } from "../../zone/listing.ts";
-import { readCheckInputs } from "./check/check-input.ts";
-import { mergeInputs } from "./check/check-report.ts";
-import { describeCounts, describeObjections } from "./described.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
+import { ZoneName } from "../../../config/values/values.ts";
+import { type ListedRecord, listRecords, zoneFileLine } from "../../../zone/listing.ts";
+import { readCheckInputs } from "../check/check-input.ts";
+import { mergeInputs } from "../check/check-report.ts";
+import { describeCounts, describeObjections } from "../described.ts";
+import { readFederation } from "../flags/federation-flag.ts";
+import { canonicalZone, compileZones } from "../listed-zones.ts";
+import type { Output } from "../process/output.ts";
 import { describeDnsEndpoints } from "./dns-endpoints.ts";
-import { readFederation } from "./flags/federation-flag.ts";
-import { canonicalZone, compileZones } from "./listed-zones.ts";
-import type { Output } from "./output.ts";
 
 /** Flags of `export`. */
 export interface ExportFlags {

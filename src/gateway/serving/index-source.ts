@@ -1,10 +1,10 @@
-import type { ClustersetService } from "../merge/clusterset.ts";
-import type { MergedServices } from "../merge/index/merged-services.ts";
-import type { IndexedCluster, ServiceIndex } from "../merge/index/service-index.ts";
-import { compareText } from "../merge/order.ts";
-import type { EntryFilter } from "../merge/visibility/visible.ts";
-import type { LocalService } from "../snapshot/schema.ts";
-import type { SourceCluster, ZoneSource } from "../zone/zone-source.ts";
+import type { ClustersetService } from "../../merge/clusterset.ts";
+import type { MergedServices } from "../../merge/index/merged-services.ts";
+import type { IndexedCluster, ServiceIndex } from "../../merge/index/service-index.ts";
+import { compareText } from "../../merge/order.ts";
+import type { EntryFilter } from "../../merge/visibility/visible.ts";
+import type { LocalService } from "../../snapshot/schema.ts";
+import type { SourceCluster, ZoneSource } from "../../zone/zone-source.ts";
 
 /** The index as zones are compiled from it, as far as it exists in a scope: nothing is copied. */
 export class IndexSource implements ZoneSource {

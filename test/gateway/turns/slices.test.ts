@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { CompileSchedule } from "../../src/gateway/compile-schedule.ts";
-import { Turns } from "../../src/gateway/turns.ts";
-import { exported, snapshot } from "../merge/fixtures.ts";
-import { FakeClock, settle } from "./fake-clock.ts";
-import { openGateway } from "./fake-stages.ts";
+import { CompileSchedule } from "../../../src/gateway/serving/compile-schedule.ts";
+import { Turns } from "../../../src/gateway/turns.ts";
+import { exported, snapshot } from "../../merge/fixtures.ts";
+import { FakeClock, settle } from "../fake-clock.ts";
+import { openGateway } from "../fake-stages.ts";
 
 /** Steps that take their time on the clock, and note that they were taken. */
 function* taking(clock: FakeClock, steps: readonly number[], taken: number[]): Generator<void, string> {

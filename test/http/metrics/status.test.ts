@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { statusLines } from "../../src/hosts/commands/status.ts";
-import type { StatusReport } from "../../src/http/metrics/status-report.ts";
-import { day, exporting, port } from "../merge/fixtures.ts";
-import { pagesWorld } from "./pages/pages-world.ts";
+import { statusLines } from "../../../src/hosts/commands/status.ts";
+import type { StatusReport } from "../../../src/http/metrics/status-report.ts";
+import { day, exporting, port } from "../../merge/fixtures.ts";
+import { pagesWorld } from "../pages/pages-world.ts";
 
 const older = exporting("west", { exportedAt: day(1), ports: [port("http", 80)] });
 const younger = exporting("east", { exportedAt: day(2), ports: [port("http", 8080)] });

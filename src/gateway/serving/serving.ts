@@ -1,22 +1,22 @@
-import { type Remembered, ServiceIndex } from "../merge/index/service-index.ts";
+import { type Remembered, ServiceIndex } from "../../merge/index/service-index.ts";
 import {
   checkVisibility,
   EVERYTHING,
   type Visibility,
   visibilityKey,
   withoutView,
-} from "../merge/visibility/visibility.ts";
-import type { HeldDelta } from "../snapshot/entry-changes.ts";
+} from "../../merge/visibility/visibility.ts";
+import type { HeldDelta } from "../../snapshot/entry-changes.ts";
+import type { ScopedGateway } from "../doh-gateway.ts";
+import type { HeldCluster } from "../leases/held-cluster.ts";
+import { LeaseTimer, type LeaseWatch } from "../leases/lease-timer.ts";
+import type { LiveClusters } from "../leases/live-clusters.ts";
+import { PushBacklog } from "../pushing/push-backlog.ts";
+import type { ReverseMemory } from "../remembered/reverse-memory.ts";
+import type { ServedGeneration } from "../stages.ts";
+import type { Turns } from "../turns.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
-import type { ScopedGateway } from "./doh-gateway.ts";
-import type { HeldCluster } from "./leases/held-cluster.ts";
-import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
-import type { LiveClusters } from "./leases/live-clusters.ts";
-import { PushBacklog } from "./pushing/push-backlog.ts";
-import type { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
-import type { ServedGeneration } from "./stages.ts";
-import type { Turns } from "./turns.ts";
 
 /** Entries of changes that are small: they are compiled within a few turns. */
 const SMALL_CHANGE = 64;
@@ -29,15 +29,15 @@ export interface ServingParts<Generation extends ServedGeneration> extends Scope
   readonly reverse: ReverseMemory;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
-  /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
+  /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
-  /** Told of clusters whose lease ran out, which have left the answers. */
+  /** Called with clusters whose lease expired; they have left the answers. */
   readonly onExpired: (expired: readonly HeldCluster[]) => void;
 }
 
 /**
- * Holds the live clusters and answers from what they are compiled into, for everybody and in each scope: one generation for all scopes that
- * differ in their view only. A cluster whose lease is over leaves the answers, alone.
+ * Holds the live clusters and answers from what they are compiled into, in each scope: one generation for all scopes that
+ * differ in their view only. A cluster whose lease expired leaves the answers.
  */
 export class Serving<Generation extends ServedGeneration> {
   readonly everything: ScopedGateway<Generation>;

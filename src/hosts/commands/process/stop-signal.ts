@@ -1,4 +1,4 @@
-import type { Logger } from "../node/logger.ts";
+import type { Logger } from "../../node/logger.ts";
 
 const PARENT_CHECK_MILLISECONDS = 500;
 

@@ -1,12 +1,12 @@
-import type { Clock } from "../gateway/clock.ts";
-import type { Answer, Missing } from "../resolve/answer.ts";
-import type { Branch } from "../zone/generation/directory.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { sleep, within } from "./deadline.ts";
-import type { GenerationKeeper } from "./generation-keeper.ts";
-import type { AnySegment } from "./parts/any-segment.ts";
-import { eachOf } from "./parts/each-of.ts";
-import type { OnTransferEvent } from "./transfer-events.ts";
+import type { Clock } from "../../gateway/clock.ts";
+import type { Answer, Missing } from "../../resolve/answer.ts";
+import type { Branch } from "../../zone/generation/directory.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
+import { sleep, within } from "../deadline.ts";
+import type { GenerationKeeper } from "../generation-keeper.ts";
+import type { OnTransferEvent } from "../transfer-events.ts";
+import type { AnySegment } from "./any-segment.ts";
+import { eachOf } from "./each-of.ts";
 
 /** Segments that one query may wait for: those of a CNAME chain, and the pages above them. */
 const MOST_SEGMENTS = 20;

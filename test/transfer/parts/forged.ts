@@ -1,7 +1,7 @@
-import { readRootDocument } from "../../src/transfer/parts/root-document.ts";
-import type { ScopeTransfer } from "../../src/transfer/primary.ts";
-import { readRoot } from "../../src/zone/generation/root.ts";
-import { HASH_BYTES, hashBlob, writeHash } from "../../src/zone/segment/hash.ts";
+import { readRootDocument } from "../../../src/transfer/parts/root-document.ts";
+import type { ScopeTransfer } from "../../../src/transfer/primary.ts";
+import { readRoot } from "../../../src/zone/generation/root.ts";
+import { HASH_BYTES, hashBlob, writeHash } from "../../../src/zone/segment/hash.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 

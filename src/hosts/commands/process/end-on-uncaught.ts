@@ -1,4 +1,4 @@
-import type { Logger } from "../node/logger.ts";
+import type { Logger } from "../../node/logger.ts";
 
 /** The longest time for `stop` in milliseconds; then the process ends without it. */
 const STOP_TIMEOUT = 10_000;

@@ -1,14 +1,21 @@
 import { addressLabel } from "../kinds/service-labels.ts";
 import type { Pace } from "../pace.ts";
-import { CapacityError } from "./blob.ts";
-import { HeapWriter } from "./heap-writer.ts";
-import { ADDRESS_LABEL, ANY_ASKER, BlobKind, type SegmentTables, SLOT_ENTRY, TargetField } from "./layout.ts";
-import { hashAddress } from "./name-hash.ts";
-import { read16 } from "./record-block.ts";
-import { type ReverseSegment, targetEnd } from "./reverse-segment.ts";
-import { packSegment, TableBuilder } from "./segment-builder.ts";
-import { type SeededSlots, takeSlot } from "./slots.ts";
-import type { TreeKey } from "./tree-key.ts";
+import { CapacityError } from "../segment/blob.ts";
+import { HeapWriter } from "../segment/heap-writer.ts";
+import {
+  ADDRESS_LABEL,
+  ANY_VIEW,
+  BlobKind,
+  type SegmentTables,
+  SLOT_ENTRY,
+  TargetField,
+} from "../segment/layout.ts";
+import { hashAddress } from "../segment/name-hash.ts";
+import { read16 } from "../segment/record-block.ts";
+import { type ReverseSegment, targetEnd } from "../segment/reverse-segment.ts";
+import { packSegment, TableBuilder } from "../segment/segment-builder.ts";
+import { type SeededSlots, takeSlot } from "../segment/slots.ts";
+import type { TreeKey } from "../segment/tree-key.ts";
 
 const NO_NODES = new Uint32Array();
 
@@ -63,7 +70,7 @@ export class ReverseBuilder {
     const isDerived = label === undefined || label === addressLabel(bytes);
     let labelBytes = isDerived ? 0 : 1 + label.length;
     for (const one of above) labelBytes += 1 + one.length;
-    heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);
+    heap.write16(view === undefined ? ANY_VIEW : tables.view(view) + 1);
     heap.write32(ttl);
     heap.write16(tables.leaseGroup(clusters));
     heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
@@ -88,10 +95,10 @@ export class ReverseBuilder {
   #renumber(from: ReverseSegment, { views, leaseGroups, trees }: Indices, target: number, at: number): void {
     const heap = this.#heap;
     const tables = this.#tables;
-    const asker = read16(from.bytes, target);
-    if (asker !== ANY_ASKER) {
-      views[asker] ??= tables.view(from.views[asker - 1]!) + 1;
-      heap.put16(at, views[asker]);
+    const viewNumber = read16(from.bytes, target);
+    if (viewNumber !== ANY_VIEW) {
+      views[viewNumber] ??= tables.view(from.views[viewNumber - 1]!) + 1;
+      heap.put16(at, views[viewNumber]);
     }
     const group = read16(from.bytes, target + TargetField.leaseGroup);
     leaseGroups[group] ??= tables.leaseGroup(from.leaseGroups[group]!);

@@ -1,10 +1,11 @@
-import type { ClusterFinding } from "../merge/clusterset.ts";
-import { compareFindings, type MergedServices } from "../merge/index/merged-services.ts";
-import type { Leases } from "../resolve/leases.ts";
-import type { ServedZone } from "./doh-gateway.ts";
-import type { ServedGeneration } from "./stages.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { MergedServices } from "../../merge/index/merged-services.ts";
+import { compareFindings } from "../../merge/order.ts";
+import type { Leases } from "../../resolve/leases.ts";
+import type { ServedZone } from "../doh-gateway.ts";
+import type { ServedGeneration } from "../stages.ts";
 
-/** What is served. Its lists are joined when somebody asks for them. */
+/** What is served. Its lists are joined on demand. */
 export function zoneOf<Generation extends ServedGeneration>(
   generation: Generation,
   leases: Leases,

@@ -1,6 +1,6 @@
-import { formatAddress } from "../../dns/address.ts";
-import type { ClusterFinding } from "../../merge/clusterset.ts";
-import { type AddressKey, addressOf, LOST, type ReverseClaim, splitClaim } from "./reverse-order.ts";
+import { formatAddress } from "../../../dns/address.ts";
+import type { ClusterFinding } from "../../../merge/clusterset.ts";
+import { type AddressKey, addressOf, LOST, type ReverseClaim, splitClaim } from "../reverse-order.ts";
 
 /** Addresses that one finding lists. */
 const MOST_LISTED = 5;

@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { type GatewayClient, gatewayClient } from "../harness/gateway-client.ts";
-import { freePort } from "../servers/ports.ts";
-import { ServerProcess } from "../servers/process.ts";
+import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
+import { freePort } from "../../servers/ports.ts";
+import { ServerProcess } from "../../servers/process.ts";
 
 /** What one `wrangler dev` is started with. */
 export interface DevOptions {

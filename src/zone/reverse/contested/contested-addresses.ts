@@ -1,5 +1,5 @@
-import { ClaimOrders } from "./claim-orders.ts";
-import { type AddressKey, serviceOf } from "./reverse-order.ts";
+import { ClaimOrders } from "../claim-orders.ts";
+import { type AddressKey, serviceOf } from "../reverse-order.ts";
 
 /** The addresses whose order is known, by the services that have a claim in it. */
 export class ContestedAddresses {

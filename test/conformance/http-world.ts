@@ -1,5 +1,5 @@
-import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 
 /** A name with other addresses in each view. */
 export const WHO = "who.shop.svc.clusterset.test";

@@ -1,13 +1,13 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
-import type { AppEnvironment } from "../../src/http/messages/environment.ts";
-import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { getOnlyCases } from "../conformance/cases/get-only.ts";
-import { readyCases } from "../conformance/cases/readiness.ts";
-import { checkCase, titled } from "../conformance/http-case.ts";
-import { base64url, cluster, FakeGateway, NOW, query } from "./fake-gateway.ts";
-import { openApp } from "./open-app.ts";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import type { AppEnvironment } from "../../../src/http/messages/environment.ts";
+import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
+import { getOnlyCases } from "../../conformance/cases/get-only.ts";
+import { readyCases } from "../../conformance/cases/readiness.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { base64url, cluster, FakeGateway, NOW, query } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
 
 function start() {
   const gateway = new FakeGateway();

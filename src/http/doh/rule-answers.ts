@@ -1,15 +1,15 @@
-import { type AccessRule, hidesAnything, seesEverything } from "../access/rules/access-rule.ts";
-import type { KnownKinds } from "../access/rules/rejections.ts";
-import { createViewReader, type ViewSettings } from "../access/view/view.ts";
-import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../answer/answer-query.ts";
-import type { ClientTests } from "../answer/client-tests.ts";
-import type { DohGateway } from "../gateway/doh-gateway.ts";
-import type { Background } from "../transfer/secondary.ts";
-import { type AllowedOrigins, originsOf } from "./messages/cross-origin.ts";
-import { createReject, type Reject } from "./messages/rejection.ts";
-import type { MetricsSource } from "./metrics/metrics-source.ts";
-import type { ListedGeneration } from "./pages/directory.ts";
-import type { PageParts, PageSettings } from "./pages/page-parts.ts";
+import { type AccessRule, hidesAnything, seesEverything } from "../../access/rules/access-rule.ts";
+import type { KnownKinds } from "../../access/rules/rejections.ts";
+import { createViewReader, type ViewSettings } from "../../access/view/view.ts";
+import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
+import type { ClientTests } from "../../answer/client-tests.ts";
+import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { Background } from "../../transfer/secondary.ts";
+import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
+import { createReject, type Reject } from "../messages/rejection.ts";
+import type { MetricsSource } from "../metrics/metrics-source.ts";
+import type { ListedGeneration } from "../pages/directory.ts";
+import type { PageParts, PageSettings } from "../pages/page-parts.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
 export type Prepare = (background?: Background) => Promise<void> | undefined;

@@ -1,5 +1,5 @@
-import type { ClustersetService } from "../../merge/clusterset.ts";
-import type { ListedRecord } from "../../zone/listing.ts";
+import type { ClustersetService } from "../../../merge/clusterset.ts";
+import type { ListedRecord } from "../../../zone/listing.ts";
 
 /** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */
 export interface Endpoint {

@@ -1,20 +1,20 @@
-import { MergedServices } from "../merge/index/merged-services.ts";
-import type { ServiceIndex } from "../merge/index/service-index.ts";
-import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-history.ts";
-import type { Clock } from "./clock.ts";
-import type { ServedZone } from "./doh-gateway.ts";
-import type { OnGatewayEvent } from "./gateway-events.ts";
-import type { GatewayStatus } from "./gateway-types.ts";
+import { MergedServices } from "../../merge/index/merged-services.ts";
+import type { ServiceIndex } from "../../merge/index/service-index.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
+import type { Clock } from "../clock.ts";
+import type { ServedZone } from "../doh-gateway.ts";
+import type { OnGatewayEvent } from "../gateway-events.ts";
+import type { GatewayStatus } from "../gateway-types.ts";
+import type { GenerationStore } from "../keeping/generation-store.ts";
+import type { HeldCluster } from "../leases/held-cluster.ts";
+import { LeaseTables } from "../leases/lease-tables.ts";
+import { LiveClusters } from "../leases/live-clusters.ts";
+import { reportedIn } from "../remembered/reported-addresses.ts";
+import { withoutCluster } from "../remembered/reverse-memory.ts";
+import type { GatewayStages, ScopeCompiler, ServedGeneration } from "../stages.ts";
 import { IndexSource } from "./index-source.ts";
-import type { GenerationStore } from "./keeping/generation-store.ts";
-import type { HeldCluster } from "./leases/held-cluster.ts";
-import { LeaseTables } from "./leases/lease-tables.ts";
-import { LiveClusters } from "./leases/live-clusters.ts";
-import { reportedIn } from "./remembered/reported-addresses.ts";
-import { withoutCluster } from "./remembered/reverse-memory.ts";
 import { zoneOf } from "./served-zone.ts";
-import type { GatewayStages, ScopeCompiler, ServedGeneration } from "./stages.ts";
 
 /** What scopes are served with. */
 export interface ScopeParts<Generation extends ServedGeneration> {

@@ -1,5 +1,5 @@
-import { claimsOf, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
-import { type CurrentClaim, claimant, LOST, type ReverseClaim } from "./reverse-order.ts";
+import { claimsOf, compareCandidates, type ReverseCandidate } from "../reverse-candidate.ts";
+import { type CurrentClaim, claimant, LOST, type ReverseClaim } from "../reverse-order.ts";
 
 /** A candidate that claims an address for all views. */
 export interface Contender {

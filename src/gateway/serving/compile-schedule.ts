@@ -1,5 +1,5 @@
-import type { Clock } from "./clock.ts";
-import { inNextTurn, type Turns } from "./turns.ts";
+import type { Clock } from "../clock.ts";
+import { inNextTurn, type Turns } from "../turns.ts";
 
 /** After a run: when it ended, and how long it took. */
 interface Pause {
