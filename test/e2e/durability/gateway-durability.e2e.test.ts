@@ -6,26 +6,26 @@ import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { slices, world } from "../commands/exported.ts";
 import { acceptedPushes, answered, eventualAnswer, eventually } from "../harness/answers.ts";
-import { kubeconfigOfWorker } from "../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 
 describe("acknowledged data survives", () => {
+  let clusters: SyncedClusters<"east">;
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
 
   beforeAll(async () => {
-    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
-    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
-    const kubeconfig = await kubeconfigOfWorker(server);
-    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    clusters = await startSyncedClusters(["east"], ({ east }) =>
+      east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } })),
+    );
+    server = clusters.servers.east;
+    gateway = clusters.gateway;
+    worker = clusters.workers.east;
   });
 
-  afterAll(async () => {
-    await worker?.stop();
-    await Promise.all([gateway?.stop(), server?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
 

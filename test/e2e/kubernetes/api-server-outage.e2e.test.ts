@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exported, slices, world } from "../commands/exported.ts";
 import { acceptedPushes, answered, eventualAnswer, untilAnswered } from "../harness/answers.ts";
-import { kubeconfigOfWorker } from "../harness/infra.ts";
-import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import type { GatewayProcess, SyncProcess } from "../harness/processes.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import { serviceExport } from "../servers/kubernetes/objects.ts";
 import { waitFor } from "../servers/wait.ts";
 
 describe("a worker survives outages of its API server", () => {
+  let clusters: SyncedClusters<"east">;
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
 
   beforeAll(async () => {
-    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
-    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
-    const kubeconfig = await kubeconfigOfWorker(server);
-    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    clusters = await startSyncedClusters(["east"], ({ east }) =>
+      east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } })),
+    );
+    server = clusters.servers.east;
+    gateway = clusters.gateway;
+    worker = clusters.workers.east;
     await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
   });
 
-  afterAll(async () => {
-    await worker?.stop();
-    await Promise.all([gateway?.stop(), server?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
 
@@ -72,26 +72,23 @@ describe("a worker survives outages of its API server", () => {
 });
 
 describe("a worker whose watches the API server closes after a few seconds", () => {
+  let clusters: SyncedClusters<"east">;
   let server: ApiServer;
   let gateway: GatewayProcess;
-  let worker: SyncProcess;
 
   beforeAll(async () => {
     // The API server ends each watch after one to two times this many seconds.
-    [server, gateway] = await Promise.all([
-      startApiServer({ args: ["--min-request-timeout=1"] }),
-      startGateway({ clusters: ["east"] }),
-    ]);
-    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
-    const kubeconfig = await kubeconfigOfWorker(server);
-    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    clusters = await startSyncedClusters(
+      ["east"],
+      ({ east }) => east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } })),
+      { apiServer: { args: ["--min-request-timeout=1"] } },
+    );
+    server = clusters.servers.east;
+    gateway = clusters.gateway;
     await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
   });
 
-  afterAll(async () => {
-    await worker?.stop();
-    await Promise.all([gateway?.stop(), server?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   test("misses no change and sends no second full snapshot", async () => {
     const before = await acceptedPushes(gateway);

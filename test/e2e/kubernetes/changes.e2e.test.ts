@@ -1,30 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exported, slices, world } from "../commands/exported.ts";
 import { acceptedPushes, answered, eventualAnswer, eventually, untilLive } from "../harness/answers.ts";
-import { kubeconfigOfWorker } from "../harness/infra.ts";
-import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import type { GatewayProcess } from "../harness/processes.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import { serviceExport } from "../servers/kubernetes/objects.ts";
 
 const pg = { name: "pg", port: 5432 };
 
 describe("changes in two clusters reach the answers as deltas", () => {
+  let clusters: SyncedClusters<"east" | "west">;
   let east: ApiServer;
   let west: ApiServer;
   let gateway: GatewayProcess;
-  const workers: SyncProcess[] = [];
 
   beforeAll(async () => {
-    [east, west, gateway] = await Promise.all([
-      startApiServer({ name: "east" }),
-      startApiServer({ name: "west" }),
-      startGateway({ clusters: ["east", "west"] }),
-    ]);
-    for (const [clusterId, server, net] of [
-      ["east", east, "10.1"],
-      ["west", west, "10.2"],
-    ] as const) {
-      await server.admin.apply(
+    const fill = (server: ApiServer, net: string) =>
+      server.admin.apply(
         ...world("shop", {
           web: { endpoints: [`${net}.0.1`, `${net}.0.2`] },
           db: { headless: true, port: pg, endpoints: [`${net}.0.10`, `${net}.0.11`] },
@@ -36,20 +28,21 @@ describe("changes in two clusters reach the answers as deltas", () => {
         }),
         ...world("doomed", { left: { endpoints: [`${net}.0.40`] } }),
       );
-      const kubeconfig = await kubeconfigOfWorker(server);
-      workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
-    }
+    clusters = await startSyncedClusters(["east", "west"], (servers) =>
+      Promise.all([fill(servers.east, "10.1"), fill(servers.west, "10.2")]),
+    );
+    ({
+      servers: { east, west },
+      gateway,
+    } = clusters);
     await untilLive(gateway, 2);
   });
 
-  afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await Promise.all([gateway?.stop(), east?.stop(), west?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   test("removes an address while it is not ready, only by deltas", async () => {
     // A push is counted when it is acknowledged, shortly after its change is answered.
-    await eventually(async () => (await acceptedPushes(gateway)).full).toBeGreaterThanOrEqual(workers.length);
+    await eventually(async () => (await acceptedPushes(gateway)).full).toBeGreaterThanOrEqual(2);
     const before = await acceptedPushes(gateway);
     const options = { headless: true, port: pg };
     const flip = (ready: boolean) => [{ address: "10.1.0.10", ready }, "10.1.0.11"];

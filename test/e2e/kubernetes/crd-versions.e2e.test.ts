@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unexported, world } from "../commands/exported.ts";
 import { answered, eventualAnswer } from "../harness/answers.ts";
-import { kubeconfigOfWorker } from "../harness/infra.ts";
-import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import type { GatewayProcess, SyncProcess } from "../harness/processes.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import { installCrds, setServed } from "../servers/kubernetes/crds.ts";
 import { namespace, serviceExport } from "../servers/kubernetes/objects.ts";
 import { waitFor } from "../servers/wait.ts";
@@ -11,24 +11,24 @@ import { waitFor } from "../servers/wait.ts";
 const crds = ["serviceexports", "serviceimports"].map((plural) => `${plural}.multicluster.x-k8s.io`);
 
 describe("a worker follows the served versions of the MCS API", () => {
+  let clusters: SyncedClusters<"east">;
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
 
   beforeAll(async () => {
-    [server, gateway] = await Promise.all([
-      startApiServer({ crds: false }),
-      startGateway({ clusters: ["east"] }),
-    ]);
-    await server.admin.apply(namespace("shop"), ...unexported("shop", "web", { endpoints: ["10.1.0.1"] }));
-    const kubeconfig = await kubeconfigOfWorker(server);
-    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    clusters = await startSyncedClusters(
+      ["east"],
+      ({ east }) =>
+        east.admin.apply(namespace("shop"), ...unexported("shop", "web", { endpoints: ["10.1.0.1"] })),
+      { apiServer: { crds: false } },
+    );
+    server = clusters.servers.east;
+    gateway = clusters.gateway;
+    worker = clusters.workers.east;
   });
 
-  afterAll(async () => {
-    await worker?.stop();
-    await Promise.all([gateway?.stop(), server?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   const serve = async (version: "v1alpha1" | "v1beta1", served: boolean) => {
     for (const crd of crds) await setServed(server.admin, crd, version, served);

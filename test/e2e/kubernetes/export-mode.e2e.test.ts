@@ -1,62 +1,58 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exported, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually, untilLive } from "../harness/answers.ts";
-import { kubeconfigOfWorker } from "../harness/infra.ts";
-import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import type { GatewayProcess } from "../harness/processes.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import { serviceExport, serviceImport } from "../servers/kubernetes/objects.ts";
 import { waitFor } from "../servers/wait.ts";
 
 const pg = { name: "pg", port: 5432 };
 
+/** What the two clusters export. */
+async function fill({ east, west }: SyncedClusters<"east" | "west">["servers"]): Promise<void> {
+  await east.admin.apply(
+    ...world("shop", {
+      web: { endpoints: ["10.1.0.1", "fd00:1::1"], spec: { ipFamilyPolicy: "RequireDualStack" } },
+      db: {
+        headless: true,
+        port: pg,
+        endpoints: [{ address: "10.1.0.10", hostname: "db-0" }, { address: "10.1.0.11" }],
+      },
+      pay: { endpoints: ["10.1.0.20"], spec: { sessionAffinity: "ClientIP" } },
+    }),
+  );
+  // Timestamps of the API have seconds: wait until a newer ServiceExport gets a later one.
+  const oldest = await east.admin.get(serviceExport("shop", "pay"));
+  const createdAt = Date.parse(oldest.metadata.creationTimestamp as string);
+  await waitFor("a later second", () => Date.now() >= createdAt + 1000);
+  await west.admin.apply(
+    ...world("shop", {
+      web: { endpoints: ["10.2.0.1", "10.2.0.2"] },
+      db: { headless: true, port: pg, endpoints: [{ address: "10.2.0.10", hostname: "db-0" }] },
+      pay: { headless: true, port: { name: "pay", port: 9443 }, endpoints: ["10.2.0.20"] },
+    }),
+  );
+}
+
 describe("export mode: two API servers, a worker each under the RBAC of infra/kubernetes, one gateway", () => {
+  let clusters: SyncedClusters<"east" | "west">;
   let east: ApiServer;
   let west: ApiServer;
   let gateway: GatewayProcess;
-  const workers: SyncProcess[] = [];
 
   beforeAll(async () => {
-    [east, west, gateway] = await Promise.all([
-      startApiServer({ name: "east" }),
-      startApiServer({ name: "west" }),
-      startGateway({ clusters: ["east", "west"], zones: ["clusterset.test"] }),
-    ]);
-    await east.admin.apply(
-      ...world("shop", {
-        web: { endpoints: ["10.1.0.1", "fd00:1::1"], spec: { ipFamilyPolicy: "RequireDualStack" } },
-        db: {
-          headless: true,
-          port: pg,
-          endpoints: [{ address: "10.1.0.10", hostname: "db-0" }, { address: "10.1.0.11" }],
-        },
-        pay: { endpoints: ["10.1.0.20"], spec: { sessionAffinity: "ClientIP" } },
-      }),
-    );
-    // Timestamps of the API have seconds: wait until a newer ServiceExport gets a later one.
-    const oldest = await east.admin.get(serviceExport("shop", "pay"));
-    const createdAt = Date.parse(oldest.metadata.creationTimestamp as string);
-    await waitFor("a later second", () => Date.now() >= createdAt + 1000);
-    await west.admin.apply(
-      ...world("shop", {
-        web: { endpoints: ["10.2.0.1", "10.2.0.2"] },
-        db: { headless: true, port: pg, endpoints: [{ address: "10.2.0.10", hostname: "db-0" }] },
-        pay: { headless: true, port: { name: "pay", port: 9443 }, endpoints: ["10.2.0.20"] },
-      }),
-    );
-    for (const [clusterId, server] of [
-      ["east", east],
-      ["west", west],
-    ] as const) {
-      const kubeconfig = await kubeconfigOfWorker(server);
-      workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
-    }
+    clusters = await startSyncedClusters(["east", "west"], fill, {
+      gateway: { zones: ["clusterset.test"] },
+    });
+    ({
+      servers: { east, west },
+      gateway,
+    } = clusters);
     await untilLive(gateway, 2);
   });
 
-  afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await Promise.all([gateway?.stop(), east?.stop(), west?.stop()]);
-  });
+  afterAll(() => clusters?.stop());
 
   test("a ClusterSetIP service without ServiceImports has the ready endpoints of both clusters and families", async () => {
     expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.1", "10.2.0.1", "10.2.0.2"]);
