@@ -9,6 +9,7 @@ export async function buildNextFormat(folder: string): Promise<string> {
   const configuration = join(folder, "wrangler.toml");
   const text = readFileSync(join(checkout, "wrangler.toml"), "utf8")
     .replace('main = "', `main = "${checkout}`)
+    .replace('directory = "', `directory = "${checkout}`)
     .replace("minify = true", "minify = false");
   writeFileSync(configuration, text);
   const script = await buildWorker(folder, configuration);
