@@ -6,6 +6,7 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Access } from "../config/access/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { ServeConfig } from "../config/serve-config.ts";
+import type { ServiceExplainer } from "../explain/service-explainer.ts";
 import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";
 import type { Upstream } from "../forward/upstreams/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
@@ -83,6 +84,8 @@ export interface PrimaryParts
   readonly grants?: Grants;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
+  /** Explains services, for hosts that answer clients themselves. Default: answers are explained as on secondaries. */
+  readonly explainer?: ServiceExplainer;
   /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
   /** Returns the key that signs states and roots; called for each. Default: they are not signed. */

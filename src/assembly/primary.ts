@@ -34,7 +34,17 @@ export interface PrimaryAnswers extends Answers {
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,
-  { store, damage, remembered, watchLeases, generations, authority, transfer, transferKey }: PrimaryParts,
+  {
+    store,
+    damage,
+    remembered,
+    watchLeases,
+    generations,
+    authority,
+    explainer,
+    transfer,
+    transferKey,
+  }: PrimaryParts,
 ): Promise<PrimaryAnswers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
@@ -51,7 +61,11 @@ export async function openPrimary(
     gateway,
     of: ({ visibility }) => {
       const within = gateway.within(visibility);
-      return { gateway: within, listed: () => within.current(clock.now()) };
+      const listed = () => {
+        const served = within.current(clock.now());
+        return served && { ...served, explainer };
+      };
+      return { gateway: within, listed };
     },
     pushRoutes: createPushRoutes({
       ...{ gateway, authority, onError, limits: config.limits, audit, clientAddress },

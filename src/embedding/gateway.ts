@@ -11,6 +11,7 @@ import { isStated } from "../config/access/access.ts";
 import type { EdgePushCredential } from "../config/access/push-credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { UsageError } from "../config/values/usage-error.ts";
+import { SERVICE_EXPLAINER } from "../explain/service/explainer.ts";
 import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts";
 import { createOpenApi } from "../http/openapi/open-api.ts";
 import { createMemoryStore } from "../store/memory-store.ts";
@@ -71,7 +72,10 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
   const assembly = await assemble(config, {
     ...{ version: VERSION, clock, log, access, clusterTokens },
     ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(VERSION) },
-    generations: { store: createMemoryStore(), authority, grants, exportLimits },
+    generations: {
+      ...{ store: createMemoryStore(), authority, grants, exportLimits },
+      explainer: SERVICE_EXPLAINER,
+    },
   });
   const gateway = assembly.app;
   return {

@@ -9,8 +9,7 @@ import type { ExplainedRecord, Explanation } from "./explanation.ts";
 import { clustersOfRecord, foldedName, servedName } from "./lease-groups.ts";
 import { type KnownNames, nearZones } from "./near/near-names.ts";
 import type { AnsweredQuestion } from "./question.ts";
-import { explainService } from "./service/decisions.ts";
-import { recordsFrom } from "./service/records.ts";
+import type { ServiceExplainer } from "./service-explainer.ts";
 import { readSubject, type Subject } from "./subject.ts";
 import { judge } from "./verdict.ts";
 
@@ -19,6 +18,8 @@ export interface ExplainSource {
   readonly generation: Generation;
   /** Absent on hosts that do not merge. */
   readonly merged?: MergedServices | undefined;
+  /** Absent on hosts that do not merge; they need none. */
+  readonly explainer?: ServiceExplainer | undefined;
   readonly conflicts?: readonly Conflict[] | undefined;
   readonly findings?: readonly ClusterFinding[] | undefined;
   /** Unix milliseconds by the gateway's clock; undefined for a cluster that is not live. */
@@ -44,7 +45,8 @@ const TOO_LARGE = `The service has more than ${MOST_SIZE} ports, endpoints and a
  * @throws {NameError} for a malformed name
  */
 export function explain(source: ExplainSource, question: AnsweredQuestion): Explanation {
-  const { generation, merged } = source;
+  const { generation, explainer } = source;
+  const merged = explainer && source.merged;
   const { frame } = generation;
   const name = foldedName(question.name);
   const view = frame.viewOf(question.view);
@@ -88,18 +90,21 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
           message: "A change is merged, but not in the answers yet: look again.",
           suggestions: [],
         } as const)
-      : judge({
-          ...{ question, subject, account, findings, known, view },
-          served: subject && servedName(generation, name, subject, view),
-          isMerged: merged !== undefined,
-          clustersWith: (namespace) => merged?.visible.viewers(namespace, false) ?? [],
-        });
+      : judge(
+          {
+            ...{ question, subject, account, findings, known, view },
+            served: subject && servedName(generation, name, subject, view),
+            isMerged: merged !== undefined,
+            clustersWith: (namespace) => merged?.visible.viewers(namespace, false) ?? [],
+          },
+          explainer,
+        );
   return {
     ...verdict,
     service:
       account === undefined || account.service === undefined
         ? undefined
-        : explainService(account.service, account, frame.viewName(view)),
+        : explainer?.explainService(account.service, account, frame.viewName(view)),
     records: records === "changing" ? answered(source, question, view) : records,
     leases: [...clusters].sort().map((clusterId) => ({ clusterId, expiresAt: source.leaseOf(clusterId) })),
     conflicts: isService ? (source.conflicts?.filter(isSubjects).slice(0, MOST_OBJECTIONS) ?? []) : [],
@@ -118,8 +123,15 @@ function recordsOf(
 ): readonly ExplainedRecord[] | "changing" {
   const service = account?.service;
   const { type } = question;
+  const { explainer } = source;
   const isOfService = subject?.key === CLUSTERSET_TREE && subject.service !== undefined;
-  if (!isOfService || account === undefined || !SERVICE_TYPES.has(type) || isTooLarge(source, subject))
+  if (
+    !isOfService ||
+    account === undefined ||
+    explainer === undefined ||
+    !SERVICE_TYPES.has(type) ||
+    isTooLarge(source, subject)
+  )
     return answered(source, question, view);
   const { frame } = source.generation;
   const { namespace, below } = subject.service;
@@ -128,7 +140,7 @@ function recordsOf(
   const records: readonly ExplainedRecord[] =
     service === undefined || isLacking
       ? []
-      : recordsFrom(
+      : explainer.recordsFrom(
           { ...account, service },
           { prefix: below.join("."), type, view: frame.viewName(view) },
           { name: subject.zone.name, shortestBytes: Math.min(...zones.map(({ wire }) => wire.length)) },
@@ -157,6 +169,7 @@ function isSame(derived: readonly ExplainedRecord[], records: AnsweredQuestion["
 }
 
 function accountOf(source: ExplainSource, subject: Subject | undefined): ServiceAccount | undefined {
+  if (source.explainer === undefined) return undefined;
   if (subject?.service === undefined || isTooLarge(source, subject)) return undefined;
   return source.merged?.accountOf(subject.service.key);
 }

@@ -1,4 +1,5 @@
 import { type ExplainSource, explain } from "../../src/explain/explain.ts";
+import { SERVICE_EXPLAINER } from "../../src/explain/service/explainer.ts";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { renderJsonAnswer } from "../../src/http/json/json-answer.ts";
 import type { MergeOptions } from "../../src/merge/merge.ts";
@@ -49,6 +50,7 @@ export function explainedWorld(
     ? { generation, leaseOf }
     : {
         ...{ generation, leaseOf, merged: services, conflicts: clusterset.conflicts },
+        explainer: SERVICE_EXPLAINER,
         findings: [...clusterset.findings, ...findings],
       };
   const explainFrom = (from: ExplainSource, json: ReturnType<typeof renderJsonAnswer>, view?: string) =>

@@ -1,7 +1,6 @@
 import type { Frame } from "../../zone/generation/frame.ts";
 import { CLUSTERSET_TREE } from "../../zone/segment/tree-key.ts";
 import type { Suggestion } from "../explanation.ts";
-import type { NamedService } from "../subject.ts";
 import { editDistance } from "./edit-distance.ts";
 
 /** The names that exist in a view. */
@@ -14,73 +13,18 @@ export interface KnownNames {
   hasService(key: string): boolean;
 }
 
-/**
- * The most names that are compared for one question: with more services, some near names are not found. 20,000 that are all near took
- * 94 ms on a busy machine, and 20,000 others 1.4 ms.
- */
-const MOST_COMPARED = 5000;
-const MOST_SUGGESTED = 5;
+/** The most names that are suggested. */
+export const MOST_SUGGESTED = 5;
 /** The most changed characters; of short texts one, since everything is near them. */
 const mostOf = (wanted: string) => (wanted.length < 4 ? 1 : 2);
-const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostOf(wanted));
-const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
+/** At most one more than the most changed characters. */
+export const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostOf(wanted));
+/** Whether so many changed characters are few. */
+export const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
 
-interface Near extends Suggestion {
+/** A name with its distance from what was asked for. */
+export interface Near extends Suggestion {
   readonly distance: number;
-}
-
-/** Services with a similar name or namespace, or with both swapped, or of the name in another namespace. @param zone with the trailing dot */
-export function nearServices(
-  { namespace, name, below }: NamedService,
-  zone: string,
-  known: KnownNames,
-): Suggestion[] {
-  const { frame, view, keys = [] } = known;
-  const prefix = below.length === 0 ? "" : `${below.join(".")}.`;
-  const near: Near[] = [];
-  let compared = 0;
-  for (const key of keys) {
-    if (++compared > MOST_COMPARED) break;
-    const at = key.indexOf("/");
-    const [ownNamespace, ownName] = [key.slice(0, at), key.slice(at + 1)];
-    const found = comparison(namespace, name, ownNamespace, ownName);
-    if (found === undefined || frame.lacks(view, frame.namespaceOf(ownNamespace))) continue;
-    near.push({ name: `${prefix}${ownName}.${ownNamespace}.svc.${zone}`, ...found });
-  }
-  return best(near);
-}
-
-function comparison(namespace: string, name: string, ownNamespace: string, ownName: string) {
-  if (namespace === ownName && name === ownNamespace)
-    return { distance: 0, because: "service and namespace are swapped: the service comes first" };
-  if (name === ownName) {
-    const distance = distanceOf(namespace, ownNamespace);
-    return isNear(namespace, distance)
-      ? { distance, because: `the namespace ${ownNamespace} is spelt almost like this` }
-      : { distance: 4, because: `the service ${ownName} exists in the namespace ${ownNamespace}` };
-  }
-  const byName = distanceOf(name, ownName);
-  if (!isNear(name, byName)) return undefined;
-  if (namespace === ownNamespace)
-    return { distance: byName, because: `the service ${ownName} is spelt almost like this` };
-  const byNamespace = distanceOf(namespace, ownNamespace);
-  return isNear(namespace, byNamespace) && byName + byNamespace <= 3
-    ? { distance: byName + byNamespace, because: "service and namespace are spelt almost like this" }
-    : undefined;
-}
-
-/** Some services of a namespace. */
-export function servicesIn(namespace: string, { keys = [], frame }: KnownNames): Suggestion[] {
-  const zone = frame.trees[0]!.canonicalZone.name;
-  const found: string[] = [];
-  let compared = 0;
-  for (const key of keys) {
-    if (++compared > MOST_COMPARED || found.length === MOST_SUGGESTED) break;
-    if (key.startsWith(`${namespace}/`)) found.push(key.slice(namespace.length + 1));
-  }
-  return found
-    .sort()
-    .map((name) => ({ name: `${name}.${namespace}.svc.${zone}`, because: "a service of the namespace" }));
 }
 
 /** The zone that a name out of zone may mean, and the form that a name in the zone may lack. @param labels of the whole name, in lower case */
@@ -126,23 +70,8 @@ export function withSvc(labels: readonly string[], zone: string, { hasService }:
   return near;
 }
 
-/** Of the labels below a service, those that are spelt almost like the given ones; without any, the first ones. */
-export function nearPrefixes(
-  wanted: string,
-  prefixes: readonly string[],
-  own: string,
-  what: string,
-): Suggestion[] {
-  const compared = prefixes.slice(0, MOST_COMPARED).map((prefix) => ({
-    distance: distanceOf(wanted, prefix.toLowerCase()),
-    name: `${prefix}.${own}`,
-    because: `${what} of the service`,
-  }));
-  const near = compared.filter(({ distance }) => isNear(wanted, distance));
-  return best(near.length > 0 ? near : compared);
-}
-
-function best(near: readonly Near[]): Suggestion[] {
+/** The nearest ones, each once. */
+export function best(near: readonly Near[]): Suggestion[] {
   const sorted = near.toSorted(
     (one, other) =>
       one.distance - other.distance || (one.name < other.name ? -1 : one.name > other.name ? 1 : 0),

@@ -9,6 +9,7 @@ import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values/listen-address.ts";
+import { SERVICE_EXPLAINER } from "../../explain/service/explainer.ts";
 import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
@@ -134,6 +135,7 @@ async function startParts(
     generations: {
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
+      explainer: SERVICE_EXPLAINER,
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
       transferKey: access.transferKey?.current,
     },

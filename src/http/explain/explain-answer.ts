@@ -30,9 +30,9 @@ export function explainAnswer(
   const expiry = new Map(
     status().clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
   );
-  const { generation, merged, conflicts, findings } = served;
+  const { generation, merged, explainer, conflicts, findings } = served;
   const source: ExplainSource = {
-    ...{ generation, merged, conflicts, findings },
+    ...{ generation, merged, explainer, conflicts, findings },
     leaseOf: (clusterId) => expiry.get(clusterId),
   };
   const isForwarded = answered.isForwarded || answered.origin !== undefined;

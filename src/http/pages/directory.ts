@@ -1,4 +1,5 @@
 import { foldedName } from "../../explain/lease-groups.ts";
+import type { ServiceExplainer } from "../../explain/service-explainer.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { MergedServices } from "../../merge/index/merged-services.ts";
 import { nameOf, namespaceOf } from "../../merge/service-key.ts";
@@ -75,6 +76,8 @@ export interface ListedGeneration {
   readonly complete?: () => Promise<boolean>;
   /** What it is compiled from. Absent on hosts that do not merge. */
   readonly merged?: MergedServices;
+  /** Explains the services of `merged`. Absent on hosts that do not merge. */
+  readonly explainer?: ServiceExplainer | undefined;
   readonly conflicts?: readonly Conflict[];
   readonly findings?: readonly ClusterFinding[];
 }

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { View } from "../../../src/access/view/view.ts";
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
 import type { ScopedGateway } from "../../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
@@ -148,7 +149,9 @@ function explanationsOf(
   return asked.flatMap(({ text, query }) =>
     views.map((view) => {
       const json = renderJsonAnswer(gateway.answer(query, view, now)!.bytes, "");
-      const from = { listed: () => gateway.current(now), status: () => gateway.status() };
+      const served = gateway.current(now);
+      const explained = served && { ...served, explainer: SERVICE_EXPLAINER };
+      const from = { listed: () => explained, status: () => gateway.status() };
       const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
       return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;
     }),

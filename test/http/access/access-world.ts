@@ -8,6 +8,7 @@ import { knownKinds } from "../../../src/access/rules/rejections.ts";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
+import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
@@ -112,7 +113,10 @@ export async function accessWorld({
     },
     within: ({ visibility }) => {
       const within = gateway.within(visibility);
-      const listed = () => within.current(clock.now());
+      const listed = () => {
+        const served = within.current(clock.now());
+        return served && { ...served, explainer: SERVICE_EXPLAINER };
+      };
       return { gateway: within, listed, pages: { directory: createDirectory(listed) } };
     },
   });

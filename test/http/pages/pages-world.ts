@@ -1,6 +1,7 @@
 import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
+import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createDirectory, type ListedGeneration } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
@@ -52,7 +53,10 @@ export async function pagesWorld(
     await clock.advance(0);
     await pushed;
   }
-  const current = () => gateway.current(clock.now());
+  const current = () => {
+    const served = gateway.current(clock.now());
+    return served && { ...served, explainer: SERVICE_EXPLAINER };
+  };
   const { canSeeTests = true, listed = current, ...pages } = settings;
   const app = openApp({
     gateway,

@@ -1,4 +1,5 @@
 import { UsageError } from "../../../config/values/usage-error.ts";
+import { SERVICE_EXPLAINER } from "../../../explain/service/explainer.ts";
 import { LeaseTables } from "../../../gateway/leases/lease-tables.ts";
 import { explainAnswer } from "../../../http/explain/explain-answer.ts";
 import { jsonExplanation } from "../../../http/explain/json-explanation.ts";
@@ -54,7 +55,7 @@ export function openOffline(
   const listed = merged.list();
   const leases = new LeaseTables(() => Number.POSITIVE_INFINITY);
   const served = {
-    ...{ generation, merged, conflicts: listed.conflicts },
+    ...{ generation, merged, explainer: SERVICE_EXPLAINER, conflicts: listed.conflicts },
     findings: [...listed.findings, ...findings],
   };
   const status = () => ({

@@ -1,0 +1,37 @@
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import type { ServiceAccount } from "../merge/index/merged-services.ts";
+import type { Explanation, Suggestion } from "./explanation.ts";
+import type { ServedName } from "./lease-groups.ts";
+import type { KnownNames } from "./near/near-names.ts";
+import type { AnsweredQuestion } from "./question.ts";
+import type { Subject } from "./subject.ts";
+
+/** What a verdict rests on. */
+export interface Facts {
+  readonly question: AnsweredQuestion;
+  /** Undefined for reverse names. */
+  readonly subject: Subject | undefined;
+  /** Undefined for names of no service, and on hosts that do not merge. */
+  readonly account: ServiceAccount | undefined;
+  /** Those of the service. */
+  readonly findings: readonly ClusterFinding[];
+  readonly known: KnownNames;
+  /** Its index. */
+  readonly view: number;
+  readonly served: ServedName | "missing" | undefined;
+  readonly isMerged: boolean;
+  /** The clusters that have a namespace. */
+  readonly clustersWith: (namespace: string) => readonly string[];
+}
+
+/** What an answer is, in a word and a sentence, and what was perhaps meant. */
+export type Verdict = Pick<Explanation, "code" | "message" | "suggestions">;
+
+/** A verdict. */
+export function verdict(
+  code: Verdict["code"],
+  message: string,
+  suggestions: readonly Suggestion[] = [],
+): Verdict {
+  return { code, message, suggestions };
+}
