@@ -1,3 +1,4 @@
+import type { Degradation } from "../snapshot/degradation.ts";
 import type { RecordDamage } from "../store/remembered/remembered-store.ts";
 
 /** What the gateway tells logs and metrics. */
@@ -9,6 +10,13 @@ export type GatewayEvent =
       readonly kind: "snapshot" | "patch";
     }
   | { readonly event: "left"; readonly clusterId: string }
+  /** A cluster's worker reports something else that keeps it from reading all of the cluster than before. */
+  | {
+      readonly event: "worker-degraded";
+      readonly clusterId: string;
+      readonly degraded: readonly Omit<Degradation, "seconds">[];
+    }
+  | { readonly event: "worker-recovered"; readonly clusterId: string }
   | { readonly event: "lease-expired"; readonly clusterId: string; readonly expiredAt: number }
   | {
       readonly event: "compiled";
@@ -40,6 +48,7 @@ export type GatewayEvent =
 export type OnGatewayEvent = (event: GatewayEvent) => void;
 
 const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
+  "worker-degraded",
   "lease-expired",
   "memory-damaged",
   "memory-lost",

@@ -1,4 +1,5 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { DegradedSince } from "../snapshot/degradation.ts";
 import type { StoreTrouble } from "./keeping/store-health.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
@@ -19,6 +20,8 @@ export interface ClusterStatus {
   readonly live: boolean;
   readonly exports: number;
   readonly imports: number;
+  /** What keeps its worker from reading all of the cluster, as the worker last reported it; absent if nothing does. */
+  readonly degraded?: readonly DegradedSince[] | undefined;
 }
 
 /** What can be said of the generation that is served, wherever it was compiled. */

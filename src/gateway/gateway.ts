@@ -1,6 +1,7 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
+import type { Degradation } from "../snapshot/degradation.ts";
 import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
@@ -175,16 +176,26 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
    * Replaces all that is known of a cluster. Resolves when the snapshot is kept and answered from.
    * @throws {PushRefused} for a snapshot of another cluster, or above the limits.
    */
-  replace(clusterId: string, snapshot: ClusterSnapshot, leaseSeconds?: number): Promise<Acknowledgement> {
-    return this.#pushes.replace(clusterId, snapshot, leaseSeconds);
+  replace(
+    clusterId: string,
+    snapshot: ClusterSnapshot,
+    leaseSeconds?: number,
+    degraded?: readonly Degradation[],
+  ): Promise<Acknowledgement> {
+    return this.#pushes.replace(clusterId, snapshot, leaseSeconds, degraded);
   }
 
   /**
    * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
    * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
    */
-  replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
-    return this.#pushes.replaceWith(clusterId, whole, leaseSeconds);
+  replaceWith(
+    clusterId: string,
+    whole: WholeState,
+    leaseSeconds?: number,
+    degraded?: readonly Degradation[],
+  ): Promise<Acknowledgement> {
+    return this.#pushes.replaceWith(clusterId, whole, leaseSeconds, degraded);
   }
 
   /** Counts what is held of a cluster, in steps: nothing of one that is not live. */
@@ -215,16 +226,22 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     baseGeneration: number,
     changes: ValidChanges,
     leaseSeconds?: number,
+    degraded?: readonly Degradation[],
   ): Promise<Acknowledgement> {
-    return this.#pushes.change(clusterId, baseGeneration, changes, leaseSeconds);
+    return this.#pushes.change(clusterId, baseGeneration, changes, leaseSeconds, degraded);
   }
 
   /**
    * Renews a cluster's lease; nothing is compiled.
    * @throws {GenerationMismatch} when that generation is not held, or the lease ran out already.
    */
-  renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
-    return this.#pushes.renew(clusterId, generation, leaseSeconds);
+  renew(
+    clusterId: string,
+    generation: number,
+    leaseSeconds?: number,
+    degraded?: readonly Degradation[],
+  ): Promise<Acknowledgement> {
+    return this.#pushes.renew(clusterId, generation, leaseSeconds, degraded);
   }
 
   /** Forgets a cluster on its own wish; false where it was not known. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DegradedSince } from "../snapshot/degradation.ts";
 
 /** What the gateway holds of one cluster besides its snapshot. Times are Unix milliseconds. */
 export const ClusterMeta = z.strictObject({
@@ -12,5 +13,7 @@ export const ClusterMeta = z.strictObject({
   expiresAt: z.number(),
   /** The machine's uptime at `renewedAt`, in milliseconds, where it is known: the wall clock may be set before this is loaded. */
   uptime: z.strictObject({ boot: z.string(), at: z.number() }).optional(),
+  /** What keeps its worker from reading all of the cluster, as last reported; absent if nothing does. */
+  degraded: z.array(DegradedSince).optional(),
 });
 export type ClusterMeta = Readonly<z.infer<typeof ClusterMeta>>;

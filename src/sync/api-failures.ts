@@ -1,9 +1,9 @@
-import { type ApiResource, resourcePath } from "./api-resources.ts";
+import { type ApiResource, nameOf, resourcePath } from "./api-resources.ts";
 import { SourceError } from "./object-source.ts";
 
 /** The error of a failed list or watch, with the next step for the reader of the log. */
 export function explainFailure(resource: ApiResource, cause: unknown): SourceError {
-  const name = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
+  const name = nameOf(resource);
   const text = describe(cause);
   switch ((cause as { statusCode?: unknown } | null | undefined)?.statusCode) {
     case 401:

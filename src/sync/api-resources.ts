@@ -61,6 +61,11 @@ function reducePod(object: KubernetesObject): KubernetesObject {
   return reduced;
 }
 
+/** The name of a resource with its group, as RBAC and kubectl write it: `services`, `serviceexports.multicluster.x-k8s.io`. */
+export function nameOf({ group, resource }: ApiResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
 /** The path of a resource's collection over all namespaces. */
 export function resourcePath({ group, resource }: ApiResource, version: string): string {
   return group === "" ? `/api/${version}/${resource}` : `/apis/${group}/${version}/${resource}`;

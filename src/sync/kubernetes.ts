@@ -1,7 +1,9 @@
 import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
 import { describe } from "./api-failures.ts";
-import { API_RESOURCES, type Discovery, discoverVersions, MISNAMED_GROUP } from "./api-resources.ts";
+import { API_RESOURCES, type Discovery, discoverVersions, MISNAMED_GROUP, nameOf } from "./api-resources.ts";
 import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
+import type { SourceProblem } from "./health/degradations.ts";
+import { Failures } from "./health/failures.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
@@ -21,6 +23,8 @@ export interface KubernetesSourceOptions extends KubeConfigOptions {
   readonly backoff?: BackoffLimits;
   /** Pauses after rejections that an operator must fix. Default 2 s to 60 s. */
   readonly slowBackoff?: BackoffLimits;
+  /** Milliseconds of failures until the source reports them as a problem: an API server may restart. Default 5000. */
+  readonly problemAfterMilliseconds?: number;
   /** Objects for each page of a list. Default 500. */
   readonly pageSize?: number;
 }
@@ -28,6 +32,11 @@ export interface KubernetesSourceOptions extends KubeConfigOptions {
 const BACKOFF = { first: 500, most: 10_000 };
 // An API server that is starting rejects requests that it allows a moment later.
 const SLOW_BACKOFF = { first: 2_000, most: 60_000 };
+
+/** A watch without events is confirmed about every 30 seconds; after twice that the API server is silent. */
+const SILENT_AFTER = 60_000;
+/** Codes that concern the API server as a whole, so that no single resource is named. */
+const OF_SERVER = new Set(["API_UNREACHABLE", "API_UNAUTHENTICATED"]);
 
 /** A cluster's objects from its API server, kept current. */
 export class KubernetesSource implements ObjectSource {
@@ -38,6 +47,7 @@ export class KubernetesSource implements ObjectSource {
   readonly #absentSince = new Map<ResourceFeed, number>();
   readonly #discoverNow = new Wakeup();
   readonly #backoff: BackoffLimits;
+  readonly #discoveryFailures: Failures;
   #saidNoExports = false;
   #saidMisnamed = false;
 
@@ -47,7 +57,10 @@ export class KubernetesSource implements ObjectSource {
     this.#listener = listener;
     this.#api = new ApiServer(loadKubeConfig(options), options.pageSize);
     this.#backoff = options.backoff ?? BACKOFF;
+    const problemAfter = options.problemAfterMilliseconds ?? 5000;
+    this.#discoveryFailures = new Failures(problemAfter);
     const context = {
+      problemAfter,
       api: this.#api,
       listener,
       logger: options.logger,
@@ -77,6 +90,18 @@ export class KubernetesSource implements ObjectSource {
     return moments.length === 0 ? undefined : Math.min(...moments);
   }
 
+  problems(now: number): readonly SourceProblem[] {
+    const problems = [this.#discoveryFailures.problem(now) ?? []].flat();
+    for (const { resource, failures, confirmedAt } of this.#feeds) {
+      const problem = failures.problem(now);
+      if (problem !== undefined)
+        problems.push(OF_SERVER.has(problem.code) ? problem : { ...problem, subject: nameOf(resource) });
+      else if (confirmedAt !== undefined && now - confirmedAt >= SILENT_AFTER)
+        problems.push({ code: "API_UNREACHABLE", since: confirmedAt });
+    }
+    return problems;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     for (const feed of this.#feeds) if (feed.resource.builtIn) feed.serve(feed.resource.versions[0]!);
     let failures = 0;
@@ -84,6 +109,7 @@ export class KubernetesSource implements ObjectSource {
       try {
         const discovery = await discoverVersions(this.#api, signal);
         failures = 0;
+        this.#discoveryFailures.over();
         this.#follow(discovery);
         await this.#discoverNow.wait(this.#nextDiscovery(), signal);
       } catch (cause) {
@@ -95,6 +121,7 @@ export class KubernetesSource implements ObjectSource {
           false,
           cause,
         );
+        this.#discoveryFailures.failed(error.code, performance.now());
         this.#options.logger.warn({ code: error.code, failures }, error.message);
         this.#listener.failed(error);
         await this.#discoverNow.wait(backoffPause(failures, this.#backoff), signal);

@@ -1,6 +1,7 @@
 import { identifyObject } from "../extract/identity.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
+import type { SourceProblem } from "./health/degradations.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { Debounce, Wakeup } from "./pacing.ts";
@@ -27,7 +28,9 @@ export class ManifestSource implements ObjectSource {
   #objects = new Map<string, KubernetesObject>();
   /** The file of each problem that was reported, by its text. */
   #reported: ReadonlyMap<string, string> = new Map();
-  #unreadable: string | undefined;
+  #unreadable: { readonly message: string; readonly since: number } | undefined;
+  /** When each file that cannot be read became so, by `performance.now()`. */
+  #broken: ReadonlyMap<string, number> = new Map();
 
   constructor(options: ManifestSourceOptions, listener: SourceListener) {
     this.#options = options;
@@ -38,6 +41,16 @@ export class ManifestSource implements ObjectSource {
   /** A directory is current after each read. */
   lastConfirmed(now: number): number | undefined {
     return this.complete ? now : undefined;
+  }
+
+  problems(): readonly SourceProblem[] {
+    const broken = Array.from(this.#broken, ([subject, since]) => ({
+      code: "MANIFEST_BROKEN",
+      since,
+      subject,
+    }));
+    if (this.#unreadable === undefined) return broken;
+    return [{ code: "MANIFESTS_UNREADABLE", since: this.#unreadable.since }, ...broken];
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -78,8 +91,8 @@ export class ManifestSource implements ObjectSource {
       watcher?.retire();
     } catch (cause) {
       const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-      if (this.#unreadable !== message) logger.error({ directory }, message);
-      this.#unreadable = message;
+      if (this.#unreadable?.message !== message) logger.error({ directory }, message);
+      this.#unreadable = { message, since: this.#unreadable?.since ?? performance.now() };
       this.#listener.failed(new SourceError("MANIFESTS_UNREADABLE", message, true, cause));
     }
   }
@@ -90,7 +103,7 @@ export class ManifestSource implements ObjectSource {
     const reported = new Map<string, string>();
     for (const { code, file, line, column, message } of problems) {
       const text = `${file}:${line}:${column}: ${message}`;
-      const kept = code === "BrokenFile" || code === "UnreadableFile";
+      const kept = isBroken({ code });
       reported.set(text, file);
       if (this.#reported.has(text)) continue;
       logger.warn(
@@ -102,6 +115,10 @@ export class ManifestSource implements ObjectSource {
     for (const file of new Set(this.#reported.values()))
       if (!faulty.has(file)) logger.info({ file }, `${file}: its problems are gone, and its content counts`);
     this.#reported = reported;
+    const now = performance.now();
+    this.#broken = new Map(
+      problems.filter(isBroken).map(({ file }) => [file, this.#broken.get(file) ?? now]),
+    );
   }
 
   #update(objects: readonly KubernetesObject[]): void {
@@ -127,4 +144,9 @@ export class ManifestSource implements ObjectSource {
     this.complete = true;
     this.#listener.changed();
   }
+}
+
+/** Whether a problem concerns a whole file, so that its last good content counts. */
+function isBroken({ code }: Pick<ManifestProblem, "code">): boolean {
+  return code === "BrokenFile" || code === "UnreadableFile";
 }

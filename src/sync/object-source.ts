@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "../extract/objects.ts";
+import type { SourceProblem } from "./health/degradations.ts";
 
 /** The worker's logger; pino's loggers implement it. */
 export interface SyncLogger {
@@ -36,6 +37,8 @@ export interface ObjectSource {
   readonly complete: boolean;
   /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
   lastConfirmed(now: number): number | undefined;
+  /** What keeps the source from reading all of its objects at `now` (`performance.now()`); empty if nothing does. */
+  problems(now: number): readonly SourceProblem[];
   /** Reports the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }

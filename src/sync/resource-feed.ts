@@ -3,6 +3,7 @@ import type { KubernetesObject } from "../extract/objects.ts";
 import { explainFailure } from "./api-failures.ts";
 import { type ApiResource, resourcePath } from "./api-resources.ts";
 import type { ApiServer } from "./api-server.ts";
+import { Failures } from "./health/failures.ts";
 import { InformerWatch } from "./informer-watch.ts";
 import type { SourceListener, SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "./pacing.ts";
@@ -25,6 +26,8 @@ export interface FeedContext {
   readonly backoff: BackoffLimits;
   /** Pauses after rejections that an operator must fix. */
   readonly slowBackoff: BackoffLimits;
+  /** Milliseconds of failures until they are a problem. */
+  readonly problemAfter: number;
   /** The API server does not know the resource. */
   readonly rediscover: () => void;
 }
@@ -47,6 +50,8 @@ export class ResourceFeed {
   synced = false;
   /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
   confirmedAt: number | undefined;
+  /** Failures since the API server last accepted the feed's watch. */
+  readonly failures: Failures;
   readonly #context: FeedContext;
   readonly #reported = new Map<string, KubernetesObject>();
   #run: Run | undefined;
@@ -58,6 +63,7 @@ export class ResourceFeed {
   constructor(resource: ApiResource, context: FeedContext) {
     this.resource = resource;
     this.#context = context;
+    this.failures = new Failures(context.problemAfter);
   }
 
   /** The version that the feed reads; undefined if none. */
@@ -93,7 +99,7 @@ export class ResourceFeed {
       accept: accept(PARTIAL),
       signal: abort.signal,
       prepare,
-      alive: () => this.#confirm(run),
+      alive: () => this.#watched(run),
       broken: fail,
     });
     const list = async () => {
@@ -128,6 +134,7 @@ export class ResourceFeed {
   clear(): void {
     this.stop();
     this.confirmedAt = undefined;
+    this.failures.over();
     const changed = !this.synced || this.#reported.size > 0;
     for (const object of this.#reported.values()) this.#context.listener.delete(object);
     this.#reported.clear();
@@ -190,6 +197,12 @@ export class ResourceFeed {
     if (this.#run === run) this.confirmedAt = performance.now();
   }
 
+  // A list alone is no sign of health: a worker that may list and not watch learns of no change.
+  #watched(run: Run): void {
+    if (this.#run === run) this.failures.over();
+    this.#confirm(run);
+  }
+
   #fail(run: Run, cause: unknown): void {
     if (this.#run !== run || run.restarting) return;
     const { listener, logger, rediscover, backoff, slowBackoff } = this.#context;
@@ -201,6 +214,9 @@ export class ResourceFeed {
     this.#refusals = typeof status === "number" && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
     const error = explainFailure(this.resource, cause);
     const fields = { resource, group, code: error.code, failures: this.#failures };
+    const isLeftOut = optional && error.code === "RBAC_FORBIDDEN";
+    if (isLeftOut) this.failures.over();
+    else this.failures.failed(error.code, now);
     const starting =
       error.permanent &&
       this.#failures <= FAILURES_WHILE_STARTING &&
@@ -212,7 +228,7 @@ export class ResourceFeed {
         `rejected, possibly because the API server has just started; trying again. ${error.message}`,
       );
       listener.failed(error);
-    } else if (optional && error.code === "RBAC_FORBIDDEN") {
+    } else if (isLeftOut) {
       if (this.#failures === 1 || this.#failures === FAILURES_WHILE_STARTING + 1)
         logger.warn(fields, `${error.message}; continuing without it`);
       this.confirmedAt = undefined;

@@ -1,5 +1,8 @@
 import { SnapshotAssembler } from "../extract/assembler.ts";
+import { degradationKey } from "../snapshot/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
+import { type SourceProblem, toDegradations } from "./health/degradations.ts";
+import type { WorkerStatus } from "./health/worker-status.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
@@ -43,14 +46,34 @@ export interface SyncWorkerOptions {
 }
 
 const FAILURES_ONCE = 5;
+/** Milliseconds between two looks at what the worker has to report of itself. */
+const WATCH_INTERVAL = 1000;
+
+/** A sync worker that was put together. */
+export interface SyncWorker {
+  status(): WorkerStatus;
+  /**
+   * Runs until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
+   * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
+   */
+  run(): Promise<void>;
+}
 
 /**
- * Runs a sync worker until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
+ * Runs a sync worker: see `SyncWorker.run`.
  * @throws {SourceError} if the kubeconfig cannot be used.
  * @throws {TypeError} if a gateway is not an http or https URL.
- * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
  */
 export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
+  await openSyncWorker(options).run();
+}
+
+/**
+ * Puts a sync worker together; nothing is read or sent yet.
+ * @throws {SourceError} if the kubeconfig cannot be used.
+ * @throws {TypeError} if a gateway is not an http or https URL.
+ */
+export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   const { signal, logger, clusterId, clusterZone, once } = options;
   const assembler = new SnapshotAssembler({
     ...(clusterId !== undefined && { clusterId }),
@@ -63,7 +86,7 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   whole.promise.catch(() => undefined);
   let failures = 0;
   let clients: PushClient[] = [];
-  let complaint: string | undefined;
+  let complaint: { readonly message: string; readonly problem: SourceProblem } | undefined;
 
   const refresh = (): boolean => {
     if (!source.complete) return false;
@@ -73,8 +96,10 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
       return true;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (message !== complaint) logger.error({ code: (error as { code?: unknown }).code }, message);
-      complaint = message;
+      const { code } = error as { readonly code?: unknown };
+      if (message !== complaint?.message) logger.error({ code }, message);
+      const since = complaint?.problem.since ?? performance.now();
+      complaint = { message, problem: { code: typeof code === "string" ? code : "INTERNAL", since } };
       whole.reject(error);
       return false;
     }
@@ -94,6 +119,13 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   };
   const source = openSource(options, listener);
   const isCurrent = watchFreshness(source, options);
+  const degraded = () => {
+    const now = performance.now();
+    return toDegradations(
+      [...source.problems(now), ...(complaint === undefined ? [] : [complaint.problem])],
+      now,
+    );
+  };
   clients = options.gateways.map(
     (gateway) =>
       new PushClient({
@@ -105,24 +137,48 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
         leaseSeconds: options.leaseSeconds ?? 60,
         logger,
         isCurrent,
+        degraded,
       }),
   );
 
-  const running = source.run(ended);
-  running.catch((error: unknown) => whole.reject(error));
-  try {
-    if (once) await deliverOnce(whole.promise, clients, signal);
-    else {
-      const pushed = { state: assembler.state, refresh };
-      await Promise.all([running, ...clients.map((client) => client.run(pushed, ended))]);
-      if (options.leaveOnExit === true) await leave(clients, logger);
+  const status = (): WorkerStatus => {
+    const now = performance.now();
+    const confirmed = source.lastConfirmed(now);
+    return {
+      complete: source.complete,
+      confirmedSeconds: confirmed === undefined ? undefined : (now - confirmed) / 1000,
+      degraded: degraded(),
+      gateways: clients.map((client) => client.status()),
+    };
+  };
+  const run = async () => {
+    let watching: NodeJS.Timeout | undefined;
+    let seen = degradationKey([]);
+    const running = source.run(ended);
+    running.catch((error: unknown) => whole.reject(error));
+    try {
+      if (once) await deliverOnce(whole.promise, clients, signal);
+      else {
+        const pushed = { state: assembler.state, refresh };
+        // Some problems begin without an event: nothing comes from an API server that hangs.
+        watching = setInterval(() => {
+          const key = degradationKey(degraded());
+          if (key === seen) return;
+          seen = key;
+          for (const client of clients) client.changed();
+        }, WATCH_INTERVAL);
+        await Promise.all([running, ...clients.map((client) => client.run(pushed, ended))]);
+        if (options.leaveOnExit === true) await leave(clients, logger);
+      }
+    } finally {
+      clearInterval(watching);
+      stop.abort();
+      changes.stop();
+      await running.catch(() => undefined);
+      await Promise.all(clients.map((client) => client.close()));
     }
-  } finally {
-    stop.abort();
-    changes.stop();
-    await running.catch(() => undefined);
-    await Promise.all(clients.map((client) => client.close()));
-  }
+  };
+  return { status, run };
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {

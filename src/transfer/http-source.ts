@@ -1,3 +1,4 @@
+import { withTimesAhead } from "../gateway/leases/degraded.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import { hashBlob } from "../zone/segment/hash.ts";
 import { readBounded } from "./parts/bounded-body.ts";
@@ -175,6 +176,7 @@ function byClock({ at, status, ...rest }: TransferState, asked: number): Transfe
     pushedAt: cluster.pushedAt + ahead,
     renewedAt: cluster.renewedAt + ahead,
     expiresAt: cluster.expiresAt + ahead,
+    ...withTimesAhead(cluster, ahead),
   }));
   const behind = status.behindSince === undefined ? {} : { behindSince: status.behindSince + ahead };
   return { ...rest, at: asked, status: { ...status, ...behind, clusters } };

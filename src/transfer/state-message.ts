@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DegradedSince } from "../snapshot/degradation.ts";
 import type { TransferState } from "./transfer-state.ts";
 
 const time = z.number().meta({ description: "Unix time in milliseconds." });
@@ -35,6 +36,7 @@ export const TransferStateResponse = z.object({
         live: z.boolean(),
         exports: z.int(),
         imports: z.int(),
+        degraded: z.array(DegradedSince).optional(),
       }),
     ),
     behindSince: time.optional().meta({

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-metrics.ts";
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { createStatusMetrics } from "../../src/http/metrics/status-metrics.ts";
@@ -34,6 +35,11 @@ const ofSecondary = await createStatusMetrics(
   { counters: new TransferCounters(), cache: new SegmentCache(1) },
 ).render();
 
+/** What it says on a sync worker. */
+const ofWorker = await createWorkerMetrics(() => ({
+  ...{ complete: true, confirmedSeconds: 1, degraded: [], gateways: [] },
+})).render();
+
 /** Rows of the tables of metrics: name, type and labels. */
 const documented = page
   .split("\n")
@@ -44,7 +50,7 @@ const documented = page
   });
 
 it("docs/reference/metrics.md has every metric with its type, and no other", () => {
-  const types = `${ofPrimary}\n${ofSecondary}`.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm);
+  const types = `${ofPrimary}\n${ofSecondary}\n${ofWorker}`.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm);
   const exported = new Set(Array.from(types, ([, name, type]) => `${name} ${type}`));
   expect(documented.sort()).toEqual([...exported].sort());
 });

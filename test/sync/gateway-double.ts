@@ -18,6 +18,8 @@ export interface SeenRequest {
   readonly bytes: number;
   /** JSON; of lines the changes. */
   readonly body: unknown;
+  /** What it reports of its worker. */
+  readonly degraded?: unknown;
 }
 
 /** The failure of a request: an error status, or a dropped connection. */
@@ -25,6 +27,12 @@ export type Fault =
   | { readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
   | "drop"
   | "drop after taking it";
+
+function readReport(type: string | undefined, plain: Buffer): unknown {
+  if (plain.length === 0) return undefined;
+  const [first] = type === LINES_TYPE ? plain.toString().split("\n", 1) : [plain.toString()];
+  return (JSON.parse(first!) as { degraded?: unknown }).degraded;
+}
 
 function readBody(type: string | undefined, plain: Buffer): unknown {
   if (plain.length === 0) return undefined;
@@ -60,6 +68,7 @@ export class GatewayDouble {
         headers: request.headers,
         bytes: plain.length,
         body: readBody(request.headers["content-type"], plain),
+        degraded: readReport(request.headers["content-type"], plain),
       };
       this.seen.push(seen);
       await this.answersAfter;

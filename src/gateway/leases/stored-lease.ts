@@ -1,5 +1,6 @@
 import type { ClusterMeta } from "../../store/store.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "../clock.ts";
+import { withTimesAhead } from "./degraded.ts";
 
 /** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
 export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
@@ -9,6 +10,7 @@ export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
     pushedAt: unixTime(clock, meta.pushedAt),
     renewedAt: unixTime(clock, meta.renewedAt),
     expiresAt: unixTime(clock, meta.expiresAt),
+    ...withTimesAhead(meta, unixTime(clock, 0)),
     ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
   };
 }
@@ -27,6 +29,7 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
     pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
     renewedAt,
     expiresAt: renewedAt + Math.max(0, expiresAt - stored.renewedAt),
+    ...withTimesAhead(stored, renewedAt - stored.renewedAt),
   };
 }
 

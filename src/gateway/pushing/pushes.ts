@@ -1,3 +1,4 @@
+import { type Degradation, degradationKey } from "../../snapshot/degradation.ts";
 import { changeOfPatch, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
@@ -10,6 +11,7 @@ import { unixTime } from "../clock.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
+import { degradedSince } from "../leases/degraded.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
@@ -24,6 +26,14 @@ export interface ValidChanges {
   readonly delta: SnapshotDelta;
   /** The lines that they come from. */
   readonly lines: Iterable<PatchLine>;
+}
+
+/** What a request says of its cluster beside a state. */
+interface Terms {
+  /** Milliseconds of the lease. */
+  readonly lease: number;
+  /** The worker's report. */
+  readonly degraded: readonly Degradation[];
 }
 
 /** A change that the store has. */
@@ -64,27 +74,33 @@ export class Pushes<Generation extends ServedGeneration> {
     clusterId: string,
     snapshot: ClusterSnapshot,
     leaseSeconds?: number,
+    degraded?: readonly Degradation[],
   ): Promise<Acknowledgement> {
     if (snapshot.clusterId !== clusterId)
       throw new PushRefused(
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
-    return this.replaceWith(clusterId, wholeSnapshot(snapshot), leaseSeconds);
+    return this.replaceWith(clusterId, wholeSnapshot(snapshot), leaseSeconds, degraded);
   }
 
   /** See `Gateway.replaceWith`. */
-  async replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
+  async replaceWith(
+    clusterId: string,
+    whole: WholeState,
+    leaseSeconds?: number,
+    degraded: readonly Degradation[] = [],
+  ): Promise<Acknowledgement> {
     const { limits, precedence, store, serving, clock, turns } = this.#parts;
-    const lease = leaseMilliseconds(limits, leaseSeconds);
-    return this.#change(clusterId, lease, async (now) => {
+    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
+    return this.#change(clusterId, terms, async (now) => {
       const known = serving.clusters.live.get(clusterId);
       const cluster = known ?? HeldCluster.empty(clusterId, store.entries?.(clusterId));
       const measured = await turns.run(measure(cluster, whole));
       checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
-        const meta = this.#nextMeta(clusterId, now, lease);
+        const meta = this.#nextMeta(clusterId, now, terms);
         await precedence.introduce(clusterId, unixTime(clock, now));
         const lines = whole.lines();
         await this.#keep(cluster, measured, { kind: "snapshot", lines, meta: toStored(meta, clock) });
@@ -102,7 +118,7 @@ export class Pushes<Generation extends ServedGeneration> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ state }) => ({
+    return this.#patch(clusterId, baseGeneration, { leaseSeconds }, ({ state }) => ({
       delta: changeOfPatch(clusterId, state, patch),
       lines: linesOf(patch),
     }));
@@ -114,8 +130,9 @@ export class Pushes<Generation extends ServedGeneration> {
     baseGeneration: number,
     changes: ValidChanges,
     leaseSeconds?: number,
+    degraded?: readonly Degradation[],
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, leaseSeconds, () => changes);
+    return this.#patch(clusterId, baseGeneration, { leaseSeconds, degraded }, () => changes);
   }
 
   /** See `Gateway.held`. */
@@ -140,37 +157,45 @@ export class Pushes<Generation extends ServedGeneration> {
   async #patch(
     clusterId: string,
     baseGeneration: number,
-    leaseSeconds: number | undefined,
+    {
+      leaseSeconds,
+      degraded = [],
+    }: { leaseSeconds: number | undefined; degraded?: Terms["degraded"] | undefined },
     changesOf: (cluster: HeldCluster) => ValidChanges,
   ): Promise<Acknowledgement> {
     const { limits, clock, turns } = this.#parts;
-    const lease = leaseMilliseconds(limits, leaseSeconds);
-    return this.#change(clusterId, lease, async (now) => {
+    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
+    return this.#change(clusterId, terms, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
       const { delta: change, lines } = changesOf(cluster);
       const measured = await turns.run(cluster.measure(change));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);
-      const meta = this.#nextMeta(clusterId, now, lease);
+      const meta = this.#nextMeta(clusterId, now, terms);
       await this.#keep(cluster, measured, { kind: "patch", lines, meta: toStored(meta, clock) });
       await this.#hold({ cluster, measured, meta, kind: "patch", live: true });
       return cluster;
     });
   }
 
-  async renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
+  async renew(
+    clusterId: string,
+    generation: number,
+    leaseSeconds?: number,
+    degraded: readonly Degradation[] = [],
+  ): Promise<Acknowledgement> {
     const { limits, precedence, store, serving, clock, turns } = this.#parts;
-    const lease = leaseMilliseconds(limits, leaseSeconds);
+    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
     return this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
-      const meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+      const meta = renewedMeta(held.meta, now, terms);
       await this.#health.attempt(clusterId, () =>
         store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
       );
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
-      held.meta = meta;
+      this.#setMeta(held, meta);
       serving.renew();
       const seen = { now: unixTime(clock, now), live: true, generation };
       serving.reconsider(clusterId, await turns.run(precedence.see(held, seen, NO_CHANGE)));
@@ -196,14 +221,14 @@ export class Pushes<Generation extends ServedGeneration> {
 
   async #change(
     clusterId: string,
-    lease: number,
+    terms: Terms,
     change: (now: number) => Promise<HeldCluster>,
   ): Promise<Acknowledgement> {
     const { serving, clock } = this.#parts;
     const cluster = await this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       return change(now).catch((error) => {
-        if (isDiskFailure(error)) this.#prolong(clusterId, now, lease);
+        if (isDiskFailure(error)) this.#prolong(clusterId, now, terms);
         throw error;
       });
     });
@@ -225,12 +250,27 @@ export class Pushes<Generation extends ServedGeneration> {
   }
 
   /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
-  #prolong(clusterId: string, now: number, lease: number): void {
+  #prolong(clusterId: string, now: number, terms: Terms): void {
     const { serving } = this.#parts;
     const held = serving.clusters.live.get(clusterId);
     if (held === undefined) return;
-    held.meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+    this.#setMeta(held, renewedMeta(held.meta, now, terms));
     serving.renew();
+  }
+
+  /** Takes over a cluster's lease and its worker's report. */
+  #setMeta(cluster: HeldCluster, meta: ClusterMeta): void {
+    const { clusterId } = cluster;
+    const { degraded: before = [] } = cluster.meta;
+    const { degraded: after = [] } = meta;
+    cluster.meta = meta;
+    if (degradationKey(before) === degradationKey(after)) return;
+    const { onEvent } = this.#parts;
+    if (after.length === 0) onEvent({ event: "worker-recovered", clusterId });
+    else {
+      const degraded = after.map(({ since: _, ...degradation }) => degradation);
+      onEvent({ event: "worker-degraded", clusterId, degraded });
+    }
   }
 
   /** Serves what is kept. Rank and entries are taken over in one step, so that nothing is compiled with one of them alone. */
@@ -242,7 +282,7 @@ export class Pushes<Generation extends ServedGeneration> {
     await turns.run(cluster.apply(measured));
     const { change } = measured;
     const ranked = await turns.run(precedence.see(cluster, seen, live ? change : "everything"));
-    cluster.meta = meta;
+    this.#setMeta(cluster, meta);
     serving.set(cluster, change, ranked);
     onEvent({ event: "pushed", clusterId, generation, kind });
     await precedence.save(clusterId);
@@ -256,10 +296,11 @@ export class Pushes<Generation extends ServedGeneration> {
 
   // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor
   // below the generation before, should the clock have been set back since.
-  #nextMeta(clusterId: string, now: number, lease: number): ClusterMeta {
+  #nextMeta(clusterId: string, now: number, { lease, degraded }: Terms): ClusterMeta {
     const last = this.#parts.serving.clusters.generationOf(clusterId);
     const generation = Math.max(last + 1, unixTime(this.#parts.clock, now));
-    return { generation, pushedAt: now, renewedAt: now, expiresAt: now + lease };
+    const leased = { renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
+    return { generation, pushedAt: now, ...leased };
   }
 
   #admit(clusterId: string): void {
@@ -273,6 +314,15 @@ export class Pushes<Generation extends ServedGeneration> {
       );
     this.#arriving.add(clusterId);
   }
+}
+
+/** A cluster's meta after a request that changes nothing else. */
+function renewedMeta(
+  { generation, pushedAt }: ClusterMeta,
+  now: number,
+  { lease, degraded }: Terms,
+): ClusterMeta {
+  return { generation, pushedAt, renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
 }
 
 /** Compares all that a cluster has with what is held, and counts it. */

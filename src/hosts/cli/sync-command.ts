@@ -34,6 +34,10 @@ export function syncCommand(): Command {
       "how long the worker renews its lease while it cannot read the API server (default: 900)",
       seconds,
     )
+    .option(
+      "--listen <host:port>",
+      "serve /healthz, /readyz and /metrics over HTTP here, such as :8080 (default: nowhere)",
+    )
     .option("--once", "push once, then exit");
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command

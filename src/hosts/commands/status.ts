@@ -43,7 +43,7 @@ export function statusLines({
   const first = `${ready ? "ready" : "not ready"}: ${live} of ${counted(clusters.length, "cluster")} live, ${counted(services, "service")}`;
   const rows = clusters.map((cluster) => [
     cluster.clusterId,
-    cluster.live ? "live" : "withdrawn",
+    [cluster.live ? "live" : "withdrawn", ...cluster.degraded].join(", "),
     `${cluster.lastSeenSeconds} s ago`,
     cluster.live ? `in ${cluster.expiresInSeconds} s` : "-",
     String(cluster.exports),

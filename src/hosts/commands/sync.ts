@@ -1,8 +1,10 @@
+import { parseListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
-import { runSyncWorker } from "../../sync/worker.ts";
+import { openSyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls/tls.ts";
+import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */
@@ -24,6 +26,8 @@ export interface SyncFlags extends ClusterZoneFlags {
   /** Seconds. */
   readonly staleAfter?: number | undefined;
   readonly once?: boolean | undefined;
+  /** `HOST:PORT` for probes and metrics. */
+  readonly listen?: string | undefined;
 }
 
 /**
@@ -43,6 +47,9 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     throw new UsageError(
       "--cluster-id is empty: give the cluster id that the gateway's push.credentials have for this token; the manifests take it from clusterId in the ConfigMap sync-worker",
     );
+  const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
+  if (listen !== undefined && flags.once === true)
+    throw new UsageError("--listen is for a worker that keeps running: leave out --once");
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGatewayUrl);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
@@ -50,7 +57,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   // Missing credentials are an error at the start.
   if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
-  await runSyncWorker({
+  const worker = openSyncWorker({
     source:
       manifests === undefined
         ? {
@@ -72,6 +79,14 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     signal,
     logger,
   });
+  const server = listen && (await startWorkerServer(listen, worker.status));
+  if (server !== undefined)
+    logger.info({ event: "listening", port: server.port }, "serving /healthz, /readyz and /metrics");
+  try {
+    await worker.run();
+  } finally {
+    await server?.close();
+  }
 }
 
 /** Reads the client certificate; undefined without one. @throws {UsageError} if the worker has no credential */

@@ -2,6 +2,8 @@ import type { View } from "../../access/view/view.ts";
 import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import { describeDegradation } from "../../snapshot/degradation.ts";
+import { duration } from "../pages/words.ts";
 
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
@@ -35,9 +37,22 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   return parts.join("; ");
 }
 
-function describeCluster({ live, expiresAt }: ClusterStatus, age: number, now: number): string {
-  if (live) return `last seen ${age} s ago`;
+function describeCluster(
+  { live, expiresAt, degraded = [] }: ClusterStatus,
+  age: number,
+  now: number,
+): string {
+  // Without what it concerns: a client need not know the names of files.
+  const reasons = degraded.map(({ reason, since }) =>
+    describeDegraded({ degraded: [{ reason, since }] }, now),
+  );
+  if (live) return [`last seen ${age} s ago`, ...reasons].join(", ");
   return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;
+}
+
+/** What keeps a worker from reading all of its cluster, in words: `API server unreachable for 4 min`; empty if nothing does. */
+export function describeDegraded({ degraded = [] }: Pick<ClusterStatus, "degraded">, now: number): string[] {
+  return degraded.map((one) => `${describeDegradation(one)} for ${duration(now - one.since)}`);
 }
 
 /** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */

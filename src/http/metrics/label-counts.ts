@@ -1,6 +1,8 @@
+import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
 import { memoize } from "../../merge/unchanged.ts";
+import { DEGRADATION_REASONS } from "../../snapshot/degradation.ts";
 
 /** One value of a gauge, with its labels. */
 export interface GaugeSeries {
@@ -29,6 +31,16 @@ export const findingSeries = memoize((findings: readonly ClusterFinding[]): read
     })),
   ),
 );
+
+/** What the workers of live clusters report, by reason; reasons of another version count as `other`, as with findings. */
+export function degradationSeries(clusters: readonly ClusterStatus[], now: number): readonly GaugeSeries[] {
+  return clusters.flatMap(({ clusterId: cluster, live, degraded = [] }) => {
+    const byReason = new Map<string, number>();
+    for (const { reason, since } of live ? degraded : [])
+      byReason.set(DEGRADATION_REASONS.has(reason) ? reason : "other", (now - since) / 1000);
+    return Array.from(byReason, ([reason, value]) => ({ labels: { cluster, reason }, value }));
+  });
+}
 
 function countByLabels(all: readonly { cluster: string; reason: string }[]): GaugeSeries[] {
   const counts = new Map<string, { labels: { cluster: string; reason: string }; value: number }>();

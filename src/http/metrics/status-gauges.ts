@@ -1,6 +1,6 @@
 import type { ClusterStatus, GatewayStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { DamageCounters } from "../../store/damage-counters.ts";
-import { conflictSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
+import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
@@ -77,6 +77,12 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
     "Time until the cluster's lease expires; negative after that.",
     ({ expiresAt }, now) => (expiresAt - now) / 1000,
   ),
+  {
+    name: "clusterset_doh_cluster_degraded_seconds",
+    help: "Time for which the worker of a live cluster has been degraded, by reason.",
+    labelNames: ["cluster", "reason"],
+    read: ({ clusters }, now) => degradationSeries(clusters, now),
+  },
 ];
 
 function ofGateway(

@@ -1,6 +1,6 @@
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import { describeStale } from "../json/freshness-comment.ts";
+import { describeDegraded, describeStale } from "../json/freshness-comment.ts";
 import type { ListedGeneration } from "../pages/directory.ts";
 
 /** The most entries of a list. */
@@ -29,6 +29,8 @@ export interface StatusReport {
     readonly expiresInSeconds: number;
     readonly exports: number;
     readonly imports: number;
+    /** What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`. Empty if nothing does. */
+    readonly degraded: readonly string[];
   }[];
   /** Null on hosts that do not know them. */
   readonly conflicts: StatusList<Conflict> | null;
@@ -46,11 +48,14 @@ export function statusReport(
     ready: status.ready,
     stale: describeStale(status, now),
     services: status.services,
-    clusters: status.clusters.map(({ clusterId, live, renewedAt, expiresAt, exports, imports }) => ({
-      ...{ clusterId, live, exports, imports },
-      lastSeenSeconds: seconds(now - renewedAt),
-      expiresInSeconds: live ? seconds(expiresAt - now) : 0,
-    })),
+    clusters: status.clusters.map(
+      ({ clusterId, live, renewedAt, expiresAt, exports, imports, degraded }) => ({
+        ...{ clusterId, live, exports, imports },
+        lastSeenSeconds: seconds(now - renewedAt),
+        expiresInSeconds: live ? seconds(expiresAt - now) : 0,
+        degraded: describeDegraded({ degraded }, now),
+      }),
+    ),
     conflicts: listOf(listed?.conflicts),
     findings: listOf(listed?.findings),
   };

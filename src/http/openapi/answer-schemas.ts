@@ -151,6 +151,10 @@ export const StatusReport = describing<StatusReportType>()(
         expiresInSeconds: seconds,
         exports: count,
         imports: count,
+        degraded: z.array(text).meta({
+          description:
+            "What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`.",
+        }),
       }),
     ),
     conflicts: listOf(Conflict),

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { ServiceListing } from "../../zone/services.ts";
+import { describeDegraded } from "../json/freshness-comment.ts";
 import { type ListPart, type Missing, SERVICE_KINDS } from "./directory.ts";
 import { clusterLink, serviceLink } from "./links.ts";
 import type { Html } from "./page.ts";
@@ -34,16 +35,21 @@ export function clusterFacts(cluster: ClusterStatus, now: number): Html {
 </dl>`;
 }
 
-function describeState({ live, expiresAt }: ClusterStatus, now: number): Html {
+function describeState({ live, expiresAt, degraded }: ClusterStatus, now: number): Html {
+  if (live && degraded !== undefined)
+    return html`<span class="good">live</span>, <span class="bad">${describeDegraded({ degraded }, now).join(", ")}</span>`;
   if (live) return html`<span class="good">live</span>`;
   if (expiresAt > now) return html`<span>pushed, not in the answers yet</span>`;
   return html`<span class="bad">expired, its names are withdrawn</span>`;
 }
 
-/** Clusters with an expired lease come first, then those that were last seen longest ago. */
+/** Clusters with an expired lease come first, then those with a degraded worker, then those that were last seen longest ago. */
 export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStatus[] {
   return clusters.toSorted(
-    (one, other) => Number(one.live) - Number(other.live) || one.renewedAt - other.renewedAt,
+    (one, other) =>
+      Number(one.live) - Number(other.live) ||
+      Number(one.degraded === undefined) - Number(other.degraded === undefined) ||
+      one.renewedAt - other.renewedAt,
   );
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
 import { ClusterId, Finding } from "../../snapshot/schema.ts";
 import { collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
 
@@ -8,6 +9,7 @@ const time = z.number().meta({ description: "Unix time in milliseconds." });
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
 export const LeaseRequest = z.strictObject({
   generation: generation.meta({ description: "The generation that the worker was last acknowledged." }),
+  degraded: Degradations.optional(),
 });
 
 /** Body of the response to an accepted snapshot, delta or renewal. */
@@ -38,6 +40,7 @@ export const ClusterResponse = z.object({
     .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
   exports: z.int(),
   imports: z.int(),
+  degraded: z.array(DegradedSince).optional(),
   conflicts: z.array(Conflict),
   findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
   compileError: z

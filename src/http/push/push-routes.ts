@@ -2,12 +2,14 @@ import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
+import { withTimesAhead } from "../../gateway/leases/degraded.ts";
 import type { HeldCluster } from "../../gateway/leases/held-cluster.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
 import { wholeStage } from "../../gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { countDelta, countRemoval, type SnapshotChanges } from "../../snapshot/changes.ts";
+import type { Degradation } from "../../snapshot/degradation.ts";
 import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
@@ -48,8 +50,15 @@ export interface PushDependencies extends AuditParts {
 
 type PushContext = Context<AppEnvironment>;
 
+/** The lines of a request. */
+interface TakenLines {
+  readonly stage: LinesStage;
+  /** The worker's report. */
+  readonly degraded: readonly Degradation[];
+}
+
 /** Takes the lines of a request; `start` is called with the first one. */
-type TakeLines = (start: () => LinesStage) => Promise<LinesStage>;
+type TakeLines = (start: () => LinesStage) => Promise<TakenLines>;
 
 /** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
 const MOST_LEASE_BYTES = 4096;
@@ -95,12 +104,14 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         const work = (values: number) => admission.work(clusterId, values);
         const take: TakeLines = async (start) => {
           const reading = { limits, setTimer, account, turns, work };
+          let degraded: readonly Degradation[] = [];
           const stage = await stageLines(context.req.raw, reading, (header) => {
             if (header.clusterId !== clusterId) throw otherCluster(header.clusterId, clusterId);
+            degraded = header.degraded ?? [];
             return start();
           });
           settle = gateway.arrived(clusterId);
-          return stage;
+          return { stage, degraded };
         };
         try {
           const response = await handle(context, clusterId, take);
@@ -122,7 +133,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/snapshot",
     change("push", async (context, clusterId, take) => {
       const lease = leaseSeconds(context);
-      const stage = await take(() => new LinesStage("whole", gateway.held(clusterId)));
+      const { stage, degraded } = await take(() => new LinesStage("whole", gateway.held(clusterId)));
       const whole = wholeStage(stage);
       let changes: SnapshotChanges = {};
       const changesOf = function* (held: HeldCluster) {
@@ -131,7 +142,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         return delta;
       };
       const counted = { changes: changesOf, lines: whole.lines };
-      const acknowledged = await gateway.replaceWith(clusterId, counted, lease);
+      const acknowledged = await gateway.replaceWith(clusterId, counted, lease, degraded);
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -141,10 +152,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     change("patch", async (context, clusterId, take) => {
       const lease = leaseSeconds(context);
       const base = baseGeneration(context);
-      const stage = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
+      const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
       const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
-      const acknowledged = await gateway.change(clusterId, base, { delta, lines: stage.lines }, lease);
+      const valid = { delta, lines: stage.lines };
+      const acknowledged = await gateway.change(clusterId, base, valid, lease, degraded);
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -154,8 +166,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     route("renew", async (context, clusterId) => {
       const lease = leaseSeconds(context);
       const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
-      const { generation } = parseMessage(LeaseRequest, body);
-      return jsonResponse(200, await gateway.renew(clusterId, generation, lease));
+      const { generation, degraded } = parseMessage(LeaseRequest, body);
+      return jsonResponse(200, await gateway.renew(clusterId, generation, lease, degraded));
     }),
   );
   routes.delete(
@@ -216,6 +228,7 @@ function describeCluster(gateway: PushGateway, clusterId: string): unknown {
     pushedAt: gateway.unixTime(cluster.pushedAt),
     renewedAt: gateway.unixTime(cluster.renewedAt),
     expiresAt: gateway.unixTime(cluster.expiresAt),
+    ...withTimesAhead(cluster, gateway.unixTime(0)),
     conflicts: status.conflicts.filter(
       ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
     ),

@@ -1,4 +1,5 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Degradation } from "../degradation.ts";
 import { isJsonObject, ownMember } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
 import type { SnapshotPatch } from "../patch.ts";
@@ -19,13 +20,20 @@ import { encodeUtf8 } from "./utf8.ts";
 const LONG_CHARACTERS = 40 * 1024;
 
 /** A snapshot as lines, each with its newline: the header, every entry, the end. */
-export function encodeSnapshot(snapshot: ClusterSnapshot): Generator<Uint8Array<ArrayBuffer>> {
-  return sealLines(snapshot.clusterId, changeTexts(snapshot));
+export function encodeSnapshot(
+  snapshot: ClusterSnapshot,
+  degraded?: readonly Degradation[],
+): Generator<Uint8Array<ArrayBuffer>> {
+  return sealLines(snapshot.clusterId, changeTexts(snapshot), degraded);
 }
 
 /** A patch on a snapshot of a cluster as lines, each with its newline. */
-export function encodeChanges(clusterId: string, patch: SnapshotPatch): Generator<Uint8Array<ArrayBuffer>> {
-  return sealLines(clusterId, changeTexts(patch));
+export function encodeChanges(
+  clusterId: string,
+  patch: SnapshotPatch,
+  degraded?: readonly Degradation[],
+): Generator<Uint8Array<ArrayBuffer>> {
+  return sealLines(clusterId, changeTexts(patch), degraded);
 }
 
 /** Changes as lines, with header and end. */
@@ -40,7 +48,11 @@ function* texts(changes: Iterable<PatchLine>): Generator<string> {
   for (const change of changes) yield JSON.stringify(change);
 }
 
-function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uint8Array<ArrayBuffer>> {
+function* sealLines(
+  clusterId: string,
+  changes: Iterable<string>,
+  degraded: readonly Degradation[] = [],
+): Generator<Uint8Array<ArrayBuffer>> {
   const hash = createSha256();
   let lines = 0;
   const seal = (text: string) => {
@@ -49,7 +61,11 @@ function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uin
     lines++;
     return bytes;
   };
-  const header: LinesHeader = { formatVersion: LINES_FORMAT_VERSION, clusterId };
+  const header: LinesHeader = {
+    formatVersion: LINES_FORMAT_VERSION,
+    clusterId,
+    ...(degraded.length > 0 && { degraded }),
+  };
   yield seal(JSON.stringify(header));
   for (const text of changes) yield seal(text);
   const end: LinesEnd = { lines, sha256: bytesToHex(hash.digest()) };

@@ -1,10 +1,15 @@
 import * as z from "zod";
+import { Degradations } from "../degradation.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
 import { ClusterId, ClusterSnapshot } from "../schema.ts";
 import { LINES_FORMAT_VERSION } from "./patch-line.ts";
 
 const Header = z
-  .strictObject({ formatVersion: z.literal(LINES_FORMAT_VERSION), clusterId: ClusterId })
+  .strictObject({
+    formatVersion: z.literal(LINES_FORMAT_VERSION),
+    clusterId: ClusterId,
+    degraded: Degradations.optional(),
+  })
   .meta({ description: "The first line." });
 
 const End = z

@@ -1,5 +1,6 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { isClusterId } from "../cluster-id.ts";
+import { Degradations } from "../degradation.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
 import { createSha256 } from "../sha256.ts";
@@ -101,7 +102,7 @@ export class LinesReader {
 function readHeader(value: unknown): LinesHeader {
   if (!isJsonObject(value) || !Object.hasOwn(value, "formatVersion"))
     throw invalid(1, 'the first line must be {"formatVersion":2,"clusterId":…}');
-  const { formatVersion, clusterId, ...others } = value;
+  const { formatVersion, clusterId, degraded, ...others } = value;
   if (formatVersion !== LINES_FORMAT_VERSION)
     throw new LinesError(
       "UNSUPPORTED_FORMAT",
@@ -113,7 +114,11 @@ function readHeader(value: unknown): LinesHeader {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined)
     throw invalid(1, `${JSON.stringify(unknown.slice(0, 300))} is not a known field`);
-  return { formatVersion, clusterId };
+  if (degraded === undefined) return { formatVersion, clusterId };
+  const report = Degradations.safeParse(degraded);
+  if (report.success) return { formatVersion, clusterId, degraded: report.data };
+  const { path, message } = report.error.issues[0]!;
+  throw invalid(1, `${["degraded", ...path].join(".")}: ${message}`);
 }
 
 function readChange(value: unknown, number: number): PatchLine {

@@ -1,3 +1,4 @@
+import type { Degradation } from "../degradation.ts";
 import type { JsonObject } from "../json-value.ts";
 import type { Collection, SINGLES } from "../parse.ts";
 
@@ -14,6 +15,8 @@ export type Single = (typeof SINGLES)[number];
 export interface LinesHeader {
   readonly formatVersion: typeof LINES_FORMAT_VERSION;
   readonly clusterId: string;
+  /** What keeps the worker from reading all of its cluster; absent if nothing does. */
+  readonly degraded?: readonly Degradation[];
 }
 
 /** An RFC 7396 merge patch on one entry, or on a single value; null removes it. */

@@ -1,9 +1,11 @@
 import { type Dispatcher, Pool } from "undici";
+import type { Degradation } from "../../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../../snapshot/lines/encode.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";
+import type { RequestCount } from "../health/worker-status.ts";
 import { explainCertificate } from "./certificate-failures.ts";
 import { GatewayError, rejectionOf } from "./gateway-error.ts";
 import { packLines, type SentBody } from "./lines-body.ts";
@@ -12,6 +14,13 @@ import { packLines, type SentBody } from "./lines-body.ts";
 export interface Acknowledgement {
   readonly generation: number;
   readonly expiresAt: number;
+}
+
+/** What a request says of its cluster beside a state. */
+export interface RequestTerms {
+  readonly leaseSeconds: number;
+  /** What keeps the worker from reading all of its cluster. */
+  readonly degraded: readonly Degradation[];
 }
 
 /** The address of a gateway, credentials and trust. */
@@ -46,6 +55,7 @@ export class GatewayRequests {
   /** The client certificate of the pool's connections. */
   #shown: ClientCertificate | undefined;
   readonly #path: string;
+  readonly #counts = new Map<string, RequestCount>();
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: GatewayOptions) {
@@ -62,11 +72,11 @@ export class GatewayRequests {
   /** Sends a full snapshot. @throws {GatewayError} */
   async replace(
     snapshot: ClusterSnapshot,
-    leaseSeconds: number,
+    { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
-    const body = await packLines(() => encodeSnapshot(snapshot));
+    const body = await packLines(() => encodeSnapshot(snapshot, degraded));
     return this.#acknowledged("PUT", path, NDJSON_TYPE, body, signal);
   }
 
@@ -75,11 +85,11 @@ export class GatewayRequests {
     clusterId: string,
     baseGeneration: number,
     patch: SnapshotPatch,
-    leaseSeconds: number,
+    { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
     const parameters = `baseGeneration=${baseGeneration}&leaseSeconds=${leaseSeconds}`;
-    const body = await packLines(() => encodeChanges(clusterId, patch));
+    const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
     return this.#acknowledged(
       "PATCH",
       `${clusterPath(clusterId)}/snapshot?${parameters}`,
@@ -93,11 +103,11 @@ export class GatewayRequests {
   renew(
     clusterId: string,
     generation: number,
-    leaseSeconds: number,
+    { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
-    const content = Buffer.from(JSON.stringify({ generation }));
+    const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
     return this.#acknowledged("POST", path, "application/json", { content, isCompressed: false }, signal);
   }
 
@@ -106,8 +116,18 @@ export class GatewayRequests {
     await this.#request("DELETE", clusterPath(clusterId), {}, undefined, signal);
   }
 
+  /** Requests so far by method and result. */
+  counts(): readonly RequestCount[] {
+    return [...this.#counts.values()];
+  }
+
   async close(): Promise<void> {
     await this.#pool.destroy();
+  }
+
+  #count(method: string, status: string): void {
+    const key = `${method} ${status}`;
+    this.#counts.set(key, { method, status, count: (this.#counts.get(key)?.count ?? 0) + 1 });
   }
 
   async #acknowledged(
@@ -161,6 +181,7 @@ export class GatewayRequests {
       retryAfter = readRetryAfter(answer.headers["retry-after"]);
       text = await readAnswer(answer.body);
     } catch (cause) {
+      this.#count(method, "none");
       const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
       if (rejected !== undefined)
         throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
@@ -170,6 +191,7 @@ export class GatewayRequests {
         cause,
       });
     }
+    this.#count(method, String(status));
     if (status >= 200 && status < 300) return text;
     throw rejectionOf(this.name, status, text, retryAfter);
   }

@@ -1,10 +1,17 @@
 import type { ExtractedState } from "../../extract/extracted-state.ts";
+import { type Degradation, degradationKey } from "../../snapshot/degradation.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { PushStatus } from "../health/worker-status.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "../pacing.ts";
 import { GatewayError } from "./gateway-error.ts";
-import { type Acknowledgement, type GatewayOptions, GatewayRequests } from "./gateway-requests.ts";
+import {
+  type Acknowledgement,
+  type GatewayOptions,
+  GatewayRequests,
+  type RequestTerms,
+} from "./gateway-requests.ts";
 import { UnsentChanges } from "./unsent-changes.ts";
 
 /** Options for pushing to one gateway. */
@@ -14,6 +21,8 @@ export interface PushClientOptions extends GatewayOptions {
   readonly logger: SyncLogger;
   /** Whether the last pushed state is known to be current, so that the lease may be renewed. */
   readonly isCurrent: () => boolean;
+  /** What the worker reports of itself with each request. Default: nothing. `changed` says that it may be something else. */
+  readonly degraded?: () => readonly Degradation[];
   /** Pauses after transient failures. Default 500 ms to 15 s. */
   readonly backoff?: BackoffLimits;
   /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
@@ -34,6 +43,8 @@ interface Acknowledged {
   readonly generation: number;
   /** When the lease began, by this machine's clock. */
   readonly at: number;
+  /** The key of the report that the gateway has. */
+  readonly degraded: string;
 }
 
 const BACKOFF = { first: 500, most: 15_000 };
@@ -55,6 +66,8 @@ export class PushClient {
   /** The cluster that was last pushed, acknowledged or not. */
   #clusterId: string | undefined;
   #acknowledged: Acknowledged | undefined;
+  /** When the last lease began, whatever the gateway has of the cluster now. */
+  #leasedAt: number | undefined;
   /** What the gateway lacks of the state, as far as it acknowledged anything. */
   #unsent = new UnsentChanges();
   #failures = 0;
@@ -76,9 +89,20 @@ export class PushClient {
       );
   }
 
-  /** Reports that a newer state may exist. */
+  /** Reports that a newer state, or something else to report of the worker, may exist. */
   changed(): void {
     this.#wakeup.wake();
+  }
+
+  /** What the gateway has of the cluster, and what became of the requests. */
+  status(): PushStatus {
+    const { leaseSeconds } = this.#options;
+    const leased = this.#leasedAt;
+    return {
+      gateway: this.#requests.name,
+      leaseSeconds: leased === undefined ? undefined : leaseSeconds - (performance.now() - leased) / 1000,
+      requests: this.#requests.counts(),
+    };
   }
 
   /** Keeps the gateway current until the signal aborts. Refreshes the source when a push could start, not for each change. */
@@ -149,7 +173,8 @@ export class PushClient {
         return held > 0 ? held : "push";
     }
     if (this.#acknowledged === undefined) return Number.POSITIVE_INFINITY;
-    const renewal = this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3;
+    const isReported = degradationKey(this.#degraded()) === this.#acknowledged.degraded;
+    const renewal = isReported ? this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3 : now;
     if (now < renewal) return Math.max(held, renewal - now);
     if (held > 0) return held;
     // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
@@ -176,8 +201,8 @@ export class PushClient {
   async #replace(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
     const { clusterId, exports, imports } = snapshot;
     this.#clusterId = clusterId;
-    const generation = await this.#acknowledge(clusterId, (leaseSeconds) =>
-      this.#requests.replace(snapshot, leaseSeconds, signal),
+    const generation = await this.#acknowledge(clusterId, (terms) =>
+      this.#requests.replace(snapshot, terms, signal),
     );
     const sizes = { exports: Object.keys(exports).length, imports: Object.keys(imports).length };
     const fields = { gateway: this.#requests.name, clusterId, generation, ...sizes };
@@ -185,8 +210,8 @@ export class PushClient {
   }
 
   async #patch({ clusterId, generation }: Acknowledged, patch: SnapshotPatch, signal: AbortSignal) {
-    const acknowledged = await this.#acknowledge(clusterId, (leaseSeconds) =>
-      this.#requests.patch(clusterId, generation, patch, leaseSeconds, signal),
+    const acknowledged = await this.#acknowledge(clusterId, (terms) =>
+      this.#requests.patch(clusterId, generation, patch, terms, signal),
     );
     const fields = { gateway: this.#requests.name, generation: acknowledged };
     this.#options.logger.info(fields, "changes acknowledged");
@@ -194,9 +219,7 @@ export class PushClient {
 
   async #renew({ clusterId, generation }: Acknowledged, signal: AbortSignal): Promise<void> {
     const isAgain = this.#failures > 0;
-    await this.#acknowledge(clusterId, (leaseSeconds) =>
-      this.#requests.renew(clusterId, generation, leaseSeconds, signal),
-    );
+    await this.#acknowledge(clusterId, (terms) => this.#requests.renew(clusterId, generation, terms, signal));
     const fields = { gateway: this.#requests.name, generation };
     if (isAgain) this.#options.logger.info(fields, "lease renewed again");
   }
@@ -204,17 +227,23 @@ export class PushClient {
   /** Sends a request and takes its acknowledgement. Returns the generation. */
   async #acknowledge(
     clusterId: string,
-    send: (leaseSeconds: number) => Promise<Acknowledgement>,
+    send: (terms: RequestTerms) => Promise<Acknowledgement>,
   ): Promise<number> {
     // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
     this.#budget.spend(at);
-    const { generation } = await send(this.#options.leaseSeconds);
-    this.#acknowledged = { clusterId, generation, at };
+    const degraded = this.#degraded();
+    const { generation } = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
+    this.#leasedAt = at;
+    this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
     this.#failures = 0;
     this.#notBefore = 0;
     this.#refused = undefined;
     return generation;
+  }
+
+  #degraded(): readonly Degradation[] {
+    return this.#options.degraded?.() ?? [];
   }
 
   /**

@@ -48,12 +48,12 @@ function isLive({ metas }: ResumedWith, clusterId: string, now: number): boolean
 function statusesOf({ clusters }: StoredGeneration, resumed: ResumedWith, now: number): ClusterStatus[] {
   const compiled = new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
   const statuses: ClusterStatus[] = [];
-  for (const [clusterId, { generation, pushedAt, renewedAt, expiresAt }] of resumed.metas) {
+  for (const [clusterId, { uptime: _, ...meta }] of resumed.metas) {
     const cluster = compiled.get(clusterId);
     if (cluster === undefined && !resumed.isEverything) continue;
     const live = cluster !== undefined && isLive(resumed, clusterId, now);
     const { exports, imports } = cluster ?? { exports: 0, imports: 0 };
-    statuses.push({ clusterId, generation, pushedAt, renewedAt, expiresAt, live, exports, imports });
+    statuses.push({ clusterId, ...meta, live, exports, imports });
   }
   return statuses.sort((one, other) => (one.clusterId < other.clusterId ? -1 : 1));
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { headerLine, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { WRONG_REPORTS } from "../../snapshot/wrong-reports.ts";
 import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
 import { pushRequest, type Sent } from "../push-client.ts";
 import { streamed } from "./doh.ts";
@@ -94,6 +95,11 @@ const bodies: readonly HttpCase[] = [
     jsonWith: { details: { total: 1, issues: [{ path: 'pods["a/b"].__proto__', line: 2 }] } },
   }),
   body("no changes", sealed(HEADER, "{}"), {}, 400, "INVALID_LINE"),
+  ...Object.entries(WRONG_REPORTS).map(([title, degraded]) =>
+    body(`a report with ${title}`, sealed(headerLine("west", { degraded })), {}, 400, "INVALID_LINE", {
+      text: "degraded",
+    }),
+  ),
   body("another format", sealed('{"formatVersion":1,"clusterId":"west"}'), {}, 422, "UNSUPPORTED_FORMAT"),
   body("a wrong field", snapshotBody(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
     text: "expected number, received string",

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { ClusterResponse } from "../../../src/http/push/push-messages.ts";
 import { headerLine, patchBody, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { WRONG_REPORTS } from "../../snapshot/wrong-reports.ts";
 import { acknowledged, type PushApi, refusal } from "../push-client.ts";
 
 /** A sequence of requests to a gateway without snapshots of "west" and "east.eu". */
@@ -91,6 +92,52 @@ export const pushScenarios: readonly PushScenario[] = [
       const renewal = JSON.stringify({ generation: 1 });
       expect(await refusal(send("POST", "west/lease", { body: renewal }))).toMatchObject(stale);
       expect((await acknowledged(put())).generation).toBeGreaterThan(generation);
+    },
+  },
+  {
+    section: `${DOCUMENT}, Degraded workers`,
+    title: "a status has what the last request reported of its worker, and a rejected report changes nothing",
+    async run({ send, put }) {
+      const degradedOf = async (clusterId = "west", token = "west-token") => {
+        const { degraded } = ClusterResponse.strict().parse(
+          await (await send("GET", clusterId, { token })).json(),
+        );
+        return degraded?.map(({ since, ...rest }) => ({ ...rest, minutes: (Date.now() - since) / 60_000 }));
+      };
+      const about = (minutes: number) => expect.closeTo(minutes, 0);
+      const report = [
+        { reason: "API_UNREACHABLE", seconds: 240 },
+        { reason: "RBAC_FORBIDDEN", seconds: 3600, subject: "services", count: 2 },
+      ];
+      const body = sealed(headerLine("west", { degraded: report }), '["namespaces","shop",{}]');
+      const { generation } = await acknowledged(put(undefined, { body }));
+      await acknowledged(
+        send("PUT", "east.eu/snapshot", {
+          token: "east-token",
+          body: snapshotBody(shopSnapshot("east.eu")),
+        }),
+      );
+      expect(await degradedOf()).toEqual([
+        { reason: "API_UNREACHABLE", minutes: about(4) },
+        { reason: "RBAC_FORBIDDEN", minutes: about(60), subject: "services", count: 2 },
+      ]);
+      expect(await degradedOf("east.eu", "east-token")).toBeUndefined();
+
+      const renew = (degraded?: unknown) =>
+        send("POST", "west/lease", { body: JSON.stringify({ generation, degraded }) });
+      await acknowledged(renew(report.slice(0, 1)));
+      expect(await degradedOf()).toEqual([{ reason: "API_UNREACHABLE", minutes: about(4) }]);
+      for (const wrong of Object.values(WRONG_REPORTS))
+        expect(await refusal(renew(wrong))).toMatchObject({ status: 422, code: "INVALID_SNAPSHOT" });
+      expect(await degradedOf()).toHaveLength(1);
+      await acknowledged(renew());
+      expect(await degradedOf()).toBeUndefined();
+
+      const patched = sealed(headerLine("west", { degraded: report }), '["namespaces","more",{}]');
+      await acknowledged(send("PATCH", patchPath("west", generation), { body: patched }));
+      expect(await degradedOf()).toHaveLength(2);
+      await acknowledged(put());
+      expect(await degradedOf()).toBeUndefined();
     },
   },
   {

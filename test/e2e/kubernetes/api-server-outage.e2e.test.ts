@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exported, slices, world } from "../commands/exported.ts";
 import { acceptedPushes, answered, eventualAnswer, untilAnswered } from "../harness/answers.ts";
+import { cliPath, runProgram } from "../harness/cli.ts";
 import type { GatewayProcess, SyncProcess } from "../harness/processes.ts";
 import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
@@ -26,6 +27,38 @@ describe("a worker survives outages of its API server", () => {
   afterAll(() => clusters?.stop());
 
   const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
+
+  test("the gateway shows an outage within seconds, long before the lease could expire, and its end", async () => {
+    const textOf = async (path: string) => (await gateway.http(path)).text;
+    const status = () =>
+      runProgram(process.execPath, [
+        ...[cliPath, "status", "--server", gateway.url, "--ca-file", gateway.caFile],
+      ]);
+    const gauge = /clusterset_doh_cluster_degraded_seconds\{cluster="east",reason="API_UNREACHABLE"\} [1-9]/;
+    await waitFor("no outage", async () => !/unreachable/.test(await textOf("/clusters")));
+    const before = gateway.process.log().length;
+    await server.process.kill();
+    await waitFor("the cluster's page", async () =>
+      /live<\/span>, <span class="bad">API server unreachable for \d+ s</.test(await textOf("/clusters")),
+    );
+    expect(await textOf("/metrics")).toMatch(gauge);
+    expect((await status()).stdout).toMatch(/^east +live, API server unreachable for \d+ s /m);
+    expect(await textOf("/resolve?name=web.shop.svc.clusterset.local")).toMatch(
+      /east last seen \d+ s ago, API server unreachable for \d+ s/,
+    );
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.1"]);
+    await server.process.start();
+    await waitFor("the end of the outage", async () => !/unreachable/.test(await textOf("/clusters")));
+    expect(await textOf("/metrics")).not.toContain("clusterset_doh_cluster_degraded_seconds{");
+    const said = gateway.process
+      .log()
+      .slice(before)
+      .match(/"event":"worker-(?:degraded","clusterId":"east","degraded":[^\]]*|recovered)/g)!;
+    expect(said[0]).toContain("API_UNREACHABLE");
+    expect(said.at(-1)).toContain("recovered");
+    // Each of them once: renewals that repeat a report are not logged.
+    expect(said.filter((line, index) => line === said[index - 1])).toEqual([]);
+  });
 
   test("after a restart on the same port it follows changes again, without a full push", async () => {
     const before = await acceptedPushes(gateway);

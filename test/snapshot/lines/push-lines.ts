@@ -23,8 +23,8 @@ export function patchPath(clusterId: string, baseGeneration: number): string {
 }
 
 /** The first line of a cluster's push. */
-export function headerLine(clusterId: string): string {
-  return JSON.stringify({ formatVersion: 2, clusterId });
+export function headerLine(clusterId: string, more: object = {}): string {
+  return JSON.stringify({ formatVersion: 2, clusterId, ...more });
 }
 
 /** Texts as lines, with a last line that fits them. */

@@ -3,9 +3,10 @@ import type { AddressInfo } from "node:net";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
+import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
-import { GatewayDouble } from "../gateway-double.ts";
+import { type Fault, GatewayDouble } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
 import { until } from "../until.ts";
 
@@ -55,6 +56,7 @@ function start(more: Partial<PushClientOptions> = {}) {
       newest = snapshot;
       client.changed();
     },
+    changed: () => client.changed(),
     /** The number of extractions. */
     extracted: () => extracted,
   };
@@ -346,4 +348,42 @@ test("verifies TLS with the given CA", async () => {
   await Promise.all([trusting.close(), doubting.close()]);
   server.closeAllConnections();
   server.close();
+});
+
+test("reports what is wrong with the worker at once, with renewals and with pushes, and its end", async () => {
+  let degraded: Degradation[] = [];
+  const client = start({ degraded: () => degraded });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
+  client.changed();
+  await until(() => expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease"]));
+  // Time that passes is no news.
+  degraded = [{ reason: "API_UNREACHABLE", seconds: 6 }];
+  client.changed();
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  degraded = [];
+  client.changed();
+  await until(() => expect(gateway.verbs).toHaveLength(4));
+  expect(gateway.seen.map((request) => [request.method, request.degraded])).toEqual([
+    ["PUT", undefined],
+    ["POST", [{ reason: "API_UNREACHABLE", seconds: 5 }]],
+    ["PATCH", [{ reason: "API_UNREACHABLE", seconds: 6 }]],
+    ["POST", undefined],
+  ]);
+});
+
+test("a report that a gateway did not take is sent again; a full snapshot has it, too", async () => {
+  const report = [{ reason: "RBAC_FORBIDDEN", seconds: 5, subject: "services" }];
+  let degraded: Degradation[] = [];
+  const client = start({ degraded: () => degraded });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  const failing: Fault[] = [{ status: 503 }, "drop", { status: 409 }];
+  gateway.fault = () => failing.shift();
+  degraded = report;
+  client.changed();
+  await until(() => expect(gateway.seen.at(-1)).toMatchObject({ method: "PUT", degraded: report }));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease", "POST lease", "POST lease", "PUT snapshot"]);
 });

@@ -26,6 +26,7 @@ const workerComponents: Record<string, Record<string, string>> = {
   "ca-file": { ca: "PEM" },
   "cluster-local": { "clusterLocal.enabled": "true" },
   gke: { "gke.enabled": "true" },
+  monitoring: { "podMonitor.enabled": "true" },
   "service-account-token": { "serviceAccountToken.enabled": "true" },
 };
 const worker = { gateway: `https://${HOST}`, clusterId: "east" };
@@ -114,7 +115,7 @@ describe("the charts equal the kustomize bases", () => {
   });
 
   test("with every combination of components", () => {
-    expect(all()).toHaveLength(2 ** 5 + 2 ** 4);
+    expect(all()).toHaveLength(2 ** 5 + 2 ** 5);
     for (const { name, byKustomize, byHelm } of all())
       expect.soft(comparable(byHelm), name).toEqual(comparable(byKustomize));
   });

@@ -120,9 +120,15 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   };
   const workerPod = async (server: ApiServer, replaced: Record<string, string> = {}) => {
     const env = { NODE_EXTRA_CA_CERTS: certificate.certPath };
-    const pod = await startPod(server, WORKER_NAMESPACE, "deployments", "sync-worker", { replaced, env });
+    const at = `127.0.0.1:${await freePort()}`;
+    const pod = await startPod(server, WORKER_NAMESPACE, "deployments", "sync-worker", {
+      replaced: { ":8080": at, ...replaced },
+      env,
+    });
     running.push(pod);
-    return pod;
+    // As the probes of the Deployment read them.
+    const statusOf = async (path: string) => (await fetch(`http://${at}${path}`)).status;
+    return Object.assign(pod, { statusOf });
   };
 
   test("by Helm: the gateway's pod answers for the cluster whose worker pushes", async () => {
@@ -130,7 +136,9 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     expect(await carryOut(HELM, KUSTOMIZE, east)).toBeGreaterThan(2);
     await gatewayPod(east, port);
     expect((await gateway.http("/readyz")).status).toBe(503);
-    await workerPod(east);
+    const worker = await workerPod(east);
+    await eventually(() => worker.statusOf("/readyz")).toBe(200);
+    expect(await Promise.all(["/healthz", "/metrics"].map(worker.statusOf))).toEqual([200, 200]);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
     expect(await carryOut("## First answer", "## Reach it", east)).toBe(1);
   });
@@ -162,6 +170,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   test("without the cluster id the gateway rejects the worker, and with an empty one the worker says what to set", async () => {
     const unnamed = await workerPod(west, { "--cluster-id=west": "--lease=60" });
     await eventually(() => unnamed.log()).toContain("OTHER_CLUSTER");
+    expect(await Promise.all(["/healthz", "/readyz"].map(unnamed.statusOf))).toEqual([200, 503]);
     await unnamed.stop();
     const [deployment] = infraManifests().filter(({ kind }) => kind === "Deployment");
     const [container] = (deployment!.spec as { template: { spec: { containers: { args: string[] }[] } } })

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { copyFile, readdir } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
@@ -122,14 +123,15 @@ export const crdModules = {
     version: "v0.85.0",
     sum: "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
     folder: "example/prometheus-operator-crd",
-    files: /_(?:servicemonitors|prometheusrules)\.yaml$/,
+    files: /_(?:servicemonitors|podmonitors|prometheusrules)\.yaml$/,
   },
 } as const satisfies Record<string, CrdModule>;
 
 /** Fetches the CRD manifests of a module; returns their paths. */
 export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string[]> {
   const { module, version, sum, folder, files } = crdModules[name];
-  const kept = await cached(`${name}-${version}`, async (target) => {
+  const chosen = createHash("sha256").update(files.source).digest("hex").slice(0, 8);
+  const kept = await cached(`${name}-${version}-${chosen}`, async (target) => {
     report(`fetching the CRDs of ${name} ${version}`);
     const answer = await goCommand(["mod", "download", "-json", `${module}@${version}`]);
     const { Dir, Sum } = JSON.parse(answer) as { Dir: string; Sum: string };

@@ -1,0 +1,64 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { MetricsSource } from "../../../http/metrics/metrics-source.ts";
+import { DEGRADATION_REASONS } from "../../../snapshot/degradation.ts";
+import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
+import { isReady } from "./worker-readiness.ts";
+
+/** The metrics of a sync worker for Prometheus: its status at the time of the request, and those of the process. */
+export function createWorkerMetrics(status: () => WorkerStatus): MetricsSource {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  new Gauge({
+    name: "clusterset_doh_worker_ready",
+    help: "1 while a gateway holds a lease of the worker's cluster.",
+    registers,
+    collect() {
+      this.set(Number(isReady(status())));
+    },
+  });
+  new Gauge({
+    name: "clusterset_doh_worker_degraded_seconds",
+    help: "Time for which the worker cannot read all of its cluster, by reason.",
+    labelNames: ["reason"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { reason, seconds } of status().degraded)
+        this.set({ reason: DEGRADATION_REASONS.has(reason) ? reason : "other" }, seconds);
+    },
+  });
+  new Gauge({
+    name: "clusterset_doh_worker_source_age_seconds",
+    help: "Time since the API server last confirmed what the worker knows; no value before the first time.",
+    registers,
+    collect() {
+      this.remove();
+      const { confirmedSeconds } = status();
+      if (confirmedSeconds !== undefined) this.set(confirmedSeconds);
+    },
+  });
+  new Gauge({
+    name: "clusterset_doh_worker_lease_remaining_seconds",
+    help: "Time until the lease at a gateway expires; negative after that.",
+    labelNames: ["gateway"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { gateway, leaseSeconds } of status().gateways)
+        if (leaseSeconds !== undefined) this.set({ gateway }, leaseSeconds);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_worker_requests_total",
+    help: "Requests to gateways, by method and HTTP status; none without a response.",
+    labelNames: ["gateway", "method", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { gateway, requests } of status().gateways)
+        for (const { count, ...labels } of requests) this.inc({ gateway, ...labels }, count);
+    },
+  });
+  return { contentType: registry.contentType, render: () => registry.metrics() };
+}

@@ -1,0 +1,61 @@
+import * as z from "zod";
+
+/** The most degradations of a report. A worker has one for each reason. */
+export const MOST_DEGRADATIONS = 8;
+const MOST_SUBJECT = 100;
+const MOST_COUNT = 1_000_000;
+/** Ten years. */
+const MOST_SECONDS = 315_360_000;
+
+/** What keeps a worker from reading all of its cluster, as it reports it with each push and renewal. */
+export const Degradation = z.strictObject({
+  /** The code of the worker's log, such as `API_UNREACHABLE`. */
+  reason: z.string().regex(/^[A-Z][A-Z0-9_]{0,47}$/),
+  /** For how long it has lasted. */
+  seconds: z.int().min(0).max(MOST_SECONDS),
+  /** What it concerns: a resource of the Kubernetes API, or a manifest file. */
+  subject: z
+    .string()
+    .regex(/^[A-Za-z0-9 ._/:-]{1,100}$/)
+    .optional(),
+  /** How many it concerns, with the subject; 1 if absent. */
+  count: z.int().min(1).max(MOST_COUNT).optional(),
+});
+export type Degradation = Readonly<z.infer<typeof Degradation>>;
+
+/** All that is wrong at a worker. Empty: the worker reads all of its cluster. */
+export const Degradations = z.array(Degradation).max(MOST_DEGRADATIONS);
+
+/** A degradation with its begin, in milliseconds of the clock of whoever holds it, instead of its length. */
+export const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
+export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
+
+/** Every reason that workers of this version report, in words (docs/how-to/troubleshoot.md has the fix of each). */
+export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
+  ["API_UNREACHABLE", "API server unreachable"],
+  ["API_UNAUTHENTICATED", "API server rejects the worker's credentials"],
+  ["RBAC_FORBIDDEN", "a right is missing"],
+  ["RESOURCE_NOT_SERVED", "API server no longer serves a resource"],
+  ["MANIFESTS_UNREADABLE", "manifest folder unreadable"],
+  ["MANIFEST_BROKEN", "manifest broken"],
+  ["CLUSTER_ID_UNKNOWN", "the cluster has no id"],
+  ["CLUSTER_ID_INVALID", "the cluster's id is malformed"],
+]);
+
+/** A degradation in words: `a right is missing (services and 2 more)`. Another version's reason is its code. */
+export function describeDegradation({ reason, subject, count = 1 }: Omit<Degradation, "seconds">): string {
+  const words = DEGRADATION_REASONS.get(reason) ?? reason;
+  if (subject === undefined) return words;
+  return `${words} (${subject}${count > 1 ? ` and ${count - 1} more` : ""})`;
+}
+
+/** A subject as a report may have it: other characters become `_`, and a long one loses its beginning. */
+export function toSubject(text: string): string | undefined {
+  const subject = text.replaceAll(/[^A-Za-z0-9 ._/:-]/g, "_").slice(-MOST_SUBJECT);
+  return subject === "" ? undefined : subject;
+}
+
+/** What is the same as long as nothing begins or ends, for comparisons of two reports. */
+export function degradationKey(all: readonly Omit<Degradation, "seconds">[]): string {
+  return JSON.stringify(all.map(({ reason, subject, count = 1 }) => [reason, subject, count]).sort());
+}

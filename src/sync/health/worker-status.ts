@@ -1,0 +1,28 @@
+import type { Degradation } from "../../snapshot/degradation.ts";
+
+/** A worker at one gateway. */
+export interface PushStatus {
+  /** Scheme, host and path of the gateway. */
+  readonly gateway: string;
+  /** Seconds until the lease there expires; negative after that, undefined before the first acknowledgement. */
+  readonly leaseSeconds: number | undefined;
+  readonly requests: readonly RequestCount[];
+}
+
+/** Requests to a gateway with one result. */
+export interface RequestCount {
+  readonly method: string;
+  /** HTTP status; `none` without a response. */
+  readonly status: string;
+  readonly count: number;
+}
+
+/** A sync worker, for probes and metrics. */
+export interface WorkerStatus {
+  /** Whether the worker has read all resources of its cluster once. */
+  readonly complete: boolean;
+  /** Seconds since the source was last known to be current; undefined before the first time. */
+  readonly confirmedSeconds: number | undefined;
+  readonly degraded: readonly Degradation[];
+  readonly gateways: readonly PushStatus[];
+}

@@ -1,0 +1,94 @@
+import { expect, it } from "vitest";
+import type { Clock } from "../../../src/gateway/clock.ts";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
+import { resumed, toStored } from "../../../src/gateway/leases/stored-lease.ts";
+import type { Degradation } from "../../../src/snapshot/degradation.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { openPair } from "../../transfer/pair.ts";
+import { FakeClock, settle } from "../fake-clock.ts";
+import { realStages } from "../real-stages.ts";
+
+const UNREACHABLE: Degradation = { reason: "API_UNREACHABLE", seconds: 30 };
+const FORBIDDEN: Degradation = { reason: "RBAC_FORBIDDEN", seconds: 10, subject: "services" };
+
+async function openGateway(store = createMemoryStore(), clock = new FakeClock()) {
+  const events: GatewayEvent[] = [];
+  const opening = Gateway.open({
+    ...{ store, clock, stages: realStages() },
+    onEvent: (event) => {
+      if (/degraded|recovered/.test(event.event)) events.push(event);
+    },
+  });
+  await settle();
+  const gateway = await opening;
+  const done = async <Result>(work: Promise<Result>) => {
+    await settle();
+    await clock.advance(5);
+    return work;
+  };
+  return { store, clock, gateway, events, done };
+}
+
+it("the log says once what a worker reports, and that it reports nothing any more", async () => {
+  const { gateway, events, done } = await openGateway();
+  const { generation } = await done(gateway.replace("west", shopSnapshot("west"), 60, [UNREACHABLE]));
+  const degraded = [{ reason: "API_UNREACHABLE" }];
+  expect(events).toEqual([{ event: "worker-degraded", clusterId: "west", degraded }]);
+  for (const seconds of [40, 60, 80])
+    await done(gateway.renew("west", generation, 60, [{ ...UNREACHABLE, seconds }]));
+  expect(events).toHaveLength(1);
+  await done(gateway.renew("west", generation, 60, [UNREACHABLE, FORBIDDEN]));
+  expect(events[1]).toMatchObject({ degraded: [...degraded, { subject: "services" }] });
+  await done(gateway.renew("west", generation));
+  await done(gateway.renew("west", generation));
+  expect(events.slice(2)).toEqual([{ event: "worker-recovered", clusterId: "west" }]);
+});
+
+it("a restarted gateway still knows it, and does not log it again", async () => {
+  const { store, clock, gateway, done } = await openGateway();
+  const { generation } = await done(gateway.replace("west", shopSnapshot("west")));
+  await done(gateway.renew("west", generation, 60, [UNREACHABLE]));
+  const { degraded } = gateway.status().clusters[0]!;
+  await clock.advance(5000);
+  const restarted = await openGateway(store, clock);
+  expect(restarted.gateway.status().clusters[0]!.degraded).toEqual(degraded);
+  await restarted.done(restarted.gateway.renew("west", generation, 60, [{ ...UNREACHABLE, seconds: 35 }]));
+  expect(restarted.events).toEqual([]);
+});
+
+it("what is stored begins at the same moment for a process with another clock", () => {
+  const clockAt = (now: number, wallOffset: number): Clock => ({
+    now: () => now,
+    wallOffset: () => wallOffset,
+    setTimer: () => () => {},
+  });
+  const meta = { generation: 1, pushedAt: 1000, renewedAt: 9000, expiresAt: 60_000 };
+  const held = { ...meta, degraded: [{ reason: "API_UNREACHABLE", since: 4000 }] };
+  const stored = toStored(held, clockAt(9000, 1_000_000));
+  expect(stored.degraded).toEqual([{ reason: "API_UNREACHABLE", since: 1_004_000 }]);
+  // 2 seconds later, by a clock that shows 300,000.
+  expect(resumed(stored, clockAt(300_000, 711_000)).degraded).toEqual([
+    { reason: "API_UNREACHABLE", since: 293_000 },
+  ]);
+  expect(toStored(meta, clockAt(9000, 0))).not.toHaveProperty("degraded");
+});
+
+it("a secondary takes it over with the primary's state, and its end as well", async () => {
+  const { clock, gateway, secondary, done, push, ask } = await openPair();
+  await push("west", 1);
+  const { generation } = gateway.status().clusters[0]!;
+  await done(gateway.renew("west", generation, 60, [UNREACHABLE]));
+  await ask();
+  const degradedOf = () => secondary.status().clusters[0]!.degraded;
+  expect(degradedOf()).toEqual(gateway.status().clusters[0]!.degraded);
+  expect(degradedOf()).toHaveLength(1);
+  await done(gateway.renew("west", generation));
+  // The first query after a while fetches the state for the next one.
+  for (let query = 0; query < 2; query++) {
+    await clock.advance(2000);
+    await ask();
+  }
+  expect(degradedOf()).toBeUndefined();
+});

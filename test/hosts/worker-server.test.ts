@@ -1,0 +1,126 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { sync } from "../../src/hosts/commands/sync.ts";
+import { startWorkerServer, type WorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
+import type { WorkerStatus } from "../../src/sync/health/worker-status.ts";
+import { KeptLogs } from "../sync/logs.ts";
+
+const [ONE, OTHER] = ["https://one.example", "https://other.example"];
+const HEALTHY: WorkerStatus = {
+  complete: true,
+  confirmedSeconds: 12,
+  degraded: [],
+  gateways: [
+    {
+      gateway: ONE,
+      leaseSeconds: 42,
+      requests: [
+        { method: "PUT", status: "200", count: 1 },
+        { method: "POST", status: "none", count: 3 },
+      ],
+    },
+    { gateway: OTHER, leaseSeconds: 41, requests: [] },
+  ],
+};
+const lost = (leaseSeconds: number | undefined, gateway = OTHER) => ({ gateway, leaseSeconds, requests: [] });
+
+let server: WorkerServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function open(status: Partial<WorkerStatus> = {}) {
+  server = await startWorkerServer({ host: "127.0.0.1", port: 0 }, () => ({ ...HEALTHY, ...status }));
+  return async (path: string, method = "GET") => {
+    const response = await fetch(`http://127.0.0.1:${server!.port}${path}`, { method });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+}
+
+describe("/readyz of a worker", () => {
+  it.each<[string, Partial<WorkerStatus>, number, string]>([
+    ["with a lease at every gateway", {}, 200, "ready: 2 of 2 gateways answer for this cluster"],
+    [
+      "with a lease at one gateway",
+      { gateways: [HEALTHY.gateways[0]!, lost(-3)] },
+      200,
+      `ready: 1 of 2 gateways answer for this cluster; ${OTHER}: no lease`,
+    ],
+    [
+      "with a degraded source",
+      { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] },
+      200,
+      "ready: 2 of 2 gateways answer for this cluster; API server unreachable for 4 min",
+    ],
+    [
+      "before the first acknowledgement",
+      { complete: false, confirmedSeconds: undefined, gateways: [lost(undefined, ONE)] },
+      503,
+      `not ready: 0 of 1 gateway answers for this cluster; the cluster is not read yet; ${ONE}: no lease`,
+    ],
+    [
+      "after every lease expired",
+      { gateways: [lost(-1, ONE), lost(0)] },
+      503,
+      `not ready: 0 of 2 gateways answer for this cluster; ${ONE}: no lease; ${OTHER}: no lease`,
+    ],
+  ])("%s", async (_, status, code, text) => {
+    const get = await open(status);
+    expect(await get("/readyz")).toMatchObject({ status: code, text: `${text}\n` });
+    expect((await get("/healthz")).status).toBe(200);
+  });
+});
+
+it("/metrics has leases, requests and what is wrong; a source that was never read has no age", async () => {
+  const degraded = [
+    { reason: "RBAC_FORBIDDEN", seconds: 7, subject: "services" },
+    { reason: "INTERNAL", seconds: 9 },
+  ];
+  const { text, headers } = await (await open({ degraded }))("/metrics");
+  expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  for (const line of [
+    "clusterset_doh_worker_ready 1",
+    'clusterset_doh_worker_degraded_seconds{reason="RBAC_FORBIDDEN"} 7',
+    'clusterset_doh_worker_degraded_seconds{reason="other"} 9',
+    "clusterset_doh_worker_source_age_seconds 12",
+    `clusterset_doh_worker_lease_remaining_seconds{gateway="${ONE}"} 42`,
+    `clusterset_doh_worker_requests_total{gateway="${ONE}",method="PUT",status="200"} 1`,
+    `clusterset_doh_worker_requests_total{gateway="${ONE}",method="POST",status="none"} 3`,
+  ])
+    expect(text.split("\n")).toContain(line);
+  await server!.close();
+  const unread = await (await open({ confirmedSeconds: undefined, gateways: [lost(undefined)] }))("/metrics");
+  expect(unread.text).toContain("clusterset_doh_worker_ready 0");
+  expect(unread.text).not.toMatch(/^clusterset_doh_worker_(?:source_age|lease_remaining)_seconds/m);
+});
+
+it("nothing else is served", async () => {
+  const get = await open();
+  for (const path of ["/", "/status", "/readyz/", "/metrics/x"]) expect((await get(path)).status).toBe(404);
+  expect(await get("/readyz?verbose", "HEAD")).toMatchObject({ status: 200, text: "" });
+  for (const method of ["POST", "PUT", "DELETE"]) {
+    const { status, headers } = await get("/metrics", method);
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  }
+});
+
+it("a port that is taken is a usage error that names the option", async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  const { port } = taken.address() as AddressInfo;
+  await expect(startWorkerServer({ host: "127.0.0.1", port }, () => HEALTHY)).rejects.toThrow(
+    `127.0.0.1:${port} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
+  );
+  await new Promise((resolve) => taken.close(resolve));
+});
+
+it.each([
+  [{ listen: "8080" }, /"8080" is not an address to listen on/],
+  [{ listen: ":8080", once: true }, /--listen is for a worker that keeps running: leave out --once/],
+])("sync with %o is a usage error", async (flags, message) => {
+  const logger = new KeptLogs() as unknown as Parameters<typeof sync>[1];
+  const given = { gateway: ["https://localhost"], tokenFile: "/none", clusterId: "east", ...flags };
+  await expect(sync(given, logger, new AbortController().signal)).rejects.toThrow(message);
+});

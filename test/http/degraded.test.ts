@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { statusLines } from "../../src/hosts/commands/status.ts";
+import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { createStatusMetrics } from "../../src/http/metrics/status-metrics.ts";
+import type { StatusReport } from "../../src/http/metrics/status-report.ts";
+import type { Degradation } from "../../src/snapshot/degradation.ts";
+import { exporting } from "../merge/fixtures.ts";
+import { pagesWorld } from "./pages/pages-world.ts";
+
+const REPORT: readonly Degradation[] = [
+  { reason: "API_UNREACHABLE", seconds: 200 },
+  { reason: "RBAC_FORBIDDEN", seconds: 10, subject: "services", count: 2 },
+];
+
+/** A gateway with two clusters; the worker of "east" reports itself degraded, 40 seconds ago. */
+async function degradedWorld(report: readonly Degradation[] = REPORT) {
+  const world = await pagesWorld([exporting("west"), exporting("east")]);
+  const renew = async (clusterId: string, degraded?: readonly Degradation[]) => {
+    const { generation } = world.gateway.status().clusters.find((one) => one.clusterId === clusterId)!;
+    const renewed = world.gateway.renew(clusterId, generation, 60, degraded);
+    await world.clock.advance(0);
+    await renewed;
+  };
+  await renew("east", report);
+  await world.clock.advance(40_000);
+  const text = async (path: string) => (await world.fetch(path)).text();
+  const comment = async () =>
+    (JSON.parse(await text("/resolve?name=web.shop.svc.clusterset.local")) as { Comment: string }).Comment;
+  const status = async () => JSON.parse(await text("/status")) as StatusReport;
+  const gauges = async () =>
+    Promise.all(
+      [
+        createPrometheusMetrics(world.gateway, new QueryCounters(), () => world.clock.now()),
+        createStatusMetrics(world.gateway, () => world.clock.now()),
+      ].map(async (metrics) =>
+        [...(await metrics.render()).matchAll(/^clusterset_doh_cluster_degraded_seconds(.*)$/gm)].map(
+          ([, series]) => series,
+        ),
+      ),
+    );
+  return { ...world, renew, text, comment, status, gauges };
+}
+
+describe("a cluster whose worker is degraded", () => {
+  it("is live on /clusters, with what is wrong for how long, and comes before healthy ones", async () => {
+    const { page } = await degradedWorld();
+    const { text } = await page("/clusters");
+    expect(text).toContain(
+      "east live , API server unreachable for 4 min, a right is missing (services and 1 more) for 50 s Snapshot",
+    );
+    expect(text).toContain("west live Snapshot");
+    expect(text.indexOf("east")).toBeLessThan(text.indexOf("west live"));
+  });
+
+  it("is named in the comment of JSON answers, without what it concerns", async () => {
+    const { comment } = await degradedWorld();
+    expect(await comment()).toContain(
+      "east last seen 40 s ago, API server unreachable for 4 min, a right is missing for 50 s",
+    );
+  });
+
+  it("is named by /status and the command of that name", async () => {
+    const { status } = await degradedWorld(REPORT.slice(0, 1));
+    const report = await status();
+    expect(report.clusters.map(({ clusterId, degraded }) => [clusterId, degraded])).toEqual([
+      ["east", ["API server unreachable for 4 min"]],
+      ["west", []],
+    ]);
+    expect(statusLines(report).join("\n")).toMatch(
+      /^east +live, API server unreachable for 4 min +40 s ago/m,
+    );
+  });
+
+  it("has a gauge for each reason; reasons of another version are one", async () => {
+    const { gauges } = await degradedWorld([
+      ...REPORT,
+      { reason: "NEWER", seconds: 5 },
+      { reason: "NEWEST", seconds: 20 },
+    ]);
+    const expected = [
+      '{cluster="east",reason="API_UNREACHABLE"} 240',
+      '{cluster="east",reason="RBAC_FORBIDDEN"} 50',
+      '{cluster="east",reason="other"} 60',
+    ];
+    expect(await gauges()).toEqual([expected, expected]);
+  });
+
+  it("is healthy everywhere once its worker says so", async () => {
+    const { renew, page, comment, status, gauges } = await degradedWorld();
+    await renew("east");
+    expect((await page("/clusters")).text).toContain("east live Snapshot");
+    expect(await comment()).toMatch(/^[^,]*$/);
+    expect((await status()).clusters.map(({ degraded }) => degraded)).toEqual([[], []]);
+    expect(await gauges()).toEqual([[], []]);
+  });
+
+  it("has no gauge after its lease expired, and the reason stays on /clusters", async () => {
+    const { clock, renew, gauges, page } = await degradedWorld();
+    await renew("west");
+    await clock.advance(30_000);
+    expect(await gauges()).toEqual([[], []]);
+    expect((await page("/clusters")).text).toContain("east expired, its names are withdrawn");
+  });
+});

@@ -1,0 +1,266 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Degradations } from "../../src/snapshot/degradation.ts";
+import { toDegradations } from "../../src/sync/health/degradations.ts";
+import { Failures } from "../../src/sync/health/failures.ts";
+import { KubernetesSource } from "../../src/sync/kubernetes.ts";
+import { ManifestSource } from "../../src/sync/manifest-source.ts";
+import type { ObjectSource, SourceListener } from "../../src/sync/object-source.ts";
+import { runSyncWorker } from "../../src/sync/worker.ts";
+import { namespace, service, serviceExport } from "../extract/objects.ts";
+import { ApiServerDouble } from "./api-server-double.ts";
+import { GatewayDouble } from "./gateway-double.ts";
+import { KeptLogs } from "./logs.ts";
+import { until } from "./until.ts";
+
+const LISTENER: SourceListener = {
+  upsert: () => {},
+  delete: () => {},
+  changed: () => {},
+  failed: () => {},
+};
+const EXPORTS = "/apis/multicluster.x-k8s.io/v1beta1/serviceexports";
+
+let folder: string;
+let stop: AbortController;
+let running: Promise<void> | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "degraded-"));
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Long before an API server would be silent for too long. */
+const soon = () => performance.now() + 10_000;
+
+/** Code and subject of each problem that a source has now. */
+const problemsOf = (source: ObjectSource, now = performance.now()) =>
+  source.problems(now).map(({ code, subject }) => (subject === undefined ? code : `${code} ${subject}`));
+
+describe("problems of an API server", () => {
+  let api: ApiServerDouble;
+  let source: KubernetesSource;
+
+  beforeEach(async () => {
+    api = await new ApiServerDouble().start();
+    api.put("/api/namespaces", namespace("shop"));
+    await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
+    const pauses = { first: 10, most: 50 };
+    source = new KubernetesSource(
+      {
+        ...{ kubeconfig: join(folder, "kubeconfig"), clusterIdGiven: true, logger: new KeptLogs() },
+        ...{ backoff: pauses, slowBackoff: pauses, discoveryMilliseconds: 50, problemAfterMilliseconds: 50 },
+      },
+      LISTENER,
+    );
+    running = source.run(stop.signal);
+    await until(() => expect(source.complete).toBe(true));
+    await until(() => expect(problemsOf(source)).toEqual([]));
+  });
+
+  afterEach(() => api.stop());
+
+  test("that does not answer last until it does", async () => {
+    const before = performance.now();
+    await api.stop();
+    await until(() => expect(problemsOf(source)).toContain("API_UNREACHABLE"));
+    expect(new Set(problemsOf(source))).toEqual(new Set(["API_UNREACHABLE"]));
+    for (const { since } of source.problems(performance.now())) expect(since).toBeGreaterThanOrEqual(before);
+    await api.start();
+    await until(() => expect(source.problems(soon())).toEqual([]));
+  });
+
+  test("begin with the first failure, and count after a while: a restart is none", async () => {
+    await api.stop();
+    await until(() => expect(source.problems(soon())).not.toEqual([]));
+    const since = Math.max(...source.problems(soon()).map((problem) => problem.since));
+    expect(source.problems(since + 49)).not.toContainEqual(expect.objectContaining({ since }));
+    expect(source.problems(since + 51)).toContainEqual(expect.objectContaining({ since }));
+  });
+
+  test("that is silent begin when it last said something", async () => {
+    await until(() => {
+      const since = source.lastConfirmed()!;
+      expect(problemsOf(source, since + 59_000)).toEqual([]);
+      expect(source.problems(since + 60_001)).toContainEqual({ code: "API_UNREACHABLE", since });
+    });
+  });
+
+  test.each([
+    ["list or watch", () => api.refuse],
+    ["watch", () => api.refuseWatches],
+  ])("that forbids to %s a resource name it, and last over all attempts", async (_, refused) => {
+    refused().set(EXPORTS, 403);
+    api.closeWatches("end");
+    const forbidden = ["RBAC_FORBIDDEN serviceexports.multicluster.x-k8s.io"];
+    await until(() => expect(problemsOf(source)).toEqual(forbidden));
+    const requests = api.seen.length;
+    await until(() => {
+      expect(problemsOf(source)).toEqual(forbidden);
+      expect(api.seen.length).toBeGreaterThan(requests + 20);
+    });
+    refused().clear();
+    await until(() => expect(problemsOf(source)).toEqual([]));
+  });
+
+  test("that forbids what is optional are none", async () => {
+    api.refuse.set("/api/v1/nodes", 403);
+    api.closeWatches("end");
+    const refusals = () => api.seen.filter((path) => path.startsWith("/api/v1/nodes")).length;
+    const before = refusals();
+    await until(() => {
+      expect(problemsOf(source)).toEqual([]);
+      expect(refusals()).toBeGreaterThan(before + 3);
+    });
+  });
+
+  test("that rejects the credentials name no resource", async () => {
+    for (const path of ["/api/v1/namespaces", "/api/v1/services"]) api.refuse.set(path, 401);
+    api.closeWatches("end");
+    await until(() => expect(problemsOf(source)).toEqual(["API_UNAUTHENTICATED", "API_UNAUTHENTICATED"]));
+  });
+});
+
+describe("problems of manifests", () => {
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  let source: ManifestSource;
+
+  beforeEach(async () => {
+    await write("shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n");
+    source = new ManifestSource(
+      { directory: folder, watch: true, logger: new KeptLogs(), pollMilliseconds: 20 },
+      LISTENER,
+    );
+    running = source.run(stop.signal);
+    await until(() => expect(source.complete).toBe(true));
+  });
+
+  test("name each file that is broken, and keep their begin until it is repaired", async () => {
+    expect(problemsOf(source)).toEqual([]);
+    await write("web.yaml", "kind: [\n");
+    await until(() => expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN web.yaml"]));
+    const { since } = source.problems()[0]!;
+    await write("shop.yaml", "}");
+    await until(() =>
+      expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN shop.yaml", "MANIFEST_BROKEN web.yaml"]),
+    );
+    expect(source.problems()[1]!.since).toBe(since);
+    await write("web.yaml", "");
+    await until(() => expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN shop.yaml"]));
+  });
+
+  test("a folder that is gone is one, until it is back", async () => {
+    await rename(folder, `${folder}-away`);
+    await until(() => expect(problemsOf(source)).toEqual(["MANIFESTS_UNREADABLE"]));
+    await rename(`${folder}-away`, folder);
+    await until(() => expect(problemsOf(source)).toEqual([]));
+  });
+});
+
+describe("the report of problems", () => {
+  test("has each code once, with its first begin, one subject and how many there are", () => {
+    const problems = [
+      { code: "RBAC_FORBIDDEN", since: 9000, subject: "services" },
+      { code: "API_UNREACHABLE", since: 4000 },
+      { code: "RBAC_FORBIDDEN", since: 7000, subject: "nodes" },
+      { code: "API_UNREACHABLE", since: 5000 },
+    ];
+    expect(toDegradations(problems, 10_000)).toEqual([
+      { reason: "RBAC_FORBIDDEN", seconds: 3, subject: "nodes", count: 2 },
+      { reason: "API_UNREACHABLE", seconds: 6 },
+    ]);
+  });
+
+  test("is valid for a gateway, however many problems there are", () => {
+    const problems = Array.from({ length: 5000 }, (_, index) => ({
+      code: `CODE_${index % 12}`,
+      since: 0,
+      subject: `${"größe/".repeat(index % 40)}${index}.yaml`,
+    }));
+    expect(Degradations.safeParse(toDegradations(problems, 1e9)).success).toBe(true);
+  });
+});
+
+test("a worker reports that the cluster lost its id to every gateway, and that it has one again", async () => {
+  const api = await new ApiServerDouble().start();
+  const gateways = [await new GatewayDouble().start(), await new GatewayDouble().start()];
+  api.put("/api/namespaces", namespace("shop"));
+  const system = { ...namespace("kube-system"), metadata: { name: "kube-system", uid: "east" } };
+  api.put("/api/namespaces", system);
+  api.put("/api/services", service("shop/web"));
+  api.put("/apis/multicluster.x-k8s.io/serviceexports", serviceExport("shop/web"));
+  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
+  const reported = (reasons: readonly string[]) =>
+    until(() => {
+      for (const { seen } of gateways) {
+        const degraded = (seen.at(-1)?.degraded ?? []) as { reason: string }[];
+        expect(degraded.map(({ reason }) => reason)).toEqual(reasons);
+      }
+    });
+  running = runSyncWorker({
+    source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
+    gateways: gateways.map(({ url }) => url),
+    token: "secret",
+    once: false,
+    signal: stop.signal,
+    logger: new KeptLogs(),
+  });
+  await until(() => expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]));
+  api.remove("/api/namespaces", "undefined/kube-system");
+  await reported(["CLUSTER_ID_UNKNOWN"]);
+  api.put("/api/namespaces", system);
+  await reported([]);
+  stop.abort();
+  await running;
+  await api.stop();
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+});
+
+describe("failures of a resource", () => {
+  const failed = (...events: readonly (readonly [code: string, at: number])[]) => {
+    const failures = new Failures(5000);
+    for (const [code, at] of events) {
+      failures.problem(at);
+      if (code === "over") failures.over();
+      else failures.failed(code, at);
+    }
+    return failures;
+  };
+  const [GONE, FORBIDDEN] = ["API_UNREACHABLE", "RBAC_FORBIDDEN"];
+
+  test.each([
+    ["are no problem for 5 seconds", failed([GONE, 0]), 4999, undefined],
+    ["are one after that", failed([GONE, 0]), 5000, { code: GONE, since: 0 }],
+    ["begin with the first one", failed([GONE, 0], [GONE, 8000]), 9000, { code: GONE, since: 0 }],
+    ["end when it works", failed([GONE, 0], ["over", 6000]), 9000, undefined],
+    ["begin anew after that", failed([GONE, 0], ["over", 6000], [GONE, 7000]), 11_999, undefined],
+    [
+      "keep their code while another one is new",
+      failed([GONE, 0], [FORBIDDEN, 8000]),
+      12_999,
+      { code: GONE, since: 0 },
+    ],
+    [
+      "take another code once it lasts",
+      failed([GONE, 0], [FORBIDDEN, 8000], [FORBIDDEN, 10_000]),
+      13_000,
+      { code: FORBIDDEN, since: 0 },
+    ],
+    [
+      "keep their code when it comes back",
+      failed([GONE, 0], [FORBIDDEN, 8000], [GONE, 9000]),
+      20_000,
+      { code: GONE, since: 0 },
+    ],
+  ])("%s", (_, failures, now, problem) => {
+    expect(failures.problem(now)).toEqual(problem);
+  });
+});
