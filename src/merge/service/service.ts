@@ -149,6 +149,11 @@ const IMPLAUSIBLE: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>
   unseen: "at which the gateway did not see the export appear",
 };
 
+/** RFC 3339 without milliseconds: they depend on what else was pushed, which a client may not see. */
+function inSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
 /** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
 function findImplausible(
   namespace: string,
@@ -164,7 +169,7 @@ function findImplausible(
       other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= adjusted.counts;
     const because = adjusted.because ?? (exporters.some(isOvertaking) ? "unseen" : undefined);
     if (because === undefined || (because === "unseen" && exporters.length === 1)) return [];
-    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${new Date(adjusted.counts).toISOString()}`;
+    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${inSeconds(adjusted.counts)}`;
     return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
   });
 }
