@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LocationCache } from "../../../src/hosts/workers/cached-source.ts";
 import type { FakeClock } from "../../gateway/fake-clock.ts";
 
@@ -59,13 +59,16 @@ export async function pass(clock: FakeClock, milliseconds: number, step = 5): Pr
   }
 }
 
-/** Waits for something, letting time pass as long as it takes. */
+/** Waits for something, letting time pass as long as it takes, and no faster than real time: bodies are read and hashed in other threads. */
 export async function done<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   let settled = false;
   const end = () => {
     settled = true;
   };
   promise.then(end, end);
-  while (!settled) await pass(clock, 1, 1);
+  while (!settled) {
+    await pass(clock, 1, 1);
+    await setTimeout(1);
+  }
   return promise;
 }
