@@ -4,7 +4,7 @@ import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import { HeldTables } from "../../src/snapshot/held-tables.ts";
+import { HeldTables } from "../../src/snapshot/held/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";

@@ -1,4 +1,4 @@
-import type { Degradation } from "../snapshot/degradation.ts";
+import type { Degradation } from "../snapshot/report/degradation.ts";
 import type { RecordDamage } from "../store/remembered/remembered-store.ts";
 
 /** What the gateway tells logs and metrics. */

@@ -1,5 +1,5 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import type { DegradedSince } from "../snapshot/degradation.ts";
+import type { DegradedSince } from "../snapshot/report/degradation.ts";
 import type { StoreTrouble } from "./keeping/store-health.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */

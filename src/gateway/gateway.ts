@@ -1,9 +1,9 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import type { Degradation } from "../snapshot/degradation.ts";
 import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
+import type { Degradation } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";

@@ -1,11 +1,11 @@
 import { drain } from "./drain.ts";
+import { type Packed, pack, packInSteps, unpack } from "./held/packed-entry.ts";
+import { sharedText } from "./held/shared-text.ts";
 import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
 import { emptySnapshot, type HeldState, heldSnapshot } from "./lines/held-state.ts";
-import { type Packed, pack, packInSteps, unpack } from "./packed-entry.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf, SINGLES } from "./parse.ts";
 import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
-import { sharedText } from "./shared-text.ts";
 
 /** An entry of a table as it becomes; `entry` is undefined where it is removed. */
 export type EntryChange = {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DegradedSince } from "../snapshot/degradation.ts";
+import { DegradedSince } from "../snapshot/report/degradation.ts";
 
 /** What the gateway holds of one cluster besides its snapshot. Times are Unix milliseconds. */
 export const ClusterMeta = z.strictObject({

@@ -1,4 +1,4 @@
-import type { FollowingState } from "../snapshot/held-tables.ts";
+import type { FollowingState } from "../snapshot/held/held-tables.ts";
 import type { PatchLine } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta } from "./cluster-meta.ts";

@@ -1,5 +1,5 @@
 import { SnapshotAssembler } from "../extract/assembler.ts";
-import { degradationKey } from "../snapshot/degradation.ts";
+import { degradationKey } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { type SourceProblem, toDegradations } from "./health/degradations.ts";
 import type { WorkerStatus } from "./health/worker-status.ts";

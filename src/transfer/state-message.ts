@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DegradedSince } from "../snapshot/degradation.ts";
+import { DegradedSince } from "../snapshot/report/degradation.ts";
 import type { TransferState } from "./transfer-state.ts";
 
 const time = z.number().meta({ description: "Unix time in milliseconds." });

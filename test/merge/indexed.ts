@@ -5,7 +5,7 @@ import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING, type Visibility } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
-import { HeldTables } from "../../src/snapshot/held-tables.ts";
+import { HeldTables } from "../../src/snapshot/held/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /** What an index is made with. */

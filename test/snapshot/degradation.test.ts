@@ -7,7 +7,7 @@ import {
   describeDegradation,
   MOST_DEGRADATIONS,
   toSubject,
-} from "../../src/snapshot/degradation.ts";
+} from "../../src/snapshot/report/degradation.ts";
 import { WRONG_REPORTS } from "./wrong-reports.ts";
 
 it("a report of all reasons that this version knows is valid", () => {

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { drain } from "../../src/snapshot/drain.ts";
 import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
-import { HeldTables } from "../../src/snapshot/held-tables.ts";
+import { HeldTables } from "../../src/snapshot/held/held-tables.ts";
+import { charactersOf, pack, unpack } from "../../src/snapshot/held/packed-entry.ts";
 import { heldSnapshot, snapshotOf } from "../../src/snapshot/lines/held-state.ts";
-import { charactersOf, pack, unpack } from "../../src/snapshot/packed-entry.ts";
 import { COLLECTIONS } from "../../src/snapshot/parse.ts";
 import { headlessExport, snapshots } from "./worlds.ts";
 

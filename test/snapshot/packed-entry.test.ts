@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { charactersOf, pack, packInSteps, unpack } from "../../src/snapshot/packed-entry.ts";
+import { charactersOf, pack, packInSteps, unpack } from "../../src/snapshot/held/packed-entry.ts";
 
 /** An exported service with so many endpoints, as far as packing looks at it. */
 function service(endpoints: number): object {

@@ -2,7 +2,7 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Degradations } from "../../src/snapshot/degradation.ts";
+import { Degradations } from "../../src/snapshot/report/degradation.ts";
 import { toDegradations } from "../../src/sync/health/degradations.ts";
 import { Failures } from "../../src/sync/health/failures.ts";
 import { KubernetesSource } from "../../src/sync/kubernetes.ts";

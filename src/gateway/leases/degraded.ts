@@ -1,4 +1,4 @@
-import type { Degradation, DegradedSince } from "../../snapshot/degradation.ts";
+import type { Degradation, DegradedSince } from "../../snapshot/report/degradation.ts";
 
 /** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */
 export function degradedSince(

@@ -1,5 +1,5 @@
 import { type HeldDelta, packDelta, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import { type FollowingState, HeldTables } from "../../snapshot/held-tables.ts";
+import { type FollowingState, HeldTables } from "../../snapshot/held/held-tables.ts";
 import { emptySnapshot, type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta } from "../../store/store.ts";

@@ -1,8 +1,8 @@
-import { type Degradation, degradationKey } from "../../snapshot/degradation.ts";
 import { changeOfPatch, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { Degradation } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { linesOf } from "../../store/lines.ts";
 import type { ClusterMeta, StoreChange } from "../../store/store.ts";
@@ -11,13 +11,19 @@ import { unixTime } from "../clock.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
-import { degradedSince } from "../leases/degraded.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
+import {
+  type LeaseTerms,
+  leasedAt,
+  type RequestedTerms,
+  renewed,
+  reportChange,
+} from "../leases/lease-terms.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
 import { Departures } from "./departures.ts";
 import { checkBounds, checkCharacters, leaseMilliseconds, PushRefused } from "./limits.ts";
-import type { PushParts } from "./push-parts.ts";
+import type { Kept, PushParts } from "./push-parts.ts";
 import { NO_TOTALS, type SnapshotTotals } from "./snapshot-bounds.ts";
 import { type WholeState, wholeSnapshot } from "./whole-state.ts";
 
@@ -26,24 +32,6 @@ export interface ValidChanges {
   readonly delta: SnapshotDelta;
   /** The lines that they come from. */
   readonly lines: Iterable<PatchLine>;
-}
-
-/** What a request says of its cluster beside a state. */
-interface Terms {
-  /** Milliseconds of the lease. */
-  readonly lease: number;
-  /** The worker's report. */
-  readonly degraded: readonly Degradation[];
-}
-
-/** A change that the store has. */
-interface Kept {
-  readonly cluster: HeldCluster;
-  readonly measured: MeasuredChange;
-  readonly meta: ClusterMeta;
-  readonly kind: "snapshot" | "patch";
-  /** Whether the cluster's lease ran until now. */
-  readonly live: boolean;
 }
 
 const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
@@ -157,10 +145,7 @@ export class Pushes<Generation extends ServedGeneration> {
   async #patch(
     clusterId: string,
     baseGeneration: number,
-    {
-      leaseSeconds,
-      degraded = [],
-    }: { leaseSeconds: number | undefined; degraded?: Terms["degraded"] | undefined },
+    { leaseSeconds, degraded = [] }: RequestedTerms,
     changesOf: (cluster: HeldCluster) => ValidChanges,
   ): Promise<Acknowledgement> {
     const { limits, clock, turns } = this.#parts;
@@ -189,7 +174,7 @@ export class Pushes<Generation extends ServedGeneration> {
     return this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
-      const meta = renewedMeta(held.meta, now, terms);
+      const meta = renewed(held.meta, now, terms);
       await this.#health.attempt(clusterId, () =>
         store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
       );
@@ -221,7 +206,7 @@ export class Pushes<Generation extends ServedGeneration> {
 
   async #change(
     clusterId: string,
-    terms: Terms,
+    terms: LeaseTerms,
     change: (now: number) => Promise<HeldCluster>,
   ): Promise<Acknowledgement> {
     const { serving, clock } = this.#parts;
@@ -250,27 +235,19 @@ export class Pushes<Generation extends ServedGeneration> {
   }
 
   /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
-  #prolong(clusterId: string, now: number, terms: Terms): void {
+  #prolong(clusterId: string, now: number, terms: LeaseTerms): void {
     const { serving } = this.#parts;
     const held = serving.clusters.live.get(clusterId);
     if (held === undefined) return;
-    this.#setMeta(held, renewedMeta(held.meta, now, terms));
+    this.#setMeta(held, renewed(held.meta, now, terms));
     serving.renew();
   }
 
   /** Takes over a cluster's lease and its worker's report. */
   #setMeta(cluster: HeldCluster, meta: ClusterMeta): void {
-    const { clusterId } = cluster;
-    const { degraded: before = [] } = cluster.meta;
-    const { degraded: after = [] } = meta;
+    const event = reportChange(cluster.clusterId, cluster.meta, meta);
     cluster.meta = meta;
-    if (degradationKey(before) === degradationKey(after)) return;
-    const { onEvent } = this.#parts;
-    if (after.length === 0) onEvent({ event: "worker-recovered", clusterId });
-    else {
-      const degraded = after.map(({ since: _, ...degradation }) => degradation);
-      onEvent({ event: "worker-degraded", clusterId, degraded });
-    }
+    if (event !== undefined) this.#parts.onEvent(event);
   }
 
   /** Serves what is kept. Rank and entries are taken over in one step, so that nothing is compiled with one of them alone. */
@@ -296,11 +273,10 @@ export class Pushes<Generation extends ServedGeneration> {
 
   // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor
   // below the generation before, should the clock have been set back since.
-  #nextMeta(clusterId: string, now: number, { lease, degraded }: Terms): ClusterMeta {
+  #nextMeta(clusterId: string, now: number, terms: LeaseTerms): ClusterMeta {
     const last = this.#parts.serving.clusters.generationOf(clusterId);
     const generation = Math.max(last + 1, unixTime(this.#parts.clock, now));
-    const leased = { renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
-    return { generation, pushedAt: now, ...leased };
+    return { generation, pushedAt: now, ...leasedAt(now, terms) };
   }
 
   #admit(clusterId: string): void {
@@ -314,15 +290,6 @@ export class Pushes<Generation extends ServedGeneration> {
       );
     this.#arriving.add(clusterId);
   }
-}
-
-/** A cluster's meta after a request that changes nothing else. */
-function renewedMeta(
-  { generation, pushedAt }: ClusterMeta,
-  now: number,
-  { lease, degraded }: Terms,
-): ClusterMeta {
-  return { generation, pushedAt, renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
 }
 
 /** Compares all that a cluster has with what is held, and counts it. */

@@ -1,6 +1,6 @@
 import type { EntryChange, HeldDelta, SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { charactersOf, type Packed, unpack } from "../../snapshot/held/packed-entry.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
-import { charactersOf, type Packed, unpack } from "../../snapshot/packed-entry.ts";
 import { COLLECTIONS } from "../../snapshot/parse.ts";
 import type { EndpointGroups } from "../../snapshot/schema.ts";
 

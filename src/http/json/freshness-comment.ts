@@ -2,7 +2,7 @@ import type { View } from "../../access/view/view.ts";
 import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
-import { describeDegradation } from "../../snapshot/degradation.ts";
+import { describeDegradation } from "../../snapshot/report/degradation.ts";
 import { duration } from "../pages/words.ts";
 
 /** The most clusters that the comment names; others are summarized. */

@@ -2,7 +2,7 @@ import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
 import { memoize } from "../../merge/unchanged.ts";
-import { DEGRADATION_REASONS } from "../../snapshot/degradation.ts";
+import { DEGRADATION_REASONS } from "../../snapshot/report/degradation.ts";
 
 /** One value of a gauge, with its labels. */
 export interface GaugeSeries {

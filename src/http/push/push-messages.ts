@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
+import { Degradations, DegradedSince } from "../../snapshot/report/degradation.ts";
 import { ClusterId, Finding } from "../../snapshot/schema.ts";
 import { collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
 

@@ -1,5 +1,5 @@
+import { charactersOf, type Packed } from "../../snapshot/held/packed-entry.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
-import { charactersOf, type Packed } from "../../snapshot/packed-entry.ts";
 import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
 import type { Contribution } from "../service/declaration.ts";
 

@@ -1,4 +1,4 @@
-import { unpack } from "../../snapshot/packed-entry.ts";
+import { unpack } from "../../snapshot/held/packed-entry.ts";
 import type { Contribution } from "../service/declaration.ts";
 import type { PackedPart } from "./part.ts";
 

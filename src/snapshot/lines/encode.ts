@@ -1,8 +1,8 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import type { Degradation } from "../degradation.ts";
 import { isJsonObject, ownMember } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
 import type { SnapshotPatch } from "../patch.ts";
+import type { Degradation } from "../report/degradation.ts";
 import type { ClusterSnapshot } from "../schema.ts";
 import { createSha256 } from "../sha256.ts";
 import { COLLECTION_PLANS, type EntryPlan } from "./entry-plan.ts";

@@ -1,4 +1,4 @@
-import type { Packed } from "../packed-entry.ts";
+import type { Packed } from "../held/packed-entry.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf } from "../parse.ts";
 import { type ClusterSnapshot, SNAPSHOT_FORMAT_VERSION } from "../schema.ts";
 import type { Single } from "./patch-line.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { Degradations } from "../degradation.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
+import { Degradations } from "../report/degradation.ts";
 import { ClusterId, ClusterSnapshot } from "../schema.ts";
 import { LINES_FORMAT_VERSION } from "./patch-line.ts";
 

@@ -1,8 +1,8 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { isClusterId } from "../cluster-id.ts";
-import { Degradations } from "../degradation.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
+import { Degradations } from "../report/degradation.ts";
 import { createSha256 } from "../sha256.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { LinesError } from "./lines-error.ts";

@@ -1,10 +1,10 @@
-import type { FollowingState } from "../../snapshot/held-tables.ts";
+import type { FollowingState } from "../../snapshot/held/held-tables.ts";
+import { MOST_PACKED_CHARACTERS, type Packed } from "../../snapshot/held/packed-entry.ts";
+import { sharedText } from "../../snapshot/held/shared-text.ts";
 import { ownMember } from "../../snapshot/json-value.ts";
 import type { Single } from "../../snapshot/lines/patch-line.ts";
-import { MOST_PACKED_CHARACTERS, type Packed } from "../../snapshot/packed-entry.ts";
 import type { Collection, EntryOf } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import { sharedText } from "../../snapshot/shared-text.ts";
 import { isShared, placeOf, placeOfEntry, type RowPlace, type RowValues, rowsOf } from "./entry-rows.ts";
 import type { RowTable } from "./row-table.ts";
 

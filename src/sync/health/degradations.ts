@@ -1,4 +1,4 @@
-import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../../snapshot/degradation.ts";
+import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../../snapshot/report/degradation.ts";
 
 /** Something that keeps a worker from reading a part of its cluster. */
 export interface SourceProblem {

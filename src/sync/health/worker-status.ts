@@ -1,4 +1,4 @@
-import type { Degradation } from "../../snapshot/degradation.ts";
+import type { Degradation } from "../../snapshot/report/degradation.ts";
 
 /** A worker at one gateway. */
 export interface PushStatus {

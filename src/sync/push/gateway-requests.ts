@@ -1,8 +1,8 @@
 import { type Dispatcher, Pool } from "undici";
-import type { Degradation } from "../../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../../snapshot/lines/encode.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { Degradation } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";
 import type { RequestCount } from "../health/worker-status.ts";

@@ -1,6 +1,6 @@
 import type { ExtractedState } from "../../extract/extracted-state.ts";
-import { type Degradation, degradationKey } from "../../snapshot/degradation.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import { type Degradation, degradationKey } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { PushStatus } from "../health/worker-status.ts";
 import type { SyncLogger } from "../object-source.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
 import { resumed, toStored } from "../../../src/gateway/leases/stored-lease.ts";
-import type { Degradation } from "../../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { openPair } from "../../transfer/pair.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { charactersOf, unpack } from "../../../src/snapshot/packed-entry.ts";
+import { charactersOf, unpack } from "../../../src/snapshot/held/packed-entry.ts";
 import { COLLECTIONS, SINGLES } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
-import type { Degradation } from "../../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
 import { type Fault, GatewayDouble } from "../gateway-double.ts";

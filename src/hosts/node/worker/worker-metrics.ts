@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricsSource } from "../../../http/metrics/metrics-source.ts";
-import { DEGRADATION_REASONS } from "../../../snapshot/degradation.ts";
+import { DEGRADATION_REASONS } from "../../../snapshot/report/degradation.ts";
 import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
 import { isReady } from "./worker-readiness.ts";
 

@@ -1,5 +1,5 @@
 import { counted, duration } from "../../../http/pages/words.ts";
-import { describeDegradation } from "../../../snapshot/degradation.ts";
+import { describeDegradation } from "../../../snapshot/report/degradation.ts";
 import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
 
 /** Whether a gateway answers for the worker's cluster. One of several is enough: they do not depend on each other. */

@@ -1,5 +1,5 @@
-import { drain } from "./drain.ts";
-import { isJsonObject, type JsonObject } from "./json-value.ts";
+import { drain } from "../drain.ts";
+import { isJsonObject, type JsonObject } from "../json-value.ts";
 
 /**
  * An entry in little memory: as JSON, or itself if that is long. As objects a headless service of 5 endpoints takes 2,700 bytes, as JSON 700. An entry

@@ -1,9 +1,9 @@
-import type { HeldDelta } from "./entry-changes.ts";
-import type { HeldState } from "./lines/held-state.ts";
-import type { Single } from "./lines/patch-line.ts";
+import type { HeldDelta } from "../entry-changes.ts";
+import type { HeldState } from "../lines/held-state.ts";
+import type { Single } from "../lines/patch-line.ts";
+import { COLLECTIONS, type Collection, type EntryOf, SINGLES } from "../parse.ts";
+import type { ClusterSnapshot } from "../schema.ts";
 import { type Packed, pack, unpack } from "./packed-entry.ts";
-import { COLLECTIONS, type Collection, type EntryOf, SINGLES } from "./parse.ts";
-import type { ClusterSnapshot } from "./schema.ts";
 
 /** The state of a cluster that follows its changes. */
 export interface FollowingState extends HeldState {

@@ -1,0 +1,45 @@
+import { type Degradation, degradationKey } from "../../snapshot/report/degradation.ts";
+import type { ClusterMeta } from "../../store/store.ts";
+import type { GatewayEvent } from "../gateway-events.ts";
+import { degradedSince } from "./degraded.ts";
+
+/** What a request says of its cluster beside a state. */
+export interface LeaseTerms {
+  /** Milliseconds of the lease. */
+  readonly lease: number;
+  /** The worker's report. */
+  readonly degraded: readonly Degradation[];
+}
+
+/** The same as it was sent. */
+export interface RequestedTerms {
+  /** Undefined for the gateway's default. */
+  readonly leaseSeconds: number | undefined;
+  /** Undefined for an empty report. */
+  readonly degraded?: readonly Degradation[] | undefined;
+}
+
+/** What a request at `now` gives a cluster's meta, whatever it pushes. */
+export function leasedAt(
+  now: number,
+  { lease, degraded }: LeaseTerms,
+): Pick<ClusterMeta, "renewedAt" | "expiresAt" | "degraded"> {
+  return { renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
+}
+
+/** A cluster's meta after a request that pushes nothing. */
+export function renewed({ generation, pushedAt }: ClusterMeta, now: number, terms: LeaseTerms): ClusterMeta {
+  return { generation, pushedAt, ...leasedAt(now, terms) };
+}
+
+/** What is logged of a worker's report; undefined where it says what the one before said. */
+export function reportChange(
+  clusterId: string,
+  { degraded: before = [] }: ClusterMeta,
+  { degraded: after = [] }: ClusterMeta,
+): GatewayEvent | undefined {
+  if (degradationKey(before) === degradationKey(after)) return undefined;
+  if (after.length === 0) return { event: "worker-recovered", clusterId };
+  const degraded = after.map(({ since: _, ...degradation }) => degradation);
+  return { event: "worker-degraded", clusterId, degraded };
+}
