@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
-import { blocksIn, textOf } from "./pages.ts";
+import { textOf } from "./pages.ts";
 
 const text = (name: string) => textOf(`infra/kubernetes/gateway/${name}`);
 const read = (name: string) => parse(text(name));
@@ -42,9 +42,7 @@ it("the Service and the probes lead to the port that the gateway listens on", ()
     expect(probe.httpGet).toMatchObject({ port: name, scheme: "HTTPS" });
 });
 
-it("the PrometheusRule has the alerts of docs/reference/metrics.md", () => {
-  const [rules] = blocksIn("docs/reference/metrics.md", "yaml").filter((block) =>
-    block.startsWith("groups:"),
-  );
-  expect(read("components/monitoring/prometheus-rule.yaml").spec).toEqual(parse(rules!));
+it("the PrometheusRule of kustomize has the alerts of the chart", () => {
+  const rules = parse(textOf("infra/helm/gateway/alerts.yaml"));
+  expect(read("components/monitoring/prometheus-rule.yaml").spec).toEqual(rules);
 });

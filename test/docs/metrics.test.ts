@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-metrics.ts";
@@ -11,6 +11,7 @@ import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
 import { TransferCounters } from "../../src/transfer/parts/transfer-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
+import { textOf } from "./pages.ts";
 
 const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
 
@@ -21,6 +22,7 @@ const ofPrimary = await createPrometheusMetrics(
   () => NOW,
   fakeForwarder({}).forwarder,
   new AccessCounters(),
+  { memoryLimitBytes: 1, certificateExpiresAt: () => undefined },
 ).render();
 
 /** What it says on a secondary. */
@@ -55,19 +57,44 @@ it("docs/reference/metrics.md has every metric with its type, and no other", () 
   expect(documented.sort()).toEqual([...exported].sort());
 });
 
-it("the alerts name metrics and labels that exist", () => {
-  const [, text] = /```yaml\n(groups:.*?)```/s.exec(page)!;
-  const { groups } = parse(text!) as {
-    groups: { rules: { expr: string; annotations: { summary: string } }[] }[];
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
+  const { groups } = parse(textOf("infra/helm/gateway/alerts.yaml")) as {
+    groups: { rules: readonly Rule[] }[];
   };
   const rules = groups.flatMap(({ rules: some }) => some);
-  expect(rules.length).toBeGreaterThan(3);
-  for (const { expr, annotations } of rules) {
-    const name = /clusterset_doh_\w+/.exec(expr)?.[0];
-    const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
-    expect(row, expr).toBeDefined();
-    const shown = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label!);
-    for (const label of shown)
-      expect(label === "instance" || row!.includes(`\`${label}\``), label).toBe(true);
-  }
+
+  it("are those of docs/how-to/monitor.md, in its order", () => {
+    const listed = [...textOf("docs/how-to/monitor.md").matchAll(/^\| `(\w+)` \|/gm)];
+    expect(rules.map(({ alert }) => alert)).toEqual(listed.map(([, name]) => name));
+  });
+
+  it.each(rules)("$alert names metrics and labels that exist", ({ expr, annotations }) => {
+    const rows = [...expr.matchAll(/(?:clusterset_doh|process)_\w+/g)].map(([name]) => {
+      expect(`${ofPrimary}\n${ofSecondary}`).toContain(`# TYPE ${name} `);
+      return page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+    });
+    expect(rows).not.toEqual([]);
+    for (const [, label] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
+      expect(label === "instance" || rows.some((row) => row.includes(`\`${label}\``)), label).toBe(true);
+  });
+
+  it.each(rules)("$alert leads to a section of docs/how-to/troubleshoot.md", ({ annotations }) => {
+    const { repository } = JSON.parse(textOf("package.json")) as { repository: { url: string } };
+    const base = repository.url.replace(/^git\+|\.git$/g, "");
+    const [url, anchor] = annotations.runbook_url.split("#");
+    expect(url).toBe(`${base}/blob/main/docs/how-to/troubleshoot.md`);
+    const anchors = [...textOf("docs/how-to/troubleshoot.md").matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title!
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9 -]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    expect(anchors).toContain(anchor);
+  });
 });

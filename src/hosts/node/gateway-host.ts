@@ -31,6 +31,7 @@ import { openStubZones } from "./gateway/stub-zones.ts";
 import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
 import { nodeClock } from "./node-clock.ts";
+import { processFacts } from "./process-facts.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import { prepareStateFolder, stateFolderFailure } from "./state-folder.ts";
 import { fingerprintOf } from "./tls/tls.ts";
@@ -117,9 +118,11 @@ async function startParts(
 
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
+  const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) =>
+    createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls));
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
-    ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
+    ...{ counters, accessCounters, clientTests, audit, metrics: createMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     isOpenToItsNetwork: !isStated(config.access),
     isInClear: tls === undefined,

@@ -12,6 +12,7 @@ import type { DamageCounters } from "../../store/damage-counters.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./metrics-source.ts";
+import { type ProcessFacts, registerProcess } from "./process-metrics.ts";
 import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
@@ -20,6 +21,7 @@ import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
  * @param clock Unix milliseconds
  * @param forwarder undefined if names out of zone are not forwarded
  * @param access undefined if all clients see everything
+ * @param facts undefined on hosts that do not know their process
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
@@ -27,6 +29,7 @@ export function createPrometheusMetrics(
   clock: () => number,
   forwarder?: Forwarder,
   access?: AccessCounters,
+  facts?: ProcessFacts,
 ): MetricsSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -35,6 +38,7 @@ export function createPrometheusMetrics(
   if (gateway.damage !== undefined) registerDamage(registry, gateway.damage);
   if (forwarder !== undefined) registerForwarding(registry, forwarder);
   if (access !== undefined) registerAccess(registry, access);
+  if (facts !== undefined) registerProcess(registry, facts);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 

@@ -105,6 +105,11 @@ export function fingerprintOf(cert: string): string {
   return new X509Certificate(cert).fingerprint256;
 }
 
+/** When the first certificate of a chain in PEM expires, in Unix milliseconds. */
+export function expiryOf(cert: string): number {
+  return Date.parse(new X509Certificate(cert).validTo);
+}
+
 /** Whether a certificate in PEM is for this name or address. */
 export function isCertificateFor(cert: string, host: string): boolean {
   const certificate = new X509Certificate(cert);

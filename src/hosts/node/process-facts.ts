@@ -1,0 +1,14 @@
+import { totalmem } from "node:os";
+import type { ProcessFacts } from "../../http/metrics/process-metrics.ts";
+import { expiryOf } from "./tls/tls.ts";
+import type { TlsSource } from "./tls/tls-source.ts";
+
+/** The facts of this process. Without a limit of its container the memory of the machine counts. */
+export function processFacts(tls: TlsSource | undefined): ProcessFacts {
+  // Runtimes other than Node may lack it; 0 and very large numbers mean that there is no limit.
+  const constrained = process.constrainedMemory?.() ?? 0;
+  return {
+    memoryLimitBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    certificateExpiresAt: () => tls && expiryOf(tls.tls.cert),
+  };
+}
