@@ -7,6 +7,7 @@ import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } fro
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { installPodMonitorCrd } from "../servers/kubernetes/crds.ts";
 import { clusterProperty, type KubeObject } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 
@@ -31,6 +32,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
 
   beforeAll(async () => {
     [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await installPodMonitorCrd(server.admin);
     await server.admin.apply(
       clusterProperty("cluster.clusterset.k8s.io", "east"),
       ...world("shop", { web: { endpoints: ["10.1.0.1"] } }),

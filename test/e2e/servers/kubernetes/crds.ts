@@ -21,6 +21,15 @@ export async function installCrds(client: ApiClient): Promise<void> {
   ]);
 }
 
+/** Installs the CRD of PodMonitors, and waits until the API server serves it. */
+export async function installPodMonitorCrd(client: ApiClient): Promise<void> {
+  const { operatorCrds } = await ensureTools();
+  const manifests = operatorCrds.filter((path) => path.endsWith("_podmonitors.yaml"));
+  if (manifests.length !== 1) throw new Error(`PodMonitor has ${manifests.length} CRDs`);
+  await client.apply(parse(await readFile(manifests[0]!, "utf8")) as KubeObject);
+  await waitUntilServed(client, "/apis/monitoring.coreos.com/v1/podmonitors");
+}
+
 /** Lets the API server serve a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`, or no longer. */
 export async function setServed(
   client: ApiClient,
