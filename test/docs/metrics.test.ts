@@ -98,3 +98,54 @@ describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
     expect(anchors).toContain(anchor);
   });
 });
+
+describe("the dashboard of infra/grafana", () => {
+  const { panels } = JSON.parse(textOf("infra/grafana/clusterset-doh.json")) as Dashboard;
+  const shown = panels.filter(({ type }) => type !== "row");
+  const overlap = (a: GridPosition, b: GridPosition) =>
+    a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+
+  it("has panels of their own id and place, within its 24 columns", () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    for (const { title, gridPos } of panels) {
+      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
+      const beside = panels.filter((other) => other.gridPos !== gridPos && overlap(other.gridPos, gridPos));
+      expect([title, ...beside.map((other) => other.title)]).toEqual([title]);
+    }
+  });
+
+  it.each(shown)("$title has queries, of metrics and labels that exist", ({ targets }) => {
+    expect(targets).not.toEqual([]);
+    for (const { expr, legendFormat } of targets) {
+      const names = [...expr.matchAll(/(?:clusterset_doh|process|nodejs)_\w+/g)].map(([name]) =>
+        name.replace(/_bucket$/, ""),
+      );
+      expect(names).not.toEqual([]);
+      for (const name of names)
+        expect(`${ofPrimary}\n${ofSecondary}\n${ofWorker}`).toContain(`# TYPE ${name} `);
+      const rows = page
+        .split("\n")
+        .filter((line) => names.some((name) => line.startsWith(`| \`${name}\` |`)));
+      const labels = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
+      for (const label of labels)
+        expect(label === "instance" || rows.some((row) => row.includes(`\`${label}\``)), label).toBe(true);
+    }
+  });
+});
+
+interface GridPosition {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly type: string;
+    readonly title: string;
+    readonly gridPos: GridPosition;
+    readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
+}

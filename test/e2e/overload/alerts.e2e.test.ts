@@ -46,6 +46,17 @@ test("a running gateway has every metric that a rule of a primary uses", async (
   );
 });
 
+test("promtool finds no error in the queries of the dashboard", async () => {
+  const { panels } = JSON.parse(readFileSync(join(checkout, "infra/grafana/clusterset-doh.json"), "utf8"));
+  const queries: string[] = panels.flatMap(({ targets = [] }: { targets?: { expr: string }[] }) =>
+    targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*")),
+  );
+  const recorded = queries.map((expr, index) => ({ record: `dashboard:query_${index}`, expr }));
+  const file = join(folder, "dashboard.yaml");
+  writeFileSync(file, stringify({ groups: [{ name: "dashboard", rules: recorded }] }));
+  expect(await run(promtool, ["check", "rules", file])).toContain(`SUCCESS: ${queries.length} rules found`);
+});
+
 /** Runs promtool's test of one rule: series, and the alerts that are raised at some minute. */
 async function expectAlerts(
   { name }: AlertCase,
