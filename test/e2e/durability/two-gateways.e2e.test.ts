@@ -179,12 +179,14 @@ test("started again, it answers from its state and gets what it missed as a delt
   expect(await failuresSince()).toEqual(NONE);
 });
 
-test("started again without its state, it gets all from the workers; only a client that believes its SERVFAIL fails", async () => {
+test("started again without its state, it gets all from the workers; only a client that believes its SERVFAIL may fail", async () => {
   for (const worker of workers) worker.process.signal("SIGSTOP");
   await second.kill();
   rmSync(second.stateDir, { recursive: true });
   await second.restart();
-  expect(await failuresSince()).toEqual({ ...NONE, dnsproxy: ["SERVFAIL"] });
+  // dnsproxy asks the upstream that was faster so far, and passes on what that one answers.
+  const { dnsproxy, ...others } = await failuresSince();
+  expect({ ...others, dnsproxy: dnsproxy?.filter((failure) => failure !== "SERVFAIL") }).toEqual(NONE);
   for (const worker of workers) worker.process.signal("SIGCONT");
   await eventualAnswer(second, "db.shop").toHaveLength(3);
   await eventually(() => acceptedPushes(second)).toMatchObject({ full: 2 });

@@ -67,7 +67,7 @@ export function modeOf(folder: string): string[] {
   const { containers } = (deployment.spec as PodTemplateOwner).template.spec;
   const [command, ...flags] = containers[0]!.args;
   if (command !== "sync") throw new Error(`${folder} runs ${command}, which is no sync worker`);
-  return flags.filter((flag) => !/^--(gateway|cluster-id|token-file|ca-file)=/.test(flag));
+  return flags.filter((flag) => !/^--(gateway|cluster-id|token-file|ca-file|listen)=/.test(flag));
 }
 
 function singleRights({ apiGroups, resources, verbs, resourceNames }: PolicyRule): Right[] {
