@@ -2,7 +2,7 @@ import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { ServiceAccount } from "../../merge/index/merged-services.ts";
 import { PINNED } from "../../merge/pins.ts";
 import { PROPERTIES } from "../../merge/service/conflicts.ts";
-import type { AdjustedTime, Contribution } from "../../merge/service/declaration.ts";
+import { type AdjustedTime, type Contribution, inSeconds } from "../../merge/service/declaration.ts";
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
 import { describePort } from "../../merge/service/ports.ts";
 import type { DeclaredService } from "../../merge/service/service.ts";
@@ -50,11 +50,6 @@ function explainExporter({
   if (adjusted === undefined) return { clusterId, stated };
   const because = adjusted.because === undefined ? "the clocks differ a little" : ADJUSTED[adjusted.because];
   return { clusterId, stated, countsFrom: inSeconds(adjusted.counts), because };
-}
-
-/** Without milliseconds: they depend on what else was pushed, which the client may not see. */
-function inSeconds(time: number): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function explainProperties(

@@ -2,7 +2,7 @@ import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
 import { memoize } from "../../merge/unchanged.ts";
-import { DEGRADATION_REASONS } from "../../snapshot/report/degradation.ts";
+import { reasonLabel } from "../../snapshot/report/degradation.ts";
 
 /** One value of a gauge, with its labels. */
 export interface GaugeSeries {
@@ -37,7 +37,7 @@ export function degradationSeries(clusters: readonly ClusterStatus[], now: numbe
   return clusters.flatMap(({ clusterId: cluster, live, degraded = [] }) => {
     const byReason = new Map<string, number>();
     for (const { reason, since } of live ? degraded : [])
-      byReason.set(DEGRADATION_REASONS.has(reason) ? reason : "other", (now - since) / 1000);
+      byReason.set(reasonLabel(reason), (now - since) / 1000);
     return Array.from(byReason, ([reason, value]) => ({ labels: { cluster, reason }, value }));
   });
 }

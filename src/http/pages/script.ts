@@ -20,17 +20,17 @@ const make = (name, text, at) => {
   at(element);
   return element;
 };
-const heard = make("p", "", (line) => document.body.append(line));
-heard.className = "unseen";
-heard.setAttribute("role", "status");
+const announced = make("p", "", (line) => document.body.append(line));
+announced.className = "unseen";
+announced.setAttribute("role", "status");
 const copy = async (code, button) => {
   try {
     await navigator.clipboard.writeText(code.textContent);
-    button.textContent = heard.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; heard.textContent = ""; }, 2000);
+    button.textContent = announced.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; announced.textContent = ""; }, 2000);
   } catch {
     getSelection().selectAllChildren(code);
-    heard.textContent = "Selected: copy it with the keyboard";
+    announced.textContent = "Selected: copy it with the keyboard";
   }
 };
 const addCopyButtons = (root) => {

@@ -20,6 +20,14 @@ export interface AdjustedTime {
   readonly because: "impossible" | "future" | "unseen" | undefined;
 }
 
+/**
+ * A time in Unix milliseconds as findings and explanations show it: RFC 3339 in whole seconds. The milliseconds of an adjusted time depend on
+ * what else was pushed, which the client may not see.
+ */
+export function inSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
 /** What a ServiceExport or a ServiceImport declares of the service's global properties, defaults filled in. */
 export interface Declaration {
   readonly clusterId: string;

@@ -10,6 +10,7 @@ import {
   declareExports,
   declareImports,
   exportedSince,
+  inSeconds,
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
 import { describePort, type PortUnion, unitePorts } from "./ports.ts";
@@ -148,11 +149,6 @@ const IMPLAUSIBLE: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>
   future: "which was in the future",
   unseen: "at which the gateway did not see the export appear",
 };
-
-/** RFC 3339 without milliseconds: they depend on what else was pushed, which a client may not see. */
-function inSeconds(time: number): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
-}
 
 /** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
 function findImplausible(

@@ -26,7 +26,7 @@ export type Degradation = Readonly<z.infer<typeof Degradation>>;
 /** All that is wrong at a worker. Empty: the worker reads all of its cluster. */
 export const Degradations = z.array(Degradation).max(MOST_DEGRADATIONS);
 
-/** A degradation with its begin, in milliseconds of the clock of whoever holds it, instead of its length. */
+/** A degradation with its begin, in milliseconds of the clock of the process that holds it, instead of its length. */
 export const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
 export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
 
@@ -41,6 +41,11 @@ export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
   ["CLUSTER_ID_UNKNOWN", "the cluster has no id"],
   ["CLUSTER_ID_INVALID", "the cluster's id is malformed"],
 ]);
+
+/** A reason as the label of a metric: a cluster may report any code, and only known ones make series. */
+export function reasonLabel(reason: string): string {
+  return DEGRADATION_REASONS.has(reason) ? reason : "other";
+}
 
 /** A degradation in words: `a right is missing (services and 2 more)`. Another version's reason is its code. */
 export function describeDegradation({ reason, subject, count = 1 }: Omit<Degradation, "seconds">): string {

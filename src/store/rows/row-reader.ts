@@ -23,7 +23,7 @@ export class RowReader implements FollowingState {
   /** Shared rows. The one that was used last is the last one. */
   readonly #parsed = new Map<string, RowValues>();
 
-  /** @param onDamage is told of a row that is damaged, before it is thrown */
+  /** @param onDamage called with the error of a damaged row, before that is thrown */
   constructor(table: RowTable, clusterId: string, onDamage: (error: unknown) => void) {
     this.#table = table;
     this.#clusterId = clusterId;

@@ -1,18 +1,11 @@
 import { createHash } from "node:crypto";
-import {
-  copyFileSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stepsOf } from "../../docs/steps.ts";
 import { answered, eventualAnswer, eventually, metric, untilEqual } from "../harness/answers.ts";
 import { runProgram } from "../harness/cli.ts";
+import { writeDatabase } from "../harness/manifests.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 
@@ -27,34 +20,9 @@ let changes = 0;
 function change(): void {
   changes++;
   for (const [net, cluster] of CLUSTERS.entries()) {
-    const manifests = join(folder, "manifests", cluster);
-    mkdirSync(manifests, { recursive: true });
-    const draft = join(folder, `${cluster}.draft`);
-    writeFileSync(
-      draft,
-      `
-apiVersion: v1
-kind: Namespace
-metadata: { name: shop }
----
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: db }
-spec: { clusterIP: None, ports: [{ name: pg, port: ${5432 + net} }] }
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceExport
-metadata: { namespace: shop, name: db }
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: db-1, labels: { kubernetes.io/service-name: db } }
-addressType: IPv4
-ports: [{ name: pg, port: ${5432 + net} }]
-endpoints: [{ addresses: [10.${net + 1}.${changes >> 8}.${changes & 255}], hostname: db-0 }]
-`,
-    );
-    renameSync(draft, join(manifests, "objects.yaml"));
+    const address = `10.${net + 1}.${changes >> 8}.${changes & 255}`;
+    const endpoints = [{ address, hostname: "db-0" }];
+    writeDatabase(join(folder, "manifests", cluster), { port: 5432 + net, endpoints });
   }
 }
 

@@ -1,10 +1,11 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksIn } from "../../docs/pages.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { startUnbound } from "../clients/resolvers/resolver.ts";
 import { acceptedPushes, eventualAnswer, eventually, untilAnswered } from "../harness/answers.ts";
+import { writeDatabase } from "../harness/manifests.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { startCoreDns } from "../servers/coredns.ts";
 import { queryUdp } from "../servers/dns.ts";
@@ -56,33 +57,8 @@ let second: GatewayProcess;
 /** The manifests of a cluster, with these pods of the headless service `db`. */
 function write(cluster: string, ...addresses: string[]): string {
   const manifests = join(folder, cluster);
-  mkdirSync(manifests, { recursive: true });
-  const draft = join(folder, `${cluster}.yaml`);
-  writeFileSync(
-    draft,
-    `
-apiVersion: v1
-kind: Namespace
-metadata: { name: shop }
----
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: db }
-spec: { clusterIP: None, ports: [{ name: pg, port: 5432 }] }
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceExport
-metadata: { namespace: shop, name: db, creationTimestamp: "2026-01-10T08:00:00Z" }
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: db-1, labels: { kubernetes.io/service-name: db } }
-addressType: IPv4
-ports: [{ name: pg, port: 5432 }]
-endpoints: [${addresses.map((address) => `{ addresses: [${address}] }`).join(", ")}]
-`,
-  );
-  renameSync(draft, join(manifests, "objects.yaml"));
+  const endpoints = addresses.map((address) => ({ address }));
+  writeDatabase(manifests, { port: 5432, exportedAt: "2026-01-10T08:00:00Z", endpoints });
   return manifests;
 }
 

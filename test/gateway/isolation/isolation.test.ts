@@ -106,7 +106,7 @@ it("whatever a cluster pushes, what it has no part in is answered byte for byte 
         const had = new Set<string>();
         for (const pushed of pushes) {
           const keys = unshared(world, pushed);
-          // A service that it had a part in before has lost its reverse names meanwhile to who came first.
+          // A service that the cluster had a part in has lost its reverse names meanwhile to the cluster that reported the addresses first.
           const never = new Set([...keys].filter((key) => !had.has(key)));
           const asked = withoutShared(questions(world, keys), world, never);
           for (const key of [...Object.keys(pushed.exports), ...Object.keys(pushed.imports)]) had.add(key);

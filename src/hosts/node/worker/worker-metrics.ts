@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricsSource } from "../../../http/metrics/metrics-source.ts";
-import { DEGRADATION_REASONS } from "../../../snapshot/report/degradation.ts";
+import { reasonLabel } from "../../../snapshot/report/degradation.ts";
 import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
 import { isReady } from "./worker-readiness.ts";
 
@@ -24,8 +24,7 @@ export function createWorkerMetrics(status: () => WorkerStatus): MetricsSource {
     registers,
     collect() {
       this.reset();
-      for (const { reason, seconds } of status().degraded)
-        this.set({ reason: DEGRADATION_REASONS.has(reason) ? reason : "other" }, seconds);
+      for (const { reason, seconds } of status().degraded) this.set({ reason: reasonLabel(reason) }, seconds);
     },
   });
   new Gauge({

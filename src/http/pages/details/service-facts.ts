@@ -34,13 +34,13 @@ export async function serviceFacts(
   parts: PageParts,
   service: AskedService,
   request: HttpRequest,
-): Promise<{ readonly fault: string } | ServiceFacts> {
+): Promise<{ readonly error: string } | ServiceFacts> {
   const { namespace, name, view } = service;
   const own = `${name}.${namespace}.svc.${parts.zones[0]!}`;
   const answers: ExplainedAnswer[] = [];
   for (const type of ["A", "AAAA", "SRV"]) {
     const answer = await explainedAnswer(parts, { search: `name=${own}&type=${type}`, view }, request);
-    if ("fault" in answer) return answer;
+    if ("error" in answer) return answer;
     answers.push(answer);
   }
   const [v4, v6, srv] = answers.map((answer) => answer.explanation) as [

@@ -34,7 +34,7 @@ export async function servicePage(
   if (!LABEL.test(asked.namespace) || !LABEL.test(asked.name))
     return notFoundPage("the address does not name a service: /services/<namespace>/<name>");
   const facts = await serviceFacts(parts, asked, request);
-  if ("fault" in facts) return notFoundPage(facts.fault);
+  if ("error" in facts) return notFoundPage(facts.error);
   const page = { title: `${asked.name} in ${asked.namespace}`, at: "/services" };
   const heading = html`<h1><code>${asked.name}</code> in <code>${asked.namespace}</code></h1>`;
   const { service, code } = facts.explanation;

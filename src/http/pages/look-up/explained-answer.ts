@@ -29,27 +29,27 @@ export interface ExplainedAnswer {
   readonly search: string;
 }
 
-/** Asks like the JSON form: what a client may not see is answered and explained as what does not exist. A `fault` is for the person who asks. */
+/** Asks like the JSON form: what a client may not see is answered and explained as what does not exist. An `error` is a sentence for the page. */
 export async function explainedAnswer(
   { answerQuery, endpointAt, gateway, clock, listed }: PageParts,
   { search, view }: PageQuestion,
   request: HttpRequest,
-): Promise<{ readonly fault: string } | ExplainedAnswer> {
+): Promise<{ readonly error: string } | ExplainedAnswer> {
   if (view !== undefined && !gateway.hasCluster(view))
     return {
-      fault: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
+      error: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
     };
   let query: Uint8Array<ArrayBuffer>;
   try {
     query = readJsonQuestion(`?${search}`).query;
   } catch (error) {
     if (!(error instanceof JsonQuestionError)) throw error;
-    return { fault: error.message };
+    return { error: error.message };
   }
   const endpoint = endpointAt(view === undefined ? "/resolve" : "/clusters", view);
   const answered = await answerQuery(request, query, endpoint);
   if (typeof answered === "string" || answered.retryAfter !== undefined)
-    return { fault: describeUnanswered(answered) };
+    return { error: describeUnanswered(answered) };
   const { answer, isForwarded } = answered;
   const status = () => gateway.status();
   const comment = describeAnswered(answered, status, clock());
@@ -58,7 +58,7 @@ export async function explainedAnswer(
     read = readAnswer(answer.bytes, comment);
   } catch (error) {
     if (!isForwarded && answered.origin === undefined) throw error;
-    return { fault: "another name server sent an unreadable answer" };
+    return { error: "another name server sent an unreadable answer" };
   }
   const explanation = explainAnswer({ listed, status }, answered, read.json);
   return {

@@ -38,18 +38,18 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
   const example = (await exampleIn(directory, zone)) ?? { name: `dns-version.${zone}`, type: "TXT" };
   const typed = readTypedQuestion(new URL(request.url));
   const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
-  const fault = result !== undefined && "fault" in result ? result.fault : undefined;
+  const error = result !== undefined && "error" in result ? result.error : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
   const clusters = byNeed(status.clusters).slice(0, FEW);
   return {
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
-    status: fault === undefined ? 200 : 400,
+    status: error === undefined ? 200 : 400,
     body: html`<h1>Look up a name</h1>
 <p>Services of the clusterset have names in ${zones.map(
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>
-${lookUpForm(typed, clusterIds, example, fault)}
+${lookUpForm(typed, clusterIds, example, error)}
 ${result !== undefined && "body" in result ? result.body : ""}
 <h2>Clusters</h2>
 ${servingSentence(status, now)}
@@ -77,8 +77,8 @@ async function lookUp(
   parts: LookUpPageParts,
   typed: TypedQuestion,
   request: HttpRequest,
-): Promise<{ readonly fault: string } | { readonly body: Html }> {
+): Promise<{ readonly error: string } | { readonly body: Html }> {
   const view = typed.view === "" ? undefined : typed.view;
   const looked = await explainedAnswer(parts, { search: toJsonQuestion(typed), view }, request);
-  return "fault" in looked ? looked : { body: lookUpResult(looked) };
+  return "error" in looked ? looked : { body: lookUpResult(looked) };
 }
