@@ -8,6 +8,15 @@ export const MULTICLUSTER_SERVICE_NAME_LABEL = "multicluster.kubernetes.io/servi
 /** The label that names the source cluster of an imported EndpointSlice (KEP-1645). */
 export const SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster";
 
+/** The label that names what made an object, and its value on what the worker makes from the gateway's desired state. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const OWN_MANAGER = "clusterset-doh";
+
+/** Whether the worker made an object from the gateway's desired state: it says nothing about its cluster that the gateway did not say first. */
+export function isOwnObject({ metadata }: KubernetesObject): boolean {
+  return readLabel(metadata?.labels, MANAGED_BY_LABEL) === OWN_MANAGER;
+}
+
 /** API groups that serve ServiceExport and ServiceImport; if several have an object of one name, the first group wins. */
 export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", "net.gke.io"];
 /** The API group of ClusterProperty (KEP-2149). */
@@ -97,13 +106,14 @@ export function identifyObject(object: KubernetesObject | null | undefined): Obj
 
 /**
  * The owners of a slice. A Service never exports a slice with one of the multicluster labels,
- * although implementations (Cilium, GKE) also label it with their derived Service. For a slice without
- * an owner the result names the missing label.
+ * although implementations (Cilium, GKE) also label it with their derived Service. A slice that the worker made has
+ * no owner. For any other slice without an owner the result names the missing label.
  */
 export function findSliceOwners(slice: EndpointSlice): {
   readonly owners: readonly SliceOwner[];
   readonly missingLabel?: string;
 } {
+  if (isOwnObject(slice)) return { owners: [] };
   const labels = slice.metadata?.labels;
   const imported = readLabel(labels, MULTICLUSTER_SERVICE_NAME_LABEL);
   const local = readLabel(labels, SERVICE_NAME_LABEL);

@@ -92,6 +92,8 @@ export const ExportedService = z.strictObject({
 
 /** A ServiceImport that an MCS implementation keeps, with its EndpointSlices (KEP-1645, Importing Services). */
 export const ImportedService = z.strictObject({
+  /** Made by the cluster's own worker from the gateway's desired state: its `ips` count in that cluster's view, and nothing else of it does. */
+  managed: z.literal(true).optional(),
   /** `spec.type`; absent if the object has none. */
   type: text(63).optional(),
   ips: z.array(text(64)).max(16),

@@ -108,9 +108,10 @@ describe("mergeClusterset", () => {
     fc.assert(
       fc.property(arbitraryWorld, (world) => {
         const expected = world.flatMap(({ namespaces, exports, imports }) =>
-          Object.keys({ ...exports, ...imports }).filter((key) =>
-            Object.hasOwn(namespaces, key.split("/")[0]!),
-          ),
+          [
+            ...Object.keys(exports),
+            ...Object.keys(imports).filter((key) => imports[key]!.managed !== true),
+          ].filter((key) => Object.hasOwn(namespaces, key.split("/")[0]!)),
         );
         const found = mergeClusterset(world).services.map(({ namespace, name }) => `${namespace}/${name}`);
         expect([...found].sort()).toEqual([...new Set(expected)].sort());

@@ -2,7 +2,7 @@ import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../../src/
 import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
 import { compareText } from "../../src/merge/order.ts";
 import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
-import { DEFAULT_OUTSIDE_ORDER } from "../../src/merge/service/addresses.ts";
+import { DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "../../src/merge/service/addresses.ts";
 import type { Contribution } from "../../src/merge/service/declaration.ts";
 import { mergeService } from "../../src/merge/service/service.ts";
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
@@ -37,7 +37,10 @@ export function mergeWhole(
         compareText(left.namespace, right.namespace) || compareText(left.name, right.name),
     )
     .map(({ service: { namespace, name }, contributions }) =>
-      mergeService(namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants),
+      mergeService(
+        ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
+        ownAddressesOf(live, namespace, name),
+      ),
     );
   return {
     clusters: live.map(({ clusterId, namespaces, topology }) => ({
@@ -87,8 +90,10 @@ function groupByService(
       kind: string,
       key: string,
       exported?: ExportedService,
-      imported?: ImportedService,
+      reported?: ImportedService,
     ) => {
+      const imported = reported?.managed === true ? undefined : reported;
+      if (exported === undefined && imported === undefined) return;
       let group = groups.get(key);
       const service = group?.service ?? splitKey(key);
       if (!Object.hasOwn(namespaces, service.namespace)) {
@@ -154,4 +159,15 @@ function listViewers(live: readonly ClusterSnapshot[], withAbsent: boolean): Map
   }
   if (withAbsent) for (const clusters of viewers.values()) clusters.push(ABSENT_CLUSTER);
   return viewers;
+}
+
+/** By cluster with the namespace, `spec.ips` of what its worker made from the desired state. */
+function ownAddressesOf(live: readonly ClusterSnapshot[], namespace: string, name: string): OwnAddresses {
+  const own = new Map<string, readonly string[]>();
+  for (const { clusterId, namespaces, imports } of live) {
+    const key = `${namespace}/${name}`;
+    const imported = Object.hasOwn(imports, key) ? imports[key] : undefined;
+    if (imported?.managed === true && Object.hasOwn(namespaces, namespace)) own.set(clusterId, imported.ips);
+  }
+  return own;
 }

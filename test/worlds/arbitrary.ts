@@ -154,9 +154,10 @@ export const arbitraryExport: fc.Arbitrary<ExportedService> = some(
   ["exportedAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<ExportedService>;
 
-/** An imported service, with endpoints from some source clusters. */
+/** An imported service, with endpoints from some source clusters; one in five was made from the desired state, which only `ips` count of. */
 export const arbitraryImport: fc.Arbitrary<ImportedService> = some(
   {
+    managed: fc.constant(true as const),
     type: pick(["ClusterSetIP", "Headless"], ["", "headless", "ExternalName"]),
     ips: fc.array(address, { maxLength: 2 }),
     ...globalProperties,
@@ -165,8 +166,16 @@ export const arbitraryImport: fc.Arbitrary<ImportedService> = some(
       noNullPrototype: true,
     }),
   },
-  ["ips", "ports", "endpoints"],
-) as fc.Arbitrary<ImportedService>;
+  ["ips", "ports", "endpoints", "managed"],
+)
+  .chain((imported) =>
+    fc.nat(4).map((one) => (one === 0 ? imported : withoutManaged(imported as ImportedService))),
+  )
+  .map((imported) => imported as ImportedService);
+
+function withoutManaged({ managed: _, ...imported }: ImportedService): ImportedService {
+  return imported;
+}
 
 /** A Service of the cluster itself: every type, with fields that do not go with it now and then. */
 export const arbitraryLocalService: fc.Arbitrary<LocalService> = some(

@@ -10,6 +10,7 @@ import {
   readTexts,
 } from "../fields.ts";
 import type { FindingCollector, Report } from "../findings.ts";
+import { isOwnObject } from "../identity.ts";
 import type { Service, ServiceExport } from "../objects.ts";
 import { readServicePorts } from "../ports.ts";
 import { readGlobalProperties } from "../properties.ts";
@@ -38,6 +39,13 @@ export function exportService(
     report(
       "NoService",
       `no Service ${quote(`${namespace}/${name}`)} exists; create it or delete the ServiceExport`,
+    );
+    return undefined;
+  }
+  if (isOwnObject(service)) {
+    report(
+      "InvalidServiceType",
+      "the Service was derived from a ServiceImport, which cannot be exported; delete the ServiceExport",
     );
     return undefined;
   }

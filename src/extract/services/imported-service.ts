@@ -2,7 +2,7 @@ import type { EndpointGroups, ImportedService } from "../../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice } from "../endpoints.ts";
 import { compareText, omitUndefined, readBoundedText, readLabel, readTexts } from "../fields.ts";
 import type { FindingCollector } from "../findings.ts";
-import { SOURCE_CLUSTER_LABEL } from "../identity.ts";
+import { isOwnObject, SOURCE_CLUSTER_LABEL } from "../identity.ts";
 import type { ServiceImport } from "../objects.ts";
 import { readServicePorts } from "../ports.ts";
 import { readGlobalProperties } from "../properties.ts";
@@ -25,7 +25,7 @@ const SOURCE_CLUSTER = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,125}[A-Za-z0-9])?)?$/
 
 /**
  * A ServiceImport with the EndpointSlices that its MCS implementation keeps for it, by source cluster
- * (KEP-1645, Using EndpointSlice objects to track endpoints).
+ * (KEP-1645, Using EndpointSlice objects to track endpoints). Of one that the worker made only `ips` are news to the gateway.
  */
 export function importService(
   namespace: string,
@@ -36,6 +36,8 @@ export function importService(
 ): ImportedService {
   const report = findings.about({ kind: "ServiceImport", namespace, name });
   const spec = declared.spec;
+  if (isOwnObject(declared))
+    return { managed: true, ips: readTexts(report, "spec.ips", spec?.ips, 64, 16), ports: [], endpoints: {} };
   return omitUndefined({
     type: readBoundedText(report, "spec.type", spec?.type, 63),
     ips: readTexts(report, "spec.ips", spec?.ips, 64, 16),

@@ -8,7 +8,7 @@ import type {
 } from "../../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice } from "../endpoints.ts";
 import { FindingCollector } from "../findings.ts";
-import { MULTICLUSTER_GROUPS, type SliceOwner } from "../identity.ts";
+import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "../identity.ts";
 import type { Service, ServiceExport, ServiceImport } from "../objects.ts";
 import { exportService } from "./exported-service.ts";
 import { importService, standsForService } from "./imported-service.ts";
@@ -90,7 +90,8 @@ export class ServiceObjects {
       declaredExports.length === 0
         ? undefined
         : exportService(namespace, name, declaredExports, this.service, ownEndpoints, findings);
-    const declaredImport = byGroup(this.imports).find(standsForService);
+    const declaredImports = byGroup(this.imports).filter(standsForService);
+    const declaredImport = declaredImports.find((one) => !isOwnObject(one)) ?? declaredImports[0];
     const imported =
       declaredImport === undefined
         ? undefined

@@ -30,7 +30,8 @@ export function isJudged({ collection }: HeldChange): boolean {
  */
 export function* keysToJudge(held: HeldState, seen: Seen, change?: HeldDelta): Generator<JudgedKey> {
   const isServed = (table: JudgedKey["table"], key: string) =>
-    held.has(table, key) && held.has("namespaces", key.slice(0, key.indexOf("/")));
+    held.has("namespaces", key.slice(0, key.indexOf("/"))) &&
+    (table === "exports" ? held.has(table, key) : isPartOfService(held, key));
   const namespaces = new Set<string>();
   for (const { collection, key } of change?.entries ?? [])
     if (collection === "namespaces") namespaces.add(key);
@@ -44,4 +45,10 @@ export function* keysToJudge(held: HeldState, seen: Seen, change?: HeldDelta): G
       if (change === undefined || namespaces.has(key.slice(0, key.indexOf("/"))))
         yield { table, key, isServed: isServed(table, key) };
   }
+}
+
+/** Whether a cluster has an import that is a part in the service. One that its worker made from the desired state keeps no place in any order. */
+export function isPartOfService(held: HeldState, key: string): boolean {
+  const imported = held.entry("imports", key);
+  return imported !== undefined && imported.managed !== true;
 }

@@ -2,7 +2,7 @@ import type { LoadedRecords } from "../../store/remembered/remembered-store.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { FOUNDING_RECORD, Founding } from "./founding.ts";
 import { FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
-import type { ServedCluster } from "./judged-keys.ts";
+import { isPartOfService, type ServedCluster } from "./judged-keys.ts";
 import { type Rank, SeenCluster, servedKeys } from "./seen-cluster.ts";
 import type { Sights } from "./sights.ts";
 
@@ -61,7 +61,8 @@ export function complete(sights: Sights, { clusterId, state, meta, live }: Resum
   }
   const since = new Map(known?.imports);
   for (const key of servedKeys(state, "imports"))
-    if (!since.has(key)) since.set(key, known === undefined ? meta.pushedAt : instant);
+    if (!since.has(key) && isPartOfService(state, key))
+      since.set(key, known === undefined ? meta.pushedAt : instant);
   if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
   if (known === undefined) reportLost(sights, SeenCluster.recordName(clusterId));
   else sights.reach(instant);

@@ -1,7 +1,7 @@
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
 import type { Grants } from "../grants.ts";
 import { PINNED, type PinTable } from "../pins.ts";
-import type { AddressSource } from "../service/addresses.ts";
+import type { AddressSource, OwnAddresses } from "../service/addresses.ts";
 import type { Contribution } from "../service/declaration.ts";
 import { mergeService } from "../service/service.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
@@ -24,6 +24,8 @@ export interface MergedKey {
 /** What counts of the parts that clusters have in one service, and a finding for each part that does not. */
 export interface CountedParts {
   readonly contributions: readonly Contribution[];
+  /** `spec.ips` of the ServiceImports that workers made from the desired state, by cluster: no parts, see `Contribution.managed`. */
+  readonly ownAddresses: OwnAddresses;
   readonly findings: readonly ClusterFinding[];
 }
 
@@ -37,11 +39,12 @@ export function mergeKey(
   rules: MergeRules,
   withAbsent: boolean,
 ): MergedKey {
-  const { contributions, findings } = countParts(index, key, rules.pins);
+  const { contributions, ownAddresses, findings } = countParts(index, key, rules.pins);
   if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
   const [namespace, name] = [namespaceOf(key), nameOf(key)];
   const viewers = index.viewers(namespace, withAbsent);
-  const merged = mergeService(namespace, name, contributions, viewers, rules.outsideOrder, rules.grants);
+  const { outsideOrder, grants } = rules;
+  const merged = mergeService(namespace, name, contributions, viewers, outsideOrder, grants, ownAddresses);
   return { ...merged, findings: [...findings, ...merged.findings] };
 }
 
@@ -52,8 +55,11 @@ export function countParts(index: VisibleIndex, key: string, pins: PinTable): Co
   const owner = pins.ownerOf(key);
   const findings: ClusterFinding[] = [];
   const contributions: Contribution[] = [];
+  const ownAddresses = new Map<string, readonly string[]>();
   for (const one of index.contributions(key)) {
-    const { clusterId, exported, imported } = one;
+    const { clusterId, exported, imported, managed } = one;
+    if (managed !== undefined && index.isThere(clusterId, key)) ownAddresses.set(clusterId, managed.ips);
+    if (exported === undefined && imported === undefined) continue;
     const kind = exported === undefined ? "ServiceImport" : "ServiceExport";
     if (!index.isThere(clusterId, key)) {
       const message = `namespace ${JSON.stringify(namespace)} does not exist in the cluster; it is left out`;
@@ -68,7 +74,7 @@ export function countParts(index: VisibleIndex, key: string, pins: PinTable): Co
     }
   }
   if (owner !== undefined) findings.push(...findMissingOwner(service, owner, contributions));
-  return { contributions, findings };
+  return { contributions, ownAddresses, findings };
 }
 
 function findMissingOwner(

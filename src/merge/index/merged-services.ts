@@ -160,7 +160,9 @@ export class MergedServices implements IndexWatcher {
     const { contributions } = countParts(this.visible, key, pins);
     const service = { namespace: namespaceOf(key), name: nameOf(key) };
     return {
-      parts: this.visible.contributions(key),
+      parts: this.visible
+        .contributions(key)
+        .filter(({ exported, imported }) => exported !== undefined || imported !== undefined),
       declared: contributions.length === 0 ? undefined : declareService(service, contributions, grants),
       service: this.service(key),
     };

@@ -46,10 +46,18 @@ export class UnpackedParts {
   }
 }
 
-function unpackPart({ exported, imported, characters: _, ...part }: PackedPart): Contribution {
+function unpackPart({
+  exported,
+  imported: packed,
+  importedSince,
+  characters: _,
+  ...part
+}: PackedPart): Contribution {
+  const entry = packed === undefined ? undefined : unpack(packed);
+  const [imported, managed] = entry?.managed === true ? [undefined, entry] : [entry, undefined];
   return {
     ...part,
     exported: exported === undefined ? undefined : unpack(exported),
-    imported: imported === undefined ? undefined : unpack(imported),
+    ...{ imported, managed, importedSince: imported && importedSince },
   };
 }

@@ -40,7 +40,9 @@ export class VisibleCounts {
     }
     const after = {
       exporters: contributions.flatMap(({ clusterId, exported }) => (exported ? clusterId : [])),
-      importers: contributions.flatMap(({ clusterId, imported }) => (imported ? clusterId : [])),
+      importers: contributions.flatMap(({ clusterId, imported, managed }) =>
+        (imported ?? managed) ? clusterId : [],
+      ),
     };
     this.#counted.set(key, after);
     this.#add(after, 1);

@@ -1,4 +1,3 @@
-import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
 import { ABSENT_CLUSTER } from "../clusterset.ts";
 import { compareText } from "../order.ts";
 import type { Contribution } from "../service/declaration.ts";
@@ -37,7 +36,9 @@ export class VisibleIndex {
     return seen.flatMap((one) => {
       const exported = one.exported && filter.exported(key, one.exported);
       const imported = one.imported && filter.imported(key, one.imported, isExported);
-      return isSame(one, exported, imported) ? one : contributionOf(one, exported, imported);
+      const managed = one.managed && filter.imported(key, one.managed, isExported);
+      const isSame = one.exported === exported && one.imported === imported && one.managed === managed;
+      return isSame ? one : contributionOf(one, { exported, imported, managed });
     });
   }
 
@@ -63,23 +64,15 @@ export class VisibleIndex {
   }
 }
 
-function isSame(
-  one: Contribution,
-  exported: ExportedService | undefined,
-  imported: ImportedService | undefined,
-): boolean {
-  return one.exported === exported && one.imported === imported;
-}
-
 function contributionOf(
   { clusterId, adjusted, importedSince }: Contribution,
-  exported: ExportedService | undefined,
-  imported: ImportedService | undefined,
+  visible: Pick<Contribution, "exported" | "imported" | "managed">,
 ): Contribution[] {
-  if (exported === undefined && imported === undefined) return [];
+  const { exported, imported, managed } = visible;
+  if (exported === undefined && imported === undefined && managed === undefined) return [];
   return [
     {
-      ...{ clusterId, exported, imported },
+      ...{ clusterId, ...visible },
       adjusted: exported && adjusted,
       importedSince: imported && importedSince,
     },

@@ -24,21 +24,34 @@ const NONE: ClustersetAddresses = { source: "none", addresses: [], reportedBy: [
 /** What a service without addresses of its own has: a headless one. */
 export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
 
+/** By cluster, the addresses that its own view has, and nobody else's. */
+export type OwnAddresses = ReadonlyMap<string, readonly string[]>;
+
+/** What addresses are chosen by. */
+export interface AddressRules {
+  /** The sources for clients outside. */
+  readonly order: readonly AddressSource[];
+  /** Whose `spec.ips` count outside. */
+  readonly stands: (clusterId: string) => boolean;
+  /** How old each cluster's part is, in Unix milliseconds. */
+  readonly since: ReadonlyMap<string, number>;
+  /** `spec.ips` of ServiceImports that workers made from the desired state. Default: there are none. */
+  readonly ownAddresses?: OwnAddresses | undefined;
+  /** Called only where they are needed. */
+  readonly endpoints: () => readonly ClustersetEndpoint[];
+}
+
 /**
  * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
  * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
  * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
- * source count. `stands` says whose `spec.ips` count outside, `since` how old each cluster's part is (Unix milliseconds);
- * `endpoints` is called only where they are needed.
+ * source count.
  */
 export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
-  order: readonly AddressSource[],
-  stands: (clusterId: string) => boolean,
-  since: ReadonlyMap<string, number>,
-  endpoints: () => readonly ClustersetEndpoint[],
+  { order, stands, since, ownAddresses = new Map(), endpoints }: AddressRules,
 ): ServiceAddresses {
   const findings: ClusterFinding[] = [];
   const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
@@ -50,13 +63,19 @@ export function chooseAddresses(
     });
 
   const clusterSetIPs = new Map<string, ClustersetAddresses>();
+  const addClusterSetIPs = (
+    to: Map<string, ClustersetAddresses>,
+    clusterId: string,
+    texts: readonly string[],
+  ) => {
+    const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", texts);
+    if (ips.length > 0) to.set(clusterId, unite("ClusterSetIP", [{ clusterId, addresses: ips }]));
+  };
+  const ownIPs = new Map<string, ClustersetAddresses>();
+  for (const [clusterId, texts] of ownAddresses) addClusterSetIPs(ownIPs, clusterId, texts);
   const loadBalancers: Reported[] = [];
   for (const { clusterId, exported, imported } of contributions) {
-    if (imported !== undefined) {
-      const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", imported.ips);
-      if (ips.length > 0)
-        clusterSetIPs.set(clusterId, unite("ClusterSetIP", [{ clusterId, addresses: ips }]));
-    }
+    if (imported !== undefined) addClusterSetIPs(clusterSetIPs, clusterId, imported.ips);
     if (exported !== undefined && !exported.headless) {
       const ingress = (exported.loadBalancer ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
       const addresses = [
@@ -101,7 +120,7 @@ export function chooseAddresses(
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
-    let own = clusterSetIPs.get(viewer);
+    let own = ownIPs.get(viewer) ?? clusterSetIPs.get(viewer);
     if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }

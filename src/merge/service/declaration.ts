@@ -6,6 +6,8 @@ export interface Contribution {
   readonly clusterId: string;
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
+  /** Instead of `imported`, the ServiceImport that the cluster's own worker made: its `ips` are for that cluster's view. It is no part in the service. */
+  readonly managed?: ImportedService | undefined;
   /** What counts instead, if the reported creation time of the export does not. */
   readonly adjusted?: AdjustedTime | undefined;
   /** When the import was first seen, in Unix milliseconds. */

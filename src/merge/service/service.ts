@@ -1,7 +1,7 @@
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
 import { applyGrants, type GrantedContributions, type Grants } from "../grants.ts";
 import { PINNED } from "../pins.ts";
-import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
+import { type AddressSource, chooseAddresses, NO_ADDRESSES, type OwnAddresses } from "./addresses.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
   type AdjustedTime,
@@ -51,7 +51,8 @@ export function declareService(
 /**
  * Derives one service from what the live clusters contribute, in order of cluster id, at least one
  * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
- * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all).
+ * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all), `ownAddresses` are those of
+ * ServiceImports that workers made from the desired state.
  */
 export function mergeService(
   namespace: string,
@@ -60,6 +61,7 @@ export function mergeService(
   viewers: readonly string[],
   outsideOrder: readonly AddressSource[],
   grants?: Grants,
+  ownAddresses?: OwnAddresses,
 ): MergedService {
   const { contributions, stands, findings, isExported, declarations, union } = declareService(
     { namespace, name },
@@ -73,9 +75,10 @@ export function mergeService(
   const endpoints = headless ? gatherEndpoints(contributions) : [];
   const chosen = headless
     ? NO_ADDRESSES
-    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, stands, since, () =>
-        gatherEndpoints(contributions),
-      );
+    : chooseAddresses({ namespace, name }, contributions, viewers, {
+        ...{ order: outsideOrder, stands, since, ownAddresses },
+        endpoints: () => gatherEndpoints(contributions),
+      });
   const reporters = new Set(declarations.map(({ clusterId }) => clusterId));
   const service: ClustersetService = {
     namespace,

@@ -11,8 +11,10 @@ import { HOSTILE, hostilePush, openWorld, type World } from "./hostile-world.ts"
 function unshared(world: readonly ClusterSnapshot[], hostile: ClusterSnapshot): Set<string> {
   // What stands in a namespace that the cluster does not have is not there.
   const there = world.map(({ clusterId, namespaces, ...lists }) => {
-    const keysOf = (list: object) =>
-      Object.keys(list).filter((key) => Object.hasOwn(namespaces, key.split("/")[0]!));
+    const keysOf = (list: Record<string, { readonly managed?: true | undefined } | object>) =>
+      Object.keys(list).filter(
+        (key) => Object.hasOwn(namespaces, key.split("/")[0]!) && !("managed" in list[key]!),
+      );
     return { clusterId, exports: keysOf(lists.exports), imports: keysOf(lists.imports) };
   });
   const theirs = new Set(
