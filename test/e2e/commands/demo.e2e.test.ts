@@ -55,6 +55,10 @@ describe("npm start", () => {
     return Answer.map(({ data }) => data);
   };
 
+  test("logs nothing between the lines to paste", () => {
+    expect(demo.log()).not.toContain('"level":"info"');
+  });
+
   test("prints only commands that this test runs", () => {
     for (const line of lines)
       expect(line).toMatch(/^(?:curl |echo \S+ \| base64 -d \| curl |dig |https:\/\/)/);
