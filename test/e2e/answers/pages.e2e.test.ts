@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { stepsIn, stepsOf } from "../../docs/steps.ts";
+import { stepsOf } from "../../docs/steps.ts";
 import { checkout, cliPath, type Finished, runProgram } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
@@ -16,33 +16,23 @@ interface Page {
   readonly page: string;
   /** The folder that the page's reader makes and enters. */
   readonly enters?: string;
-  /** Commands that the page's reader has run before. */
-  readonly before?: string;
   /** The heading from which on other tests run the commands. */
   readonly until?: string;
 }
 
-/** A gateway with the config file gateway.yaml, to which cluster-a has pushed. */
-const RUNNING_GATEWAY = `
-printf 'listen: localhost:8443\\nstateDirectory: state\\npush:\\n  credentials: [{ clusterId: cluster-a, tokenFile: cluster-a.token }]\\n' > gateway.yaml
-clusterset-doh token > cluster-a.token
-clusterset-doh serve --config gateway.yaml &
-clusterset-doh sync --once --lease 3600 --manifests examples/cluster-a --cluster-id cluster-a --gateway https://localhost:8443 --ca-file state/tls/self-signed.crt --token-file cluster-a.token
-`;
-
 const pages: readonly Page[] = [
   { page: "docs/tutorials/three-clusters.md", enters: "three-clusters" },
-  { page: "docs/how-to/back-up.md", before: RUNNING_GATEWAY },
+  { page: "docs/how-to/back-up.md" },
   { page: "docs/how-to/certificates.md" },
   { page: "docs/how-to/federation.md" },
   { page: "docs/how-to/location.md", until: "## On a Worker" },
-  { page: "docs/how-to/rotate.md", before: "clusterset-doh token > cluster-a.token" },
-  { page: "docs/how-to/upgrade.md", before: RUNNING_GATEWAY },
+  { page: "docs/how-to/rotate.md" },
+  { page: "docs/how-to/upgrade.md" },
   { page: "docs/reference/names-and-records.md" },
   { page: "docs/reference/command-line.md" },
 ];
 
-describe.each(pages)("$page", async ({ page, enters = ".", before = "", until }) => {
+describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
   await ensureTools();
   const parent = temporaryFolder("page");
   const folder = join(parent, enters);
@@ -95,7 +85,7 @@ describe.each(pages)("$page", async ({ page, enters = ".", before = "", until })
     });
   }
 
-  for (const step of [...stepsIn(before), ...stepsOf(page, until)]) {
+  for (const step of stepsOf(page, until)) {
     if (step.kind === "file")
       test(`the file ${step.path}`, () => {
         expect(existsSync(join(folder, step.path))).toBe(false);
