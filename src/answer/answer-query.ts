@@ -72,7 +72,7 @@ export type Unanswered = "no-query" | "unknown-token";
 
 /**
  * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be verified, another name
- * server be asked, or a segment come into memory.
+ * server be queried, or a segment come into memory.
  * @param query the caller may reuse its bytes after the call
  */
 export type AnswerQuery = (

@@ -33,7 +33,7 @@ const NOBODY: Answers["gateway"] = {
 const ACCESS_NOT_STATED =
   "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
-/** Opens a secondary: each rule is answered from generations that have only what its clients may see. The primary is asked when a query needs it. */
+/** Opens a secondary: each rule is answered from generations that have only what its clients may see. It requests states from the primary when a query needs one. */
 export function openSecondary(
   { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
   { sourceOf, counters, segmentBytes, pushes }: SecondaryParts,

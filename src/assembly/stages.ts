@@ -36,7 +36,7 @@ export interface StageParts {
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
-  /** The designated resolver; asked for with every query about it. Default: none. */
+  /** The designated resolver; read with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
   /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
   readonly hold?: HoldSegment;

@@ -16,7 +16,7 @@ export type { FederationOptions, ZoneOptions } from "../zone/options.ts";
 
 /** How a query is answered. */
 export interface ResolveOptions {
-  /** The id of the cluster whose client asks. Default: a client outside every cluster. */
+  /** The id of the client's cluster. Default: a client outside every cluster. */
   readonly view?: string;
   /** Default: `HTTPS`. */
   readonly transport?: Transport;

@@ -34,7 +34,7 @@ function nextTurn(run: () => void): void {
   else setTimeout(run, 0);
 }
 
-/** The wall clock, for hosts that have no other one: time stands still in an isolate of a Worker while it computes. Its timers do not keep a process alive. */
+/** The wall clock, for hosts that have no other one: in an isolate of a Worker time does not pass while it computes. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(milliseconds, run) {

@@ -21,7 +21,7 @@ export interface DohGateway {
     now: number,
     transport?: Transport,
   ): Answer | undefined | Promise<Answer | undefined>;
-  /** Whether there is a view of that cluster: it has pushed and has not left. Asked for every query by path. */
+  /** Whether there is a view of that cluster: it has pushed and has not left. Called for every query by path. */
   hasCluster(clusterId: string): boolean;
   status(): ServingStatus;
 }
@@ -40,7 +40,7 @@ export interface ServedZone<Generation extends ServedGeneration> {
 /** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
 export interface ScopedGateway<Generation extends ServedGeneration = ServedGeneration> extends DohGateway {
   /**
-   * What is answered from at `now` (Unix milliseconds): without clusters whose lease is over by then.
+   * What is answered from at `now` (Unix milliseconds): without clusters whose lease has expired by then.
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
   current(now: number): ServedZone<Generation> | undefined;

@@ -34,7 +34,7 @@ export type GatewayEvent =
   | ({ readonly event: "memory-damaged" } & RecordDamage)
   /** Nothing is remembered of a cluster that is answered, or of the gateway's first day: what is answered counts as there first. */
   | { readonly event: "memory-lost"; readonly record: string }
-  /** The gateway's first day began in the future, by a wrong clock: it is over. Times are Unix milliseconds. */
+  /** The gateway's first day began in the future, by a wrong clock: it has ended. Times are Unix milliseconds. */
   | { readonly event: "founding-void"; readonly at: number; readonly now: number }
   /** What the gateway remembers could not be written: it is kept with the next change. */
   | { readonly event: "memory-not-kept"; readonly record: string; readonly error: unknown }

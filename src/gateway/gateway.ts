@@ -49,7 +49,7 @@ export interface GatewayDependencies<Generation extends ServedGeneration> {
 
 /**
  * Joins the stages: takes what clusters push, keeps it, compiles it and answers from the newest generation.
- * A cluster whose lease is over leaves the answers, alone. Itself it is the gateway for whom everything exists.
+ * A cluster whose lease has expired leaves the answers, alone. Itself it is the gateway for whom everything exists.
  */
 export class Gateway<Generation extends ServedGeneration> implements ScopedGateway<Generation> {
   /** What the stores found damaged. */

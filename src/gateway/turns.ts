@@ -2,7 +2,7 @@
 const TURN_MILLISECONDS = 2;
 /** The first turn of urgent work: one changed service is compiled within it. */
 const URGENT_MILLISECONDS = 4;
-/** Steps of a turn at most: in a Worker the clock stands still while it computes. */
+/** Steps of a turn at most: in a Worker the clock does not move while it computes. */
 const MOST_STEPS = 256;
 
 /** What turns are measured and separated by. */
@@ -30,7 +30,7 @@ interface Turn {
 type Waiting = (turn: Turn) => void;
 
 /**
- * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order in which they ask, so that a query waits for
+ * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order of arrival, so that a query waits for
  * few of them, however many pushes are read, compared and compiled. Work that begins has its first steps before the rest, in the time of one turn for
  * all that begins between two turns: small pushes do not wait for large ones. Urgent work has every other turn, so that compiling does not wait for
  * everyone who pushes.

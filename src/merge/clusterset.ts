@@ -2,7 +2,7 @@ import type { ClusterZone, EndpointPort, Finding, LocalService, ServicePort } fr
 
 /** An endpoint of a clusterset service that may be answered with: ready, or published although not ready. */
 export interface ClustersetEndpoint {
-  /** The cluster the endpoint runs in; from import mode it is the source-cluster label as it stands. */
+  /** The cluster the endpoint runs in; from import mode it is the source-cluster label as written. */
   readonly clusterId: string;
   /** The cluster whose snapshot has it: its lease bounds the answer. */
   readonly reportedBy: string;
@@ -103,7 +103,7 @@ export interface ClusterFinding extends Finding {
 }
 
 /**
- * Stands for a cluster that is not live, such as one whose lease expired, among those that queries come from: nothing is known of its own
+ * Takes the place of a cluster that is not live, such as one whose lease expired, among those that queries come from: nothing is known of its own
  * `spec.ips`, and those of others need not route there. No cluster id is like it.
  */
 export const ABSENT_CLUSTER = "*";

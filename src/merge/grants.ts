@@ -10,7 +10,7 @@ export interface GrantedContributions {
   /** The same clusters, without endpoints that they may not report. */
   readonly contributions: readonly Contribution[];
   /** Whether what a cluster imports counts for others than itself. */
-  readonly stands: (clusterId: string) => boolean;
+  readonly countsForOthers: (clusterId: string) => boolean;
   readonly findings: readonly ClusterFinding[];
 }
 
@@ -29,8 +29,8 @@ export function applyGrants(
   grants: Grants | undefined,
 ): GrantedContributions {
   if (grants === undefined || contributions.every(({ imported }) => imported === undefined))
-    return { contributions, stands: EVERYBODY, findings: [] };
-  const stands = findStanding(contributions, grants);
+    return { contributions, countsForOthers: EVERYBODY, findings: [] };
+  const countsForOthers = findCountedForOthers(contributions, grants);
   const exporters = exportersOf(contributions);
   const findings: ClusterFinding[] = [];
   const report = (clusterId: string, message: string) =>
@@ -47,7 +47,7 @@ export function applyGrants(
     if (imported === undefined) return contribution;
     const sources = Object.keys(imported.endpoints);
     const counts = (source: string) =>
-      source.toLowerCase() === clusterId ? stands(clusterId) : maySpeak(grants, clusterId, source);
+      source.toLowerCase() === clusterId ? countsForOthers(clusterId) : maySpeak(grants, clusterId, source);
     if (sources.every(counts)) return contribution;
     const missed = sources.filter(
       (source) =>
@@ -61,13 +61,13 @@ export function applyGrants(
   });
 
   const haveAddresses = contributions.filter(({ imported }) => (imported?.ips.length ?? 0) > 0);
-  if (!haveAddresses.some(({ clusterId }) => stands(clusterId)))
+  if (!haveAddresses.some(({ clusterId }) => countsForOthers(clusterId)))
     for (const { clusterId } of haveAddresses)
       report(
         clusterId,
         `spec.ips are answered to ${clusterId} alone, which neither exports the service nor may speak for those who do: push.credentials[].speaksFor grants it`,
       );
-  return { contributions: granted, stands, findings };
+  return { contributions: granted, countsForOthers, findings };
 }
 
 /** Whether a cluster may report the endpoints of a source cluster. A source cluster without a name needs a grant for all. */
@@ -77,8 +77,8 @@ function maySpeak(grants: Grants, clusterId: string, source: string): boolean {
   return named === clusterId || grant === "*" || grant?.has(named) === true;
 }
 
-/** Who stands for the service: exporters, and who may speak for all of them. Without exporters those with the widest grant. */
-function findStanding(
+/** Clusters whose imports count for others: exporters, and those that may speak for all of them. Without exporters those with the widest grant. */
+function findCountedForOthers(
   contributions: readonly Contribution[],
   grants: Grants,
 ): (clusterId: string) => boolean {

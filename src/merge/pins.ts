@@ -18,7 +18,7 @@ export interface PinTable {
 export const PINNED: AdjustedTime = { counts: Number.NEGATIVE_INFINITY, because: undefined };
 
 /**
- * A pattern of services: a namespace, or `<namespace>/<name>`; `*` stands for any number of characters within
+ * A pattern of services: a namespace, or `<namespace>/<name>`; `*` matches any number of characters within
  * either part.
  */
 export const SERVICE_PATTERN = /^[a-z0-9*-]{1,63}(?:\/[a-z0-9*-]{1,63})?$/;

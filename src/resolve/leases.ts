@@ -4,7 +4,7 @@ import type { LeaseMemo } from "../zone/segment/segment.ts";
 export interface Leased {
   /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
-  /** The table that was asked for last. */
+  /** The table that was used last. */
   leaseMemo?: LeaseMemo | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface Edns {
   readonly keepalive: boolean;
 }
 
-/** A query that cannot be answered as asked. */
+/** A query that gets an error in place of records. */
 export interface QueryFault {
   readonly code: typeof ResponseCode.FORMERR | typeof ResponseCode.NOTIMP;
   /** The readable part of its OPT record: the answer has an OPT record if the query has one (RFC 6891 section 6.1.1). */

@@ -7,7 +7,7 @@ export type StoreErrorCode =
   | "STORE_FAILED"
   | "STORE_CLOSED";
 
-/** A store that cannot do what it was asked to; failures of the disk come as the system's own errors. */
+/** A store that cannot do a request; failures of the disk come as the system's own errors. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
 

@@ -27,7 +27,7 @@ export interface SnapshotStore {
   load(): AsyncIterable<StoredCluster>;
   /** Keeps one change. Calls for one cluster do not overlap. */
   keep(clusterId: string, change: StoreChange): Promise<void>;
-  /** The entries of a cluster, read from the store whenever they are asked for. Default: who needs them holds them in memory. */
+  /** The entries of a cluster, read from the store each time. Default: the gateway holds them in memory. */
   entries?(clusterId: string): FollowingState;
   /** Forgets a cluster. */
   remove(clusterId: string): Promise<void>;

@@ -14,7 +14,7 @@ export function sleep(clock: Clock, milliseconds: number, until?: Promise<unknow
 
 /**
  * Runs something that is given up after a time.
- * @throws {Error} `late` where that time is over
+ * @throws {Error} `late` when that time has passed
  */
 export function within<Result>(
   clock: Clock,

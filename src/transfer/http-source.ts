@@ -21,7 +21,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export interface HttpTransferOptions {
   /** The gateway that is the primary, as in `https://doh.example.org:8443`; a path before `/api/v1` may follow. */
   readonly gateway: string;
-  /** Bearer token, where the primary asks for one. */
+  /** Bearer token, where the primary requires one. */
   readonly token?: string;
   /** What exists in the generations; the primary must have the same scope. Default: everything. */
   readonly scope?: Visibility;
@@ -48,7 +48,7 @@ export const UNKNOWN_PART = { root: "UNKNOWN_ROOT", segment: "UNKNOWN_SEGMENT" }
 
 /**
  * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
- * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
+ * clock, as of when the state was requested, so that a primary whose clock differs prolongs no lease.
  */
 export class HttpTransferSource implements TransferSource {
   readonly #base: string;
@@ -168,7 +168,7 @@ export class HttpTransferSource implements TransferSource {
   }
 }
 
-/** A state that was asked for at `asked`, with its times moved as if the primary had said it then. */
+/** A state that was requested at `asked`, with its times moved as if the primary had said it then. */
 function byClock({ at, status, ...rest }: TransferState, asked: number): TransferState {
   const ahead = asked - at;
   const clusters = status.clusters.map((cluster) => ({
@@ -182,7 +182,7 @@ function byClock({ at, status, ...rest }: TransferState, asked: number): Transfe
   return { ...rest, at: asked, status: { ...status, ...behind, clusters } };
 }
 
-/** A primary that did not give what it was asked for. */
+/** A primary that did not return what was requested. */
 class TransferRefused extends Error {
   readonly status: number;
   /** The primary's own code, where it said one. */

@@ -1,5 +1,5 @@
 /**
- * When a secondary asks its primary, in DNS's own words (RFC 1035 section 3.3.13). All in milliseconds.
+ * When a secondary requests its primary's state, in DNS's own words (RFC 1035 section 3.3.13). All in milliseconds.
  *
  * The bound: what is answered without saying that it is stale was what the primary served at most `limit` ago, because from
  * then on a query waits for the newest state, for `wait` at most. So a change is answered everywhere after `limit` + `wait` =
@@ -7,7 +7,7 @@
  * many caches it came through.
  */
 export interface RefreshPolicy {
-  /** A state younger than this is not asked for again. Each time a quarter more or less, so that secondaries do not ask in step. */
+  /** While the state is younger than this, the secondary requests no other. Each time a quarter more or less, so that secondaries do not send requests in step. */
   readonly refresh: number;
   /** From this age on a query waits, and answers say that they are stale where waiting did not help. */
   readonly limit: number;

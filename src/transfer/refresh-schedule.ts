@@ -12,7 +12,7 @@ export interface Attempt {
 const PATIENCE = 0.25;
 
 /**
- * Knows how old what is answered from is, and who may ask for newer. An attempt is marked by times alone: in Workers a promise of
+ * Knows how old what is answered from is, and which query may request a newer state. An attempt is marked by times alone: in Workers a promise of
  * one request must not be awaited by another one, since it never settles when the first is cancelled (Cloudflare, "Errors
  * and exceptions", cross-request promises). All times are those of one clock; where it is set back, differences count.
  */

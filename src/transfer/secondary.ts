@@ -39,7 +39,7 @@ export interface SecondaryOptions {
   readonly random?: () => number;
 }
 
-/** Pauses of one who waits for what another one asked for, in milliseconds: they double. */
+/** Pauses of a query that waits for what another one requested, in milliseconds: they double. */
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
 

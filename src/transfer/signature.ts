@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 /** `CryptoKey`, which not all hosts' types name. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** What a signature is over. Segments need none: a root names them by their hash. */
+/** What is signed. Segments need none: a root names them by their hash. */
 export type Signed =
   | {
       readonly kind: "state";

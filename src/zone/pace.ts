@@ -7,7 +7,7 @@ export const ENDPOINT_UNITS = 16;
 export class Pace {
   #left = UNITS_IN_STEP;
 
-  /** Takes over that so many units of work were done. @returns whether the step is over: then the caller yields */
+  /** Takes over that so many units of work were done. @returns whether the step has ended: then the caller yields */
   isOver(units: number): boolean {
     this.#left -= units;
     if (this.#left > 0) return false;

@@ -40,7 +40,7 @@ export interface ZoneSource {
   readonly withAbsent: boolean;
   /** `<namespace>/<name>` of every service of the clusterset. */
   serviceKeys(): Iterable<string>;
-  /** Merged when it is asked for: once for each key of a segment that is compiled. */
+  /** Merged when it is read: once for each key of a segment that is compiled. */
   service(key: string): ClustersetService | undefined;
   /** `sizeOfService` of a service, without merging it; undefined where there is none. */
   sizeOf(key: string): number | undefined;

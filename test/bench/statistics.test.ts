@@ -61,7 +61,7 @@ describe("the ratio of two rows", () => {
     expect(judge(none, goal).reached).toBe(false);
   });
 
-  it("stands alone in the text of a table of medians", () => {
+  it("is the whole text in a table of medians", () => {
     const text = formatTable(table([slow, fast], { ofMedians: true, baselines: ["fast"] }));
     expect(text).toMatch(/slow +ms +30\.0 +10\.0 – 100 +15\.0$/m);
   });

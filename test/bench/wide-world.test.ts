@@ -70,7 +70,7 @@ describe("a wide world", () => {
     expect(seen.every((count) => count <= 1)).toBe(true);
   });
 
-  it("makes a snapshot when it is asked for", () => {
+  it("makes a snapshot when it is read", () => {
     const [first] = wideSnapshots({ clusters: 1_000_000, services: 10 });
     expect(first?.clusterId).toBe("cluster-1");
   });

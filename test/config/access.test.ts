@@ -29,7 +29,7 @@ const rule = (more: object) => ({ rules: [{ name: "one", ...more }] });
 const bearer = { bearer: [{ tokenSha256: HASH }] };
 const PUBLIC = { access: { public: true } };
 
-describe("listening beyond loopback without a statement about clients", () => {
+describe("listening on other addresses than loopback without a statement about clients", () => {
   it.each([
     [{ listen: ":8443" }, "listen: other machines reach :8443"],
     [{ listen: "0.0.0.0:8443" }, "listen: "],

@@ -176,7 +176,7 @@ describe("RDATA in text", () => {
     ["a character-string that is cut off", 16, [5, 97]],
   ])("%s is malformed", (_, type, data) => expect(() => formatted(raw(type, data))).toThrow(MessageError));
 
-  it("random bytes are never read beyond the end of the message", () => {
+  it("random bytes are never read past the end of the message", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(1, 5, 6, 13, 15, 16, 28, 33, 99),

@@ -246,7 +246,7 @@ it("a host that has segments only explains what they have, and says what is omit
   expect(world.ask(`web.shop.svc.clusterst.local`, "A").explanation.suggestions).toHaveLength(1);
 });
 
-it("a change that is merged and not compiled yet is said to be one", () => {
+it("a change that is merged and not compiled yet has the code CHANGING", () => {
   const world = explainedWorld([exporting("east", { loadBalancer: [{ ip: "192.0.2.1" }] })]);
   const other = explainedWorld([exporting("east", { loadBalancer: [{ ip: "192.0.2.2" }] })]);
   const ahead = { ...world.source, merged: other.source.merged };

@@ -333,7 +333,7 @@ describe("name servers that fail", () => {
 });
 
 describe("registrations", () => {
-  it("are kept, replaced and removed; connections of what is gone are let go", async () => {
+  it("are kept, replaced and removed; connections of removed ones are closed", async () => {
     const { stubs, kept, closed } = await openStubs({ one: dead, two: dead });
     expect(await stubs.register({ name: "fed", nameservers: ["one"] })).toBe(true);
     expect(await stubs.register({ name: "fed", nameservers: ["two"] })).toBe(false);

@@ -110,7 +110,7 @@ describe("hedging", () => {
 });
 
 describe("upstreams that fail", () => {
-  it("lead to the next one at once, are asked last from then on, and probed beside the others", async () => {
+  it("lead to the next one at once, are used last from then on, and probed beside the others", async () => {
     const servers: Record<string, Handler> = { one: dead, two: addressOf("192.0.2.2") };
     const { asking, asked, order, clock, events } = group(servers);
     const ask = async () => {
@@ -163,7 +163,7 @@ describe("upstreams that fail", () => {
     expect(await asking.ask(QUERY)).toMatchObject({ upstream: "one" });
   });
 
-  it("are all asked when all have failed, the one that failed longest ago first", async () => {
+  it("are all used when all have failed, the one that failed longest ago first", async () => {
     const servers: Record<string, Handler> = { one: dead, two: dead };
     const { asking, order, clock } = group(servers);
     expect(await asking.ask(QUERY)).toBeUndefined();

@@ -55,7 +55,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     expect(served()).toBe("east:e west:w");
   });
 
-  test("changes are refused, change nothing, and show that their cluster lives", async () => {
+  test("changes are rejected, change nothing, and show that their cluster lives", async () => {
     const { gateway, clock, served, done, west } = await onFailingDisk(code);
     await clock.advance(9_000);
     await expect(done(gateway.patch("west", west.generation, {}, 10))).rejects.toMatchObject({
@@ -72,7 +72,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     expect(served()).toBe("east:e");
   });
 
-  test("the status says so, events say so once, and both say when it is over", async () => {
+  test("the status says so, events say so once, and both say when it works again", async () => {
     const { gateway, clock, done, disk, events, east, west } = await onFailingDisk(code);
     const reported = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
     expect(gateway.status().storeTrouble).toBeUndefined();
@@ -93,7 +93,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     expect(reported()).toEqual(["store-failed", "store-works-again"]);
   });
 
-  test("a cluster that was refused and gave up does not keep it from being over", async () => {
+  test("a cluster whose change was rejected, and that gave up, does not keep the failure alive", async () => {
     const { gateway, done, disk, east } = await onFailingDisk(code);
     await expect(done(gateway.replace("new", regional("new", "n")))).rejects.toMatchObject({ code: refusal });
     disk.code = undefined;

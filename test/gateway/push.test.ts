@@ -155,7 +155,7 @@ describe("patch", () => {
     expect(served()).toBe("west:b");
   });
 
-  test("may not grow a snapshot beyond the bound, however many there are", async () => {
+  test("may not grow a snapshot above the bound, however many there are", async () => {
     const { gateway, done } = await openGateway({ limits: { snapshotCharacters: 1000 } });
     let { generation } = await done(gateway.replace("west", regional("west", "a")));
     // Changing the same field again and again is fine: only what the snapshot holds counts.

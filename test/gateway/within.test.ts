@@ -72,7 +72,7 @@ describe("a gateway with scopes", () => {
 describe("with a view", () => {
   const AS_WEST: Visibility = { view: "west" };
 
-  test("everybody asks as that cluster, from the generation of those who see the same", async () => {
+  test("every client has the view of that cluster, in the generation of the scope without a view", async () => {
     const { gateway, done, events, clock, stages } = await openGateway({
       scopes: [AS_WEST, { view: "east" }],
     });

@@ -43,7 +43,7 @@ function changeTo(port: number | undefined): HeldDelta {
   return drain(packDelta({ entries: [{ collection: "exports", key: KEY, entry }], singles: {} }));
 }
 
-it("reads an entry when it is asked for", () => {
+it("reads an entry when it is merged", () => {
   const { store, port } = storedCluster();
   expect(port()).toBe(1);
   store(withPort(2));

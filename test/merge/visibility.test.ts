@@ -53,7 +53,7 @@ it.each<[string, Visibility, Visibility]>([
   expect(visibilityKey(one)).not.toBe(visibilityKey(other));
 });
 
-describe("a scope is refused", () => {
+describe("rejects a scope", () => {
   it.each<[string, Visibility, RegExp]>([
     [
       "whose view is not among its clusters",

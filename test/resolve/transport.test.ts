@@ -122,7 +122,7 @@ describe("over TCP and TLS", () => {
     expect(answerOver(TCP, sized(400), "A", { payload: 512 }).answer).toHaveLength(400);
   });
 
-  it("a client that asks gets the idle timeout in units of 100 ms (RFC 7828 section 3.1)", () => {
+  it("a client that requests it gets the idle timeout in units of 100 ms (RFC 7828 section 3.1)", () => {
     const keepalive = { payload: 1232, codes: [11] };
     expect(optionsOf(answerOver(TCP, sized(1), "A", keepalive).bytes)).toEqual({ 11: [1, 44] });
     expect(optionsOf(answerOver(DOT, "example.com", "A", keepalive).bytes)).toMatchObject({ 11: [1, 44] });

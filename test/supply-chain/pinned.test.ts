@@ -156,7 +156,7 @@ describe("the container", () => {
       expect(install).toMatch(/^npm ci( --omit=dev)? --ignore-scripts /);
   });
 
-  test("its user is a number other than root's, one folder is written, and no shell stands in between", () => {
+  test("its user is a number other than root's, one folder is written, and no shell is in between", () => {
     const { user, volumes, entrypoint, labels } = imageConfig(stages);
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(volumes).toEqual(["/var/lib/clusterset-doh"]);

@@ -122,7 +122,7 @@ describe("segments in memory", () => {
 });
 
 describe("after a change of one service", () => {
-  it("an isolate that holds its segment fetches the root and that segment, before queries ask", async () => {
+  it("an isolate that holds its segment fetches the root and that segment, before queries need them", async () => {
     const { clock, source, ask, change, forget } = await openIsolate();
     for (let service = 0; service < SERVICES; service += 10) await ask(`web-${service}.shop.${ZONE}`);
     await change(20);
@@ -167,7 +167,7 @@ describe("after a change of one service", () => {
 });
 
 describe("a segment that cannot be had", () => {
-  it("leaves SERVFAIL with Not Ready for its names alone, and is asked for again", async () => {
+  it("leaves SERVFAIL with Not Ready for its names alone, and is requested again", async () => {
     const { source, ask, events } = await openIsolate();
     await ask(`web-1.shop.${ZONE}`);
     source.rootFailure = new Error("connection refused");

@@ -101,7 +101,7 @@ describe("views", () => {
 });
 
 describe("clocks that differ a little", () => {
-  it.each([-900, 900])("by %d milliseconds: nothing is younger than when it was asked for", async (ahead) => {
+  it.each([-900, 900])("by %d milliseconds: nothing is younger than its request", async (ahead) => {
     const { clock, source, secondary, push, ask } = await openPair();
     await push("west", 2);
     source.changeState = (state) => ({ ...state, at: state.at + ahead });

@@ -73,8 +73,8 @@ describe("by the age of what is answered from", () => {
   });
 });
 
-describe("one secondary asks once", () => {
-  it("for all queries that come while the background asks", async () => {
+describe("one secondary sends one request", () => {
+  it("for all queries that come while one is in flight", async () => {
     const { clock, source, secondary } = await openFresh();
     source.stateLatency = 500;
     clock.stall(refresh);
@@ -126,7 +126,7 @@ describe("jitter", () => {
     expect(source.states).toHaveLength(1);
   });
 
-  it("a hundred secondaries that began together do not ask together", async () => {
+  it("a hundred secondaries that began together do not send their requests together", async () => {
     const { clock, source, push, open, ask } = await openPair({ refresh: 1000 });
     await push("west", 2);
     const many = Array.from({ length: 100 }, (_, index) => open({ random: seeded(index * 7919) }));

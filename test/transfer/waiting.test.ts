@@ -18,7 +18,7 @@ describe("one who waits", () => {
     expect(events.at(-1)).toEqual({ event: "stale", since: started - limit - 1 });
   });
 
-  it("does not wait for somebody whose request was cancelled, but asks itself", async () => {
+  it("sends a request of its own where the request that it waits for was cancelled", async () => {
     const { clock, source, secondary, ask } = await openFresh();
     clock.stall(limit + 1);
     source.hangs = true;

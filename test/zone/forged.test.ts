@@ -74,7 +74,7 @@ describe.each(loaders)("%s with a fitting hash", (_, bytes, load) => {
     expect(attempt(load, bytes.slice())).toBe("loaded");
   });
 
-  it("is refused with any flipped bit in its first words", () => {
+  it("is rejected with any flipped bit in its first words", () => {
     for (let bit = 0; bit < BLOB_WORDS * 32; bit++) {
       const forged = bytes.slice();
       forged[bit >> 3]! ^= 1 << (bit & 7);
@@ -82,13 +82,13 @@ describe.each(loaders)("%s with a fitting hash", (_, bytes, load) => {
     }
   });
 
-  it("is refused cut off anywhere, and with more bytes", () => {
+  it("is rejected cut off anywhere, and with more bytes", () => {
     for (let length = 0; length < bytes.length; length += 4)
       expect(attempt(load, bytes.slice(0, length))).toBe("refused");
     expect(attempt(load, Uint8Array.from([...bytes, 0, 0, 0, 0]))).toBe("refused");
   });
 
-  it("is refused, or harmless, with any forged words", () => {
+  it("is rejected, or harmless, with any forged words", () => {
     const words = bytes.length >> 2;
     const word = fc.oneof(
       fc.nat(words * 4 + 8),
@@ -106,7 +106,7 @@ describe.each(loaders)("%s with a fitting hash", (_, bytes, load) => {
     );
   });
 
-  it("is refused, or harmless, with any forged byte", () => {
+  it("is rejected, or harmless, with any forged byte", () => {
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), (at, value) => {
         const forged = bytes.slice();
@@ -161,27 +161,27 @@ describe("a forged segment with a fitting hash", () => {
     ["a set with an unknown lease group", ["bytes", set + SetField.leaseGroup, 77], "unknown lease group"],
     ["a set that is too long", ["bytes", set + SetField.count, 255], "ends outside the heap"],
   ];
-  it.each(cases)("is refused with %s", (_, [unit, at, value], message) => {
+  it.each(cases)("is rejected with %s", (_, [unit, at, value], message) => {
     const forged = bytes.slice();
     const into = unit === "words" ? new Uint32Array(forged.buffer) : forged;
     into[at] = value;
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow(message);
   });
 
-  it("is refused without an empty slot, at which a search ends", () => {
+  it("is rejected without an empty slot, at which a search ends", () => {
     const forged = bytes.slice();
     new Uint32Array(forged.buffer).fill(1, slotsAt, slotsAt + slots);
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow("no slot is empty");
   });
 
-  it("is refused if a name is too long", () => {
+  it("is rejected if a name is too long", () => {
     const forged = bytes.slice();
     const into = new Uint32Array(forged.buffer);
     for (let node = child + 1; node < nodes; node++) into[wordOf(node, NodeWord.parent)] = node - 1;
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow("too long");
   });
 
-  it("is refused if many nodes share one record block, which would take long to check", () => {
+  it("is rejected if many nodes share one record block, which would take long to check", () => {
     const forged = bytes.slice();
     const into = new Uint32Array(forged.buffer);
     for (let node = 0; node < nodes; node++) into[wordOf(node, NodeWord.records)] = block;

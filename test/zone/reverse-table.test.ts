@@ -17,7 +17,7 @@ const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: 
 const anyAddress = fc.oneof(bytes(4), bytes(16));
 
 describe("an address", () => {
-  it("has an id that stands for its bytes, its key and its hash", () => {
+  it("has an id from which its bytes, its key and its hash are read", () => {
     fc.assert(
       fc.property(anyAddress, (given) => {
         const id = addressId(given);

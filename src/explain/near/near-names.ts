@@ -22,7 +22,7 @@ export const distanceOf = (wanted: string, name: string) => editDistance(wanted,
 /** Whether so many changed characters are few. */
 export const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
 
-/** A name with its distance from what was asked for. */
+/** A name with its distance from that of the query. */
 export interface Near extends Suggestion {
   readonly distance: number;
 }

@@ -13,7 +13,7 @@ import { readGlobalProperties } from "../properties.ts";
  */
 const LIGHTHOUSE_SOURCE_NAMESPACE = "lighthouse.submariner.io/sourceNamespace";
 
-/** Whether a ServiceImport stands for a service of its namespace, as in KEP-1645, and is no note of an implementation. */
+/** Whether a ServiceImport is of a service in its namespace, as in KEP-1645, and no record that an implementation keeps for itself. */
 export function standsForService({ metadata }: ServiceImport): boolean {
   return (
     readLabel(metadata?.labels, LIGHTHOUSE_SOURCE_NAMESPACE) === undefined &&

@@ -52,7 +52,7 @@ export class Removals {
     return this.#owed.has(clusterId);
   }
 
-  /** Gives up. What is not removed by now is dropped at the next start, when its lease is over. */
+  /** Gives up. What is not removed by now is dropped at the next start, when its lease has expired. */
   close(): void {
     this.#closed = true;
     this.#cancel?.();

@@ -1,7 +1,7 @@
 import type { Leased, Leases } from "../../resolve/leases.ts";
 import { leaseExpiry } from "./held-cluster.ts";
 
-/** When the leases of each segment expire. A table is made when its segment is first asked for; a renewal makes new tables. */
+/** When the leases of each segment expire. A table is made when its segment is first used; a renewal makes new tables. */
 export class LeaseTables implements Leases {
   readonly #expiresAt: (clusterId: string) => number | undefined;
   /** A secondary may drop segments from memory before leases change. */

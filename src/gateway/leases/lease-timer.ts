@@ -16,7 +16,7 @@ export class LeaseTimer implements LeaseWatch {
   readonly #onDue: () => void;
   #set: { readonly at: number; readonly cancel: () => void } | undefined;
 
-  /** @param onDue drops what is over and calls `watch` again; may be called too early. */
+  /** @param onDue drops what has expired and calls `watch` again; may be called too early. */
   constructor(clock: Clock, onDue: () => void) {
     this.#clock = clock;
     this.#onDue = onDue;

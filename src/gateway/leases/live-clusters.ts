@@ -64,7 +64,7 @@ export class LiveClusters {
     return known;
   }
 
-  /** Takes out the clusters whose lease is over. */
+  /** Takes out the clusters whose lease has expired. */
   takeExpired(now: number): HeldCluster[] {
     const expired = [...this.live.values()].filter(({ meta }) => meta.expiresAt <= now);
     if (expired.length === 0) return expired;

@@ -1,6 +1,6 @@
 import { DEFAULT_SNAPSHOT_BOUNDS, type SnapshotBounds, type SnapshotTotals } from "./snapshot-bounds.ts";
 
-/** Bounds on what clusters may ask of a gateway. */
+/** Bounds on what clusters may send to a gateway. */
 export interface GatewayLimits extends SnapshotBounds {
   /** Seconds; the default is that of a push without a lease. */
   readonly lease: {
@@ -70,7 +70,7 @@ export function checkCharacters(
 }
 
 /**
- * The length of a lease in milliseconds; the default where none is asked for.
+ * The length of a lease in milliseconds; the default where none is requested.
  * @throws {PushRefused} LEASE_OUT_OF_RANGE
  */
 export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease.defaultSeconds): number {

@@ -7,7 +7,7 @@ export const FOUNDING_RECORD = "@founding";
 
 const FoundingRecord = z.strictObject({ at: z.number(), over: z.boolean() });
 
-/** The first day of a gateway, which has no memory before it. Once it is over it never comes back, whatever the clock says. */
+/** The first day of a gateway, which has no memory before it. Once it has ended it never comes back, whatever the clock says. */
 export class Founding {
   #at: number | undefined;
   #isOver: boolean;
@@ -28,7 +28,7 @@ export class Founding {
     return new Founding(undefined, false);
   }
 
-  /** A day that is over: what was remembered of it is lost, or void. */
+  /** A day that has ended: what was remembered of it is lost, or void. */
   static over(): Founding {
     return new Founding(0, true);
   }

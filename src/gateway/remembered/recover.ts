@@ -22,7 +22,7 @@ export interface Kept {
   readonly now: number;
 }
 
-/** Takes over what the records say. Where those of the first day are lost, or the clock contradicts them, it is over. */
+/** Takes over what the records say. Where those of the first day are lost, or the clock contradicts them, the first day has ended. */
 export function readRecords(sights: Sights, { records, stored, now }: Kept): void {
   for (const [name, value] of records.values) {
     const clusterId = SeenCluster.clusterIdOf(name);

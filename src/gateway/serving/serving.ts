@@ -153,7 +153,7 @@ export class Serving<Generation extends ServedGeneration> {
     await this.#parts.reverse.kept();
   }
 
-  /** Drops clusters whose lease is over. @returns the time now, in Unix milliseconds */
+  /** Drops clusters whose lease has expired. @returns the time now, in Unix milliseconds */
   expireNow(now = this.#parts.clock.now()): number {
     if (now >= this.clusters.nextExpiry) {
       this.#takeExpired(now);

@@ -52,7 +52,7 @@ export function logLevel(): Option {
   return option.choices(["debug", "info", "warn", "error"]);
 }
 
-/** `--server` with credentials and trust, of commands that ask a gateway. */
+/** `--server` with credentials and trust, of commands that query a gateway. */
 export function connectionOptions(): Option[] {
   return [
     new Option("--server <url>", "the gateway's address, such as https://doh.example:8443"),

@@ -6,7 +6,7 @@ import { connectionOptions, pinOptions, repeat, speaksForOption } from "./flags.
 export function queryCommand(output: Output, setExitCode: (code: number) => void): Command {
   const command = new Command("query")
     .description("looks a name up: at a gateway, in manifests, or in a state folder")
-    .argument("<name>", "the name; an IP address stands for its reverse name")
+    .argument("<name>", "the name; for an IP address its reverse name is looked up")
     .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)");
   for (const option of connectionOptions()) command.addOption(option);
   command

@@ -36,7 +36,7 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
     )
     .option(
       "--public",
-      "answer every client; without it the gateway needs access in the config file to listen beyond loopback",
+      "answer every client; without it the gateway needs access in the config file to listen on other addresses than loopback",
     )
     .option(
       "--dns <host:port>",

@@ -5,7 +5,7 @@ import { explainCertificate } from "../../sync/push/certificate-failures.ts";
 import { readToken } from "../node/access/token-file.ts";
 import { readCertificates, readIdentity } from "../node/tls/tls.ts";
 
-/** Flags of commands that ask a gateway. */
+/** Flags of commands that query a gateway. */
 export interface ConnectionFlags {
   readonly server?: string | undefined;
   readonly tokenFile?: string | undefined;
@@ -30,7 +30,7 @@ export interface GatewayResponse {
   readonly milliseconds: number;
 }
 
-/** Asks one gateway. */
+/** Sends requests to one gateway. */
 export interface GatewayConnection {
   /** Scheme, host and path. */
   readonly name: string;

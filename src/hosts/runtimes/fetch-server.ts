@@ -31,7 +31,7 @@ export interface FetchRuntime {
 
 /**
  * The server of such a runtime, instead of Node's: `localhost` means both of its addresses, no host means every address.
- * These servers cannot ask for client certificates, nor change their certificate while they run: such settings are errors.
+ * These servers cannot request client certificates, nor change their certificate while they run: such settings are errors.
  */
 export function startFetchServer(runtime: FetchRuntime): StartServer {
   return async (options) => {

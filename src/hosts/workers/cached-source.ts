@@ -64,10 +64,10 @@ const KEEP_STATE = 10;
 const KEEP_PART = 30 * 86_400;
 
 /**
- * One location's isolates share what they transfer, so that thousands of them ask the object like one. The cache has no atomic
+ * One location's isolates share what they transfer, so that thousands of them send the object as many requests as one. The cache has no atomic
  * operations: an isolate writes a note into it before it requests something, and looks whether another one has written its own
  * in the meantime. The isolate whose note stays requests it, and the others wait for what comes of that, but not for ever. Where
- * the cache keeps nothing (on workers.dev), each isolate asks for itself.
+ * the cache keeps nothing (on workers.dev), each isolate sends its own requests.
  */
 export class CachedTransferSource implements TransferSource {
   readonly #options: CachedSourceOptions;
@@ -168,7 +168,7 @@ export class CachedTransferSource implements TransferSource {
     return this.#put(this.#stateUrl, JSON.stringify(kept), KEEP_STATE);
   }
 
-  // If the cache fails, the isolate asks the object.
+  // If the cache fails, the isolate requests it from the object.
   async #match<Body>(url: string, read: (response: Response) => Promise<Body>): Promise<Body | undefined> {
     try {
       const found = await this.#options.cache.match(url);
@@ -183,7 +183,7 @@ export class CachedTransferSource implements TransferSource {
       const headers = { "cache-control": `public, max-age=${seconds}` };
       await this.#options.cache.put(url, new Response(body, { headers }));
     } catch {
-      // The other isolates ask the object themselves.
+      // The other isolates request it from the object themselves.
     }
   }
 

@@ -10,7 +10,7 @@ import { CachedTransferSource } from "./cached-source.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Puts the gateway of an isolate together: a secondary, which asks the object only when a query needs it. */
+/** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
   const { config, authority, clusterTokens, access } = settings;
   const { background, clock, log } = surroundings;

@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly log: Log;
 }
 
-/** The services of an isolate at Cloudflare. It asks the object only when a query needs it. */
+/** The services of an isolate at Cloudflare. It sends requests to the object only when a query needs one. */
 export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surroundings {
   return {
     // A stub is valid only in the request that created it.

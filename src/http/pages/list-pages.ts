@@ -116,7 +116,7 @@ function countOf(part: ListPart<unknown> | Missing, noun: string): Html | string
   return "missing" in part || part.total === 0 ? "" : html`<p>${counted(part.total, noun)}.</p>`;
 }
 
-/** The part of a list that a URL asks for. */
+/** The part of a list that a URL selects. */
 export function pageOf(url: URL): ListRange {
   const page = Number(/^[1-9]\d{0,6}$/.exec(url.searchParams.get("page") ?? "")?.[0] ?? 1);
   return { offset: (page - 1) * PAGE_ENTRIES, most: PAGE_ENTRIES };

@@ -55,7 +55,7 @@ export async function* readBytes(request: Request, reading: BytesReading): Async
     charged = bytes;
     account?.charge(more);
   };
-  let fault: unknown;
+  let failure: unknown;
   let slow: SlowBody | undefined;
   let giveUp = () => {};
   const counted = request.body.pipeThrough(
@@ -64,7 +64,7 @@ export async function* readBytes(request: Request, reading: BytesReading): Async
         start(controller) {
           giveUp = () => controller.error(new Error("the body is given up"));
           slow = new SlowBody(limits, setTimer, (error) => {
-            fault = error;
+            failure = error;
             controller.error(error);
           });
         },
@@ -75,7 +75,7 @@ export async function* readBytes(request: Request, reading: BytesReading): Async
             if (sent > limits.pushSentBytes) throw tooLarge(limits.pushSentBytes, "sent");
             charge(Math.min(sent, limits.pushBytes));
           } catch (error) {
-            fault = error;
+            failure = error;
             throw error;
           }
           controller.enqueue(part);
@@ -92,7 +92,7 @@ export async function* readBytes(request: Request, reading: BytesReading): Async
   try {
     for (;;) {
       const { done, value } = await reader.read().catch(() => {
-        throw fault ?? unreadable(isCompressed);
+        throw failure ?? unreadable(isCompressed);
       });
       if (done) return;
       bytes += value.length;

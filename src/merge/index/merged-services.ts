@@ -50,7 +50,7 @@ type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly se
 };
 
 /**
- * Ports, endpoints and addresses of the services that are kept merged, in about 20 MB; others are merged again when they are asked for. A first
+ * Ports, endpoints and addresses of the services that are kept merged, in about 20 MB; others are merged again when they are read. A first
  * compilation of 100,000 endpoints, loaded from rows, takes 5.8 s of CPU time if each service is merged twice, and 5.3 s if once (medians of 3).
  */
 const MOST_KEPT = 131_072;
@@ -127,7 +127,7 @@ export class MergedServices implements IndexWatcher {
     return this.#sizes.size;
   }
 
-  /** A service, merged when it is asked for. */
+  /** A service, merged when it is read. */
   service(key: string): ClustersetService | undefined {
     if (!this.#sizes.has(key)) return undefined;
     const kept = this.#kept.get(key);

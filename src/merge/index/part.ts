@@ -3,7 +3,7 @@ import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
 import type { Contribution } from "../service/declaration.ts";
 
-/** Stands for an entry that the state of its cluster has, which reads it from a store. */
+/** Takes the place of an entry that the state of its cluster has, which reads it from a store. */
 export const STORED = Symbol("stored");
 
 /** What a cluster contributes to a service, as the index holds it. */

@@ -68,8 +68,8 @@ const LOCAL = ["services", "pods"] as const;
 
 /**
  * What clusters contribute, by service: namespace sameness makes objects of one namespaced name one service (KEP-1645, Terminology). A change
- * touches the services of its keys, and a namespace that a cluster gains or loses those in that namespace, as changed importers. Changes are made in steps; whoever
- * reads between two of them may find a part of a change.
+ * touches the services of its keys, and a namespace that a cluster gains or loses those in that namespace, as changed importers. A change is made in steps: a read
+ * between two of them may find a part of it.
  */
 export class ServiceIndex {
   readonly #remembered: Remembered | undefined;

@@ -32,7 +32,7 @@ export interface AddressRules {
   /** The sources for clients outside. */
   readonly order: readonly AddressSource[];
   /** Whose `spec.ips` count outside. */
-  readonly stands: (clusterId: string) => boolean;
+  readonly countsForOthers: (clusterId: string) => boolean;
   /** How old each cluster's part is, in Unix milliseconds. */
   readonly since: ReadonlyMap<string, number>;
   /** `spec.ips` of ServiceImports that workers made from the desired state. Default: there are none. */
@@ -51,7 +51,7 @@ export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
-  { order, stands, since, ownAddresses = new Map(), endpoints }: AddressRules,
+  { order, countsForOthers, since, ownAddresses = new Map(), endpoints }: AddressRules,
 ): ServiceAddresses {
   const findings: ClusterFinding[] = [];
   const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
@@ -89,7 +89,7 @@ export function chooseAddresses(
   const gather: Record<AddressSource, () => readonly Reported[]> = {
     ClusterSetIP: () =>
       [...clusterSetIPs]
-        .filter(([clusterId]) => stands(clusterId))
+        .filter(([clusterId]) => countsForOthers(clusterId))
         .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
     LoadBalancer: () => loadBalancers,
     Endpoint: () =>

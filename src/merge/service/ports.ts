@@ -1,7 +1,7 @@
 import type { ServicePort } from "../../snapshot/schema.ts";
 import type { Declaration } from "./declaration.ts";
 
-/** A port of the union, with the cluster whose definition stands. */
+/** A port of the union, with the cluster whose definition is used. */
 export interface UnitedPort {
   readonly port: ServicePort;
   readonly winner: string;

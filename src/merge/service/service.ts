@@ -39,12 +39,12 @@ export function declareService(
   grants?: Grants,
 ): DeclaredService {
   const granted = applyGrants(service, reported, grants);
-  const { contributions, stands } = granted;
+  const { contributions, countsForOthers } = granted;
   const exports = declareExports(contributions);
   const isExported = exports.length > 0;
   const declarations = isExported
     ? exports
-    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
+    : declareImports(contributions.filter(({ clusterId }) => countsForOthers(clusterId)));
   return { ...granted, isExported, declarations, union: unitePorts(declarations) };
 }
 
@@ -63,7 +63,7 @@ export function mergeService(
   grants?: Grants,
   ownAddresses?: OwnAddresses,
 ): MergedService {
-  const { contributions, stands, findings, isExported, declarations, union } = declareService(
+  const { contributions, countsForOthers, findings, isExported, declarations, union } = declareService(
     { namespace, name },
     reported,
     grants,
@@ -76,7 +76,7 @@ export function mergeService(
   const chosen = headless
     ? NO_ADDRESSES
     : chooseAddresses({ namespace, name }, contributions, viewers, {
-        ...{ order: outsideOrder, stands, since, ownAddresses },
+        ...{ order: outsideOrder, countsForOthers, since, ownAddresses },
         endpoints: () => gatherEndpoints(contributions),
       });
   const reporters = new Set(declarations.map(({ clusterId }) => clusterId));

@@ -10,7 +10,7 @@ export interface Transport {
   readonly longestPlainAnswer: number;
   /**
    * Whether an answer is one datagram. Its size is bounded by the client's payload size, and an RRset that does not fit is left out whole, with TC:
-   * the client asks again over TCP (RFC 2181 section 9, RFC 7766 section 5).
+   * the client repeats the query over TCP (RFC 2181 section 9, RFC 7766 section 5).
    */
   readonly isDatagram: boolean;
   /** Whether the transport is encrypted, so that padding is useful (RFC 7830 section 6). */

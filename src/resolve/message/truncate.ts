@@ -7,7 +7,7 @@ import { beginAnswer } from "./message-writer.ts";
 import { longestAnswerFor, type Transport } from "./transport.ts";
 
 /**
- * Answers without records and with TC, so that the client asks again over TCP. Hardly longer than the query. Undefined for bytes that
+ * Answers without records and with TC, so that the client repeats the query over TCP. Hardly longer than the query. Undefined for bytes that
  * are not a DNS query.
  */
 export function answerTruncated(message: Uint8Array, transport: Transport): Uint8Array | undefined {

@@ -77,7 +77,7 @@ function locateBelow(
   const namespace = name.labels - zone.labels - depth;
   const branch = names.find(keyHash(bytes, labelStart(name, namespace), labelStart(name, namespace - 1)));
   const { segment } = branch;
-  // The stems are asked only if that matters: nearly every query without a view is for a name in a segment that is in memory.
+  // The stems are searched only if that matters: nearly every query without a view is for a name in a segment that is in memory.
   if (segment === undefined) {
     const stem = findStem(generation, zone, tree, name, namespace);
     return stem >= 0 && trunk.stems.hasFlag(stem, NodeFlag.stem) ? { missing: branch } : undefined;

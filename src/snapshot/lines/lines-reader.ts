@@ -51,7 +51,7 @@ export class LinesReader {
   }
 
   /**
-   * Takes the next piece and yields the changes that it completes, each when it is asked for.
+   * Takes the next piece and yields the changes that it completes, each when the caller takes it.
    * @throws {LinesError} for the first line that is wrong
    */
   *feed(piece: Uint8Array): Generator<ReadLine> {

@@ -199,7 +199,7 @@ export class DurableObjectStore implements SnapshotStore {
   }
 }
 
-/** Runs steps, and lets requests be answered between some of them: by count, since the clock of an object stands still between inputs. */
+/** Runs steps, and lets requests be answered between some of them: by count, since the clock of an object does not move between inputs. */
 async function inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (let count = 1; ; count++) {
     const step = steps.next();

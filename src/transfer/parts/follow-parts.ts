@@ -100,7 +100,7 @@ class HeldPart implements UsedPart {
   }
 }
 
-/** A segment that is read when it is asked for. */
+/** A segment that is read when a query needs it. */
 class RememberedPart implements UsedPart {
   readonly heldBytes = 0;
   readonly #branch: RememberedBranch<Blob & { readonly bytes: Bytes }>;

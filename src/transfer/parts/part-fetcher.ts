@@ -6,7 +6,7 @@ import { PartChangeError } from "./part-change.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Runs one request to a source within its time-out. @param late what to report if that is over */
+/** Runs one request to a source within its time-out. @param late what to report when that has passed */
 export type RequestStep = <Result>(
   late: string,
   run: (signal: AbortSignal) => Promise<Result>,

@@ -36,7 +36,7 @@ export class ServedParts {
   #generation: Generation | undefined;
   #steps: readonly Step[] = [];
   #added: string[] = [];
-  /** When a state was asked for last. */
+  /** When a state was requested last. */
   #namedAt = Number.NEGATIVE_INFINITY;
 
   constructor(kept: KeptParts, prefix: string) {

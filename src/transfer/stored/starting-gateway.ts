@@ -2,7 +2,7 @@ import type { ScopeState, TransferGateway } from "../primary.ts";
 
 /**
  * What secondaries get of a gateway that is starting: in each scope with a stored generation that one, until the gateway has compiled its
- * own. To be asked for a scope only once `serves` says that it is there.
+ * own. Call it for a scope only once `serves` returns true.
  */
 export class StartingGateway implements TransferGateway {
   readonly scopes: ReadonlyMap<string, ScopeState>;

@@ -31,7 +31,7 @@ const StoredRecord = z.strictObject({
   ),
 });
 
-/** A generation from the store, with what is known of it. Its segments are read when they are asked for. */
+/** A generation from the store, with what is known of it. Its segments are read when a query needs them. */
 export interface StoredGeneration extends GenerationFacts {
   readonly generation: Generation;
   readonly generationBytes: number;

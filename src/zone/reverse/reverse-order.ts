@@ -1,7 +1,7 @@
 /** What a cluster reports an address for: its id, a space, and the service as `<namespace>/<name>`. */
 export type ReverseClaim = string;
 
-/** Stands for the first cluster if it is not known any more. No cluster has this id. */
+/** Takes the place of the first cluster if it is not known any more. No cluster has this id. */
 export const LOST: ReverseClaim = "";
 
 /** An address as hexadecimal digits. */

@@ -226,7 +226,7 @@ describe("a client", () => {
     for (const [, request] of [...KNOWN, ...UNKNOWN]) expect(admit(request)).toEqual({ rule: access.public });
   });
 
-  it("is not asked for credentials of kinds that no rule has", async () => {
+  it("reads no credentials of kinds that no rule has", async () => {
     const own = rules.filter(({ name }) => name === "office");
     const { admit } = authority({ rules: own, hostNames: ["doh.example.org"] });
     const unread = (): never => {

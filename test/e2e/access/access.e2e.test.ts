@@ -327,7 +327,7 @@ describe("a hidden name", () => {
   });
 });
 
-test("beyond loopback the gateway does not start without a stated choice", async () => {
+test("on other addresses than loopback the gateway does not start without a stated choice", async () => {
   const { code, stderr } = await runCli(["serve", "--listen", "0.0.0.0:0", "--state-dir", file("state")]);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/other machines reach 0\.0\.0\.0:0.*--public/)]);
 });

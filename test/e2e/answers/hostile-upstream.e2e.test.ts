@@ -170,7 +170,7 @@ describe("a client that sees some ranges of addresses", () => {
   });
 });
 
-test("clients of one rule do not see that clients of another have asked", async () => {
+test("clients of one rule do not see what clients of another have queried", async () => {
   const first = await ask("asked.example");
   expect(first.Comment).toContain("forwarded to");
   const before = upstream.udp.length;

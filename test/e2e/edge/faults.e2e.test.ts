@@ -17,7 +17,7 @@ import { startWorker, type WorkerProcess } from "./wrangler.ts";
 /** Of the sync worker; it renews three times as often. */
 const LEASE_SECONDS = 9;
 
-describe("after a fault behind a location the last good generation answers, marked as stale", () => {
+describe("after a failure behind a location the last good generation answers, marked as stale", () => {
   let worker: WorkerProcess;
   /** Where the object is not. */
   let place: DevProcess;

@@ -6,7 +6,7 @@ import { settle } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
 
 describe("a lease", () => {
-  test("that runs out takes its cluster out of the answers, alone", async () => {
+  test("that expires takes its cluster out of the answers, alone", async () => {
     const { gateway, clock, served, done, store, events } = await openGateway();
     await done(gateway.replace("east", regional("east", "e"), 100));
     await done(gateway.replace("west", regional("west", "w"), 10));
@@ -22,7 +22,7 @@ describe("a lease", () => {
     ]);
   });
 
-  test("is over for a query that comes before the timer", async () => {
+  test("has expired for a query that comes before the timer", async () => {
     const { gateway, clock, served, done } = await openGateway();
     await done(gateway.replace("east", regional("east", "e"), 100));
     await done(gateway.replace("west", regional("west", "w"), 10));
@@ -70,7 +70,7 @@ describe("a lease", () => {
     await expect(gateway.patch("west", generation, {})).rejects.toMatchObject({ current: undefined });
   });
 
-  test("that runs out while its renewal is being kept is not renewed, and stays forgotten", async () => {
+  test("that expires while its renewal is being kept is not renewed, and stays forgotten", async () => {
     const inner = createMemoryStore();
     let letGo = () => {};
     const store: SnapshotStore = {

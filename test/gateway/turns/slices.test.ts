@@ -36,7 +36,7 @@ describe("work in turns", () => {
     await expect(work).resolves.toBe("done");
   });
 
-  test("gives up the thread after 256 steps where the clock stands still, as in a Worker", async () => {
+  test("gives up the thread after 256 steps where the clock does not move, as in a Worker", async () => {
     const clock = new FakeClock();
     const taken: number[] = [];
     const work = new Turns(clock).run(taking(clock, Array(600).fill(0), taken));

@@ -54,7 +54,7 @@ describe("turns", () => {
     expect(await Promise.all([first, second, third])).toEqual(["the first one", "b", "c"]);
   });
 
-  test("a turn ends when its time is over", async () => {
+  test("a turn ends after its time", async () => {
     const { turns, pass, next, waiting } = openTurns();
     const done: string[] = [];
     const steps = (function* () {

@@ -163,7 +163,7 @@ describe("the command line", () => {
     expect((await run(["token", "--host-name"])).stdout).not.toBe(first.stdout);
   });
 
-  it("does not listen beyond loopback without access rules", async () => {
+  it("does not listen on other addresses than loopback without access rules", async () => {
     const { status, stderr } = await run(["serve", "--listen", "0.0.0.0:0"]);
     expect([status, stderr]).toEqual([2, expect.stringContaining("--public")]);
   });

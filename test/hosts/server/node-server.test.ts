@@ -132,7 +132,7 @@ describe("protocols", () => {
   });
 });
 
-describe("requests that other servers let pass", () => {
+describe("requests that other servers accept", () => {
   it.each([true, false])("two Host fields get 400 (RFC 9112 section 3.2; TLS: %s)", async (secure) => {
     const server = await start({}, secure);
     const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);

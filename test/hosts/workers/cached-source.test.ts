@@ -85,7 +85,7 @@ describe("the isolates of a location share what one of them fetched", () => {
     expect(object.roots).toEqual([hash()]);
   });
 
-  test("a failure is not shared, and the next isolate asks after a while", async () => {
+  test("a failure is not shared, and the next isolate sends a request after a while", async () => {
     const { clock, object, shared } = await openLocation();
     object.failure = new Error("unreachable");
     await expect(done(clock, shared().state(1000))).rejects.toThrow("unreachable");
@@ -97,7 +97,7 @@ describe("the isolates of a location share what one of them fetched", () => {
     expect(object.states).toHaveLength(2);
   });
 
-  test("with a cache that fails, or has an invalid entry, isolates ask the object", async () => {
+  test("with a cache that fails, or has an invalid entry, isolates use the object", async () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const page = new Response("<html>", { headers: { "cache-control": "max-age=60" } });
     await done(clock, cache.put(`${KEY}/state`, page));
@@ -108,7 +108,7 @@ describe("the isolates of a location share what one of them fetched", () => {
     expect(object.states).toHaveLength(2);
   });
 
-  test("a root that the cache gives only a part of is asked for again", async () => {
+  test("a root of which the cache returns only a part is requested again", async () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const first = await done(clock, shared().root(hash()));
     cache.cutOff = true;
@@ -166,8 +166,8 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
   return { object, seen, newest: hash(), secondaries };
 }
 
-describe("many isolates ask the object like few", () => {
-  test("100 cold isolates that are asked at once: the state, the root and a segment once each", async () => {
+describe("many isolates send the object as many requests as few", () => {
+  test("100 cold isolates with a query each at once request the state, the root and a segment once", async () => {
     const { clock, object, cache, shared, hash, segment } = await openLocation();
     cache.latency = 4;
     object.stateLatency = object.rootLatency = object.segmentLatency = 80;
@@ -192,7 +192,7 @@ describe("many isolates ask the object like few", () => {
     expect(seen.answers).toBeGreaterThan(10_000);
   });
 
-  test("if the cache keeps nothing, each isolate asks the object", async () => {
+  test("if the cache keeps nothing, each isolate sends requests to the object", async () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
     expect(object.roots).toHaveLength(5);

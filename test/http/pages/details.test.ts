@@ -46,7 +46,7 @@ describe("/services/<namespace>/<name>", () => {
     expect(text).toContain("View seen from outside; 2 of 2 clusters live");
   });
 
-  it("has the names to ask for, in every zone and of every port, to copy and to look up", async () => {
+  it("has the names to query, in every zone and of every port, to copy and to look up", async () => {
     const { html, links } = await world.page("/services/shop/web");
     for (const [name, type] of [
       ["web.shop.svc.clusterset.test", "A"],

@@ -3,7 +3,7 @@ import { authorityOf } from "../../access/authorities.ts";
 import { acknowledged } from "../../conformance/push-client.ts";
 import { openPushApi, sha256 } from "./push-api.ts";
 
-test("a refused credential changes nothing of what is held", async () => {
+test("a rejected credential changes nothing of what is held", async () => {
   const { put, send } = await openPushApi();
   const { generation } = await acknowledged(put());
   for (const token of ["guess", sha256("west-token"), "east-token", "", null]) {
@@ -13,6 +13,6 @@ test("a refused credential changes nothing of what is held", async () => {
   expect(await (await send("GET", "west")).json()).toMatchObject({ generation, live: true });
 });
 
-test("credentials are refused where the digest is none", () => {
+test("credentials are rejected where the digest is malformed", () => {
   expect(() => authorityOf([{ clusterId: "west", tokenSha256: "west-token" }])).toThrow(/64 hex/);
 });

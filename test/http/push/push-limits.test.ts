@@ -30,7 +30,7 @@ describe("limits", () => {
     await checkCase(fetch, entry);
   });
 
-  test("a declared length over the limit is refused before anything is read", async () => {
+  test("a declared length over the limit is rejected before anything is read", async () => {
     const { put } = await openPushApi({ limits: { pushSentBytes: 1000 } });
     const { stream, asked } = inParts(new Uint8Array(100_000), 100);
     const headers = { "content-length": "100000" };
@@ -119,7 +119,7 @@ describe("limits", () => {
       "limits.pushBytesInFlight",
     ],
   ];
-  test.each(refusedFor)("%s is refused and counted", async (_, limits, body, status, code, limit) => {
+  test.each(refusedFor)("%s is rejected and counted", async (_, limits, body, status, code, limit) => {
     const { put, limitCounters } = await openPushApi({ limits });
     expect(await refusal(put(undefined, { body }))).toMatchObject({ status, code });
     expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);
@@ -149,7 +149,7 @@ describe("limits", () => {
     },
   );
 
-  test("a gzip bomb is refused while it is inflated, and counted", async () => {
+  test("a gzip bomb is rejected while it is inflated, and counted", async () => {
     const line = `["pods","shop/${"0".repeat(480)}",{}]\n`;
     const bomb = gzipSync(`${headerLine("west")}\n${line.repeat(120_000)}`, { level: 9 });
     const { put, limitCounters } = await openPushApi();

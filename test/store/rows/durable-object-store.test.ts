@@ -149,7 +149,7 @@ describe("a row that is torn, altered or gone", () => {
     }
   });
 
-  test("a delta on a damaged row is refused and reported, and the cluster is taken again", async () => {
+  test("a delta on a damaged row is rejected and reported, and the next snapshot of the cluster is kept", async () => {
     const database = await patchedDatabase(2);
     const { store, warnings } = openCollecting(database);
     await listAll(store);

@@ -38,7 +38,7 @@ function sourceOf(
 }
 
 describe("a state", () => {
-  it("is asked for below the gateway's path, with the token, and never elsewhere", async () => {
+  it("is requested below the gateway's path, with the token, and never elsewhere", async () => {
     const { source, asked } = sourceOf(() => Response.json({ at: 500_000, status }), { token: "secret" });
     const { signal } = new AbortController();
     await source.state(1000, signal);
@@ -180,7 +180,7 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
     expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/${kind}s/${HASH}`);
   });
 
-  it("is asked for in its scope, with the hash of the part that the secondary has", async () => {
+  it("is requested in its scope, with the hash of the part that the secondary has", async () => {
     const { source, asked } = sourceOf(() => sent(5), { scope: { clusters: ["west"] } });
     await source[kind](HASH, { hash: "ab".repeat(16), bytes });
     expect(new URL(asked[0]!.url).search).toBe(

@@ -28,7 +28,7 @@ it("keeps a segment that is longer than its bound alone", () => {
   expect([cache.size, cache.has("b")]).toEqual([1, true]);
 });
 
-it("never has more bytes than its bound, whatever is asked for", () => {
+it("never has more bytes than its bound, whatever is read", () => {
   const most = 100 * KIBIBYTE;
   const use = fc.record({ hash: fc.integer({ min: 0, max: 30 }), adds: fc.boolean() });
   fc.assert(

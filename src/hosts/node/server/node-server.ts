@@ -31,7 +31,7 @@ export interface NodeServerOptions {
 /** A running server. */
 export interface NodeServer {
   readonly address: Pick<AddressInfo, "port">;
-  /** Uses other certificates for new connections. It does not change whether clients are asked for one. */
+  /** Uses other certificates for new connections. It does not change whether the server requests client certificates. */
   renew(tls: ServerTls): void;
   /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
   stop(grace: number): Promise<void>;

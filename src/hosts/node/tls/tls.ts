@@ -14,7 +14,7 @@ export interface TlsIdentity {
 
 /** The certificates of a server. */
 export interface ServerTls extends TlsIdentity {
-  /** Certificates in PEM of the authorities that issue client certificates; undefined if clients are not asked for one. */
+  /** Certificates in PEM of the authorities that issue client certificates; undefined if the server requests none. */
   readonly clientCa?: string;
 }
 

@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../messages/http-message.ts";
 import { type ExplainedAnswer, explainedAnswer } from "../look-up/explained-answer.ts";
 import type { PageParts } from "../page-parts.ts";
 
-/** A service as it is asked for. */
+/** A service of a request. */
 export interface AskedService {
   readonly namespace: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface ServiceFacts extends AskedService {
   readonly comment: string;
 }
 
-/** Asks for A, AAAA and SRV as the client would: what it may not see is answered as what does not exist. */
+/** Queries A, AAAA and SRV as the client would: what it may not see is answered as what does not exist. */
 export async function serviceFacts(
   parts: PageParts,
   service: AskedService,

@@ -6,7 +6,7 @@ import type { ServiceFacts } from "./service-facts.ts";
 /** The most zones, ports and endpoints whose names the page shows, of each. */
 const MOST_NAMES = 20;
 
-/** A name with the types of its records, and what it stands for. */
+/** A name with the types of its records, and what it is for. */
 interface NameToAsk {
   readonly name: string;
   /** The first one is looked up. */

@@ -8,7 +8,7 @@ import { JsonQuestionError, readJsonQuestion } from "../../json/json-question.ts
 import type { HttpRequest } from "../../messages/http-message.ts";
 import type { PageParts } from "../page-parts.ts";
 
-/** A question of a page, as its client asks it. */
+/** A question of a page, with its client. */
 export interface PageQuestion {
   /** The parameters of the JSON form: `name=…&type=…`. */
   readonly search: string;
@@ -29,7 +29,7 @@ export interface ExplainedAnswer {
   readonly search: string;
 }
 
-/** Asks like the JSON form: what a client may not see is answered and explained as what does not exist. An `error` is a sentence for the page. */
+/** Queries like the JSON form: what a client may not see is answered and explained as what does not exist. An `error` is a sentence for the page. */
 export async function explainedAnswer(
   { answerQuery, endpointAt, gateway, clock, listed }: PageParts,
   { search, view }: PageQuestion,

@@ -1,6 +1,6 @@
 /**
  * The script of the test page, which replaces the page's link: it queries the gateway by fetch, gives the browser
- * time to look up the test's name, and asks the gateway whether that query arrived.
+ * time to look up the test's name, then requests from the gateway whether that query arrived.
  */
 export const CLIENT_TEST_SCRIPT = `
 const box = document.getElementById("client-test");
