@@ -21,6 +21,7 @@ export class StoreHealth {
   /** By the cluster whose last write failed. */
   readonly #failing = new Set<string>();
   #trouble: StoreTrouble | undefined;
+  #lastWorked = true;
 
   /** @param waits whether a cluster whose write failed is going to write again: it is live, or to be removed */
   constructor(clock: Clock, onEvent: OnGatewayEvent, waits: (clusterId: string) => boolean) {
@@ -32,6 +33,11 @@ export class StoreHealth {
   /** Undefined while everything can be stored. */
   get trouble(): StoreTrouble | undefined {
     return this.#trouble;
+  }
+
+  /** Whether the next write is expected to succeed: nothing waits to be written again, and the last write, of any cluster, did not fail for another reason. */
+  get isHealthy(): boolean {
+    return this.#trouble === undefined && this.#lastWorked;
   }
 
   /**
@@ -65,6 +71,7 @@ export class StoreHealth {
   }
 
   #succeeded(clusterId: string): void {
+    this.#lastWorked = true;
     if (this.#trouble === undefined) return;
     this.#failing.delete(clusterId);
     for (const other of this.#failing) if (!this.#waits(other)) this.#failing.delete(other);
@@ -74,6 +81,7 @@ export class StoreHealth {
   }
 
   #failed(clusterId: string, error: unknown): StoreError | undefined {
+    this.#lastWorked = false;
     const failure = storeFailure(error);
     if (failure === undefined) return undefined;
     this.#failing.add(clusterId);

@@ -1,4 +1,9 @@
-import { type HeldDelta, packDelta, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import {
+  type HeldChange,
+  type HeldDelta,
+  packDelta,
+  type SnapshotDelta,
+} from "../../snapshot/entry-changes.ts";
 import { type FollowingState, HeldTables } from "../../snapshot/held/held-tables.ts";
 import { emptySnapshot, type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
@@ -63,6 +68,15 @@ export class HeldCluster {
     const totals = yield* this.count();
     const change = yield* packDelta(delta);
     return { change, totals: yield* totalsAfter(totals, this.#state, delta, change) };
+  }
+
+  /** What brings back entries as they are now; the cluster must have been counted. */
+  inverse(entries: readonly Pick<HeldChange, "collection" | "key">[]): MeasuredChange {
+    const before = entries.map(
+      ({ collection, key }) =>
+        ({ collection, key, entry: this.#state.packed(collection, key) }) as HeldChange,
+    );
+    return { change: { entries: before, singles: {} }, totals: this.#totals! };
   }
 
   /** Applies a change that was measured, in steps. */

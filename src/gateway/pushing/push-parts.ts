@@ -1,7 +1,6 @@
-import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
+import type { SnapshotStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
-import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
 import type { Precedence } from "../remembered/precedence.ts";
 import type { Serving } from "../serving/serving.ts";
 import type { ServedGeneration } from "../stages.ts";
@@ -17,14 +16,4 @@ export interface PushParts<Generation extends ServedGeneration> {
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Generation>;
-}
-
-/** A change that the store has. */
-export interface Kept {
-  readonly cluster: HeldCluster;
-  readonly measured: MeasuredChange;
-  readonly meta: ClusterMeta;
-  readonly kind: "snapshot" | "patch";
-  /** Whether the cluster's lease ran until now. */
-  readonly live: boolean;
 }

@@ -5,25 +5,20 @@ import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { Degradation } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { linesOf } from "../../store/lines.ts";
-import type { ClusterMeta, StoreChange } from "../../store/store.ts";
+import type { ClusterMeta } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
-import {
-  type LeaseTerms,
-  leasedAt,
-  type RequestedTerms,
-  renewed,
-  reportChange,
-} from "../leases/lease-terms.ts";
+import { type LeaseTerms, leasedAt, type RequestedTerms, renewed } from "../leases/lease-terms.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
 import { Departures } from "./departures.ts";
+import { KeptChanges, type TakenChange } from "./kept-changes.ts";
 import { checkBounds, checkCharacters, leaseMilliseconds, PushRefused } from "./limits.ts";
-import type { Kept, PushParts } from "./push-parts.ts";
+import type { PushParts } from "./push-parts.ts";
 import { NO_TOTALS, type SnapshotTotals } from "./snapshot-bounds.ts";
 import { type WholeState, wholeSnapshot } from "./whole-state.ts";
 
@@ -42,6 +37,7 @@ export class Pushes<Generation extends ServedGeneration> {
   readonly #queue = new KeyedQueue();
   readonly #health: StoreHealth;
   readonly #departures: Departures<Generation>;
+  readonly #keptChanges: KeptChanges<Generation>;
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
 
@@ -51,6 +47,7 @@ export class Pushes<Generation extends ServedGeneration> {
     const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
     this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#departures.owes(id));
     this.#departures = new Departures(parts, this.#queue, this.#health);
+    this.#keptChanges = new KeptChanges(parts, this.#health);
   }
 
   /** Why nothing can be stored; undefined while it can. */
@@ -91,9 +88,8 @@ export class Pushes<Generation extends ServedGeneration> {
         const meta = this.#nextMeta(clusterId, now, terms);
         await precedence.introduce(clusterId, unixTime(clock, now));
         const lines = whole.lines();
-        await this.#keep(cluster, measured, { kind: "snapshot", lines, meta: toStored(meta, clock) });
-        await this.#hold({ cluster, measured, meta, kind: "snapshot", live: known !== undefined });
-        return cluster;
+        const stored = { kind: "snapshot", lines, meta: toStored(meta, clock) } as const;
+        return await this.#keptChanges.take({ cluster, measured, meta, live: known !== undefined }, stored);
       } finally {
         this.#arriving.delete(clusterId);
       }
@@ -126,7 +122,11 @@ export class Pushes<Generation extends ServedGeneration> {
   /** See `Gateway.held`. */
   held(clusterId: string, generation?: number): HeldState {
     if (generation !== undefined) this.#heldAt(clusterId, generation);
-    const now = () => this.#parts.serving.clusters.live.get(clusterId)?.state ?? NOTHING_HELD;
+    // A change that is served while it is stored may be taken back: what was read of it would not be of this generation.
+    const now = () =>
+      generation === undefined
+        ? (this.#parts.serving.clusters.live.get(clusterId)?.state ?? NOTHING_HELD)
+        : this.#heldAt(clusterId, generation).state;
     return {
       entry: (collection, key) => now().entry(collection, key),
       packed: (collection, key) => now().packed(collection, key),
@@ -157,9 +157,8 @@ export class Pushes<Generation extends ServedGeneration> {
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);
       const meta = this.#nextMeta(clusterId, now, terms);
-      await this.#keep(cluster, measured, { kind: "patch", lines, meta: toStored(meta, clock) });
-      await this.#hold({ cluster, measured, meta, kind: "patch", live: true });
-      return cluster;
+      const stored = { kind: "patch", lines, meta: toStored(meta, clock) } as const;
+      return this.#keptChanges.takeSmall({ cluster, measured, meta, live: true }, change, stored);
     });
   }
 
@@ -180,7 +179,7 @@ export class Pushes<Generation extends ServedGeneration> {
       );
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
-      this.#setMeta(held, meta);
+      this.#keptChanges.setMeta(held, meta);
       serving.renew();
       const seen = { now: unixTime(clock, now), live: true, generation };
       serving.reconsider(clusterId, await turns.run(precedence.see(held, seen, NO_CHANGE)));
@@ -207,31 +206,18 @@ export class Pushes<Generation extends ServedGeneration> {
   async #change(
     clusterId: string,
     terms: LeaseTerms,
-    change: (now: number) => Promise<HeldCluster>,
+    change: (now: number) => Promise<TakenChange>,
   ): Promise<Acknowledgement> {
-    const { serving, clock } = this.#parts;
-    const cluster = await this.#queue.run(clusterId, async () => {
+    const { serving } = this.#parts;
+    const { acknowledgement, compiled } = await this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       return change(now).catch((error) => {
         if (isDiskFailure(error)) this.#prolong(clusterId, now, terms);
         throw error;
       });
     });
-    const acknowledgement = cluster.acknowledgement(clock);
-    await serving.compile();
+    await (compiled ?? serving.compile());
     return acknowledgement;
-  }
-
-  /** Has a change stored. Until it is served, what is served is what was there before. */
-  async #keep({ clusterId }: HeldCluster, { change }: MeasuredChange, stored: StoreChange): Promise<void> {
-    const { store, serving, turns } = this.#parts;
-    await turns.run(serving.retain(clusterId, change));
-    try {
-      await this.#health.must(clusterId, () => store.keep(clusterId, stored));
-    } catch (error) {
-      serving.release(clusterId, change);
-      throw error;
-    }
   }
 
   /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
@@ -239,30 +225,8 @@ export class Pushes<Generation extends ServedGeneration> {
     const { serving } = this.#parts;
     const held = serving.clusters.live.get(clusterId);
     if (held === undefined) return;
-    this.#setMeta(held, renewed(held.meta, now, terms));
+    this.#keptChanges.setMeta(held, renewed(held.meta, now, terms));
     serving.renew();
-  }
-
-  /** Takes over a cluster's lease and its worker's report. */
-  #setMeta(cluster: HeldCluster, meta: ClusterMeta): void {
-    const event = reportChange(cluster.clusterId, cluster.meta, meta);
-    cluster.meta = meta;
-    if (event !== undefined) this.#parts.onEvent(event);
-  }
-
-  /** Serves what is kept. Rank and entries are taken over in one step, so that nothing is compiled with one of them alone. */
-  async #hold({ cluster, measured, meta, kind, live }: Kept): Promise<void> {
-    const { precedence, serving, clock, turns, onEvent } = this.#parts;
-    const { clusterId } = cluster;
-    const { generation } = meta;
-    const seen = { now: unixTime(clock, meta.pushedAt), live, generation };
-    await turns.run(cluster.apply(measured));
-    const { change } = measured;
-    const ranked = await turns.run(precedence.see(cluster, seen, live ? change : "everything"));
-    this.#setMeta(cluster, meta);
-    serving.set(cluster, change, ranked);
-    onEvent({ event: "pushed", clusterId, generation, kind });
-    await precedence.save(clusterId);
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {

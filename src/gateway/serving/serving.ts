@@ -19,7 +19,7 @@ import { CompileSchedule } from "./compile-schedule.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 
 /** Entries of changes that are small: they are compiled within a few turns. */
-const SMALL_CHANGE = 64;
+export const SMALL_CHANGE = 64;
 
 /** What a gateway serves with. */
 export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
