@@ -7,7 +7,7 @@ import { costSection } from "./change/cost-section.ts";
 import { changeSection } from "./change/section.ts";
 import { stallsSection } from "./change/stalls-section.ts";
 import { cpuSection } from "./cpu/section.ts";
-import { edgeSection, edgeSizeSection } from "./edge/section.ts";
+import { edgeObjectSection, edgeSection, edgeSizeSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { generationSection } from "./generation/section.ts";
 import { formatTable } from "./report/format-table.ts";
@@ -28,6 +28,7 @@ const sections = [
   churnSection,
   edgeSection,
   edgeSizeSection,
+  edgeObjectSection,
   forwardSection,
   accessSection,
 ];
@@ -36,6 +37,7 @@ interface Options {
   readonly rounds?: number;
   readonly small: boolean;
   readonly minutes?: number;
+  readonly endpoints?: number;
   readonly json?: string;
 }
 
@@ -53,6 +55,11 @@ const program = new Command("npm run bench --")
     false,
   )
   .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
+  .option(
+    "--endpoints <number>",
+    "endpoints of the world of edge-size and edge-object (default: 1000000, with --small 20000)",
+    positive,
+  )
   .option("--json <file>", "write the samples of every table to this file")
   .addHelpText("after", () =>
     [
@@ -70,7 +77,8 @@ const program = new Command("npm run bench --")
 
 async function measureSections(names: readonly string[], options: Options): Promise<void> {
   const { small: isSmall, rounds = isSmall ? 2 : 5, minutes = isSmall ? 0.25 : 10 } = options;
-  const effort = { rounds, share: isSmall ? 0.1 : 1, isSmall, minutes };
+  const { endpoints } = options;
+  const effort = { rounds, share: isSmall ? 0.1 : 1, isSmall, minutes, endpoints };
   const results: { section: string; tables: readonly Table[] }[] = [];
   const chosen = sections.filter(({ name }) => names.length === 0 || names.includes(name));
   for (const { name, measure } of chosen) {

@@ -4,8 +4,8 @@ import { type WideWorld, wideEndpoints, wideWorld } from "../worlds/wide-world.t
 const ENDPOINTS = { small: 20_000, full: 1_000_000 };
 
 /** The large world at the edge. */
-export function edgeWorld({ isSmall }: Effort): WideWorld {
-  return wideWorld(ENDPOINTS[isSmall ? "small" : "full"]);
+export function edgeWorld({ isSmall, endpoints }: Effort): WideWorld {
+  return wideWorld(endpoints ?? ENDPOINTS[isSmall ? "small" : "full"]);
 }
 
 /** Such as `20,000 endpoints of 4 clusters`. */

@@ -46,7 +46,7 @@ export async function measureLargePush(
     progress(`pushes to the object: round ${round} of ${rounds}`);
     const running: WorkerdProcess[] = [];
     try {
-      await measureRound(scripts, world, samples, running);
+      await measureRound(scripts, world, samples, running, progress);
     } finally {
       await Promise.all(running.map(({ stop }) => stop()));
     }
@@ -74,6 +74,7 @@ async function measureRound(
   world: WideWorld,
   samples: Samples,
   running: WorkerdProcess[],
+  progress: Progress,
 ): Promise<void> {
   const deployment = deploy(scripts, [...wideClusterIds(world), ChangingCluster.id], LARGE_LIMITS);
   const state = temporaryFolder("state");
@@ -97,7 +98,11 @@ async function measureRound(
 
   let cpu = 0;
   const pushing = async () => {
-    for (const push of pushes) cpu += await timed("one cluster: acknowledged after", push);
+    for (const [index, push] of pushes.entries()) {
+      cpu += await timed("one cluster: acknowledged after", push);
+      if (index % 10 === 9)
+        progress(`${index + 1} of ${pushes.length} clusters have pushed: ${Math.round(cpu)} ms of CPU time`);
+    }
     await timed("all: answered by an isolate, after the last acknowledgement", () =>
       poller.waitForCount(wideQuery(0), EXPORTERS * ENDPOINTS_PER_EXPORT, DEADLINE),
     );

@@ -39,6 +39,8 @@ export interface Effort {
   readonly isSmall: boolean;
   /** How long changes go on in `churn`. */
   readonly minutes: number;
+  /** Endpoints of the large world at the edge. Default: as many as `isSmall` says. */
+  readonly endpoints?: number | undefined;
 }
 
 /** One part of the benchmarks. */

@@ -8,6 +8,7 @@ import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { createContext } from "../../src/zone/compiler/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS } from "../../src/zone/options.ts";
 import { ENDPOINT_UNITS, Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
+import { HeldSources } from "../../src/zone/reverse/held-sources.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
 import { apexHash, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
@@ -294,6 +295,7 @@ describe("a service with many endpoints", () => {
       context: createContext(world, { ...DEFAULT_ZONE_OPTIONS, ...OPTIONS }),
       source: { ...world, service: () => watched },
       clusters: new Map(world.clusters.map((cluster) => [cluster.clusterId, cluster])),
+      sources: new HeldSources(),
       pace: new Pace(),
     };
     const key = { key: KEY, hash: 0, weight: ENDPOINTS, locals: [], compiled: undefined };

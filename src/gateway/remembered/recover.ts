@@ -3,7 +3,8 @@ import type { ClusterMeta } from "../../store/store.ts";
 import { FOUNDING_RECORD, Founding } from "./founding.ts";
 import { FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
 import { isPartOfService, type ServedCluster } from "./judged-keys.ts";
-import { type Rank, SeenCluster, servedKeys } from "./seen-cluster.ts";
+import { Ranks } from "./ranks.ts";
+import { SeenCluster, servedKeys } from "./seen-cluster.ts";
 import type { Sights } from "./sights.ts";
 
 /** A stored cluster as a gateway goes on with it. */
@@ -53,7 +54,8 @@ export function complete(sights: Sights, { clusterId, state, meta, live }: Resum
   // The clock was not set, or nobody is answered from it.
   if (instant < FIRST_SERVICE_EXPORT || (known === undefined && !live)) return;
   const notBefore = known === undefined ? Number.NEGATIVE_INFINITY : instant;
-  const ranks = new Map<string, Rank>(known?.exports);
+  const ranks = new Ranks();
+  for (const [key, rank] of known?.exports ?? []) ranks.set(key, rank);
   for (const key of servedKeys(state, "exports")) {
     if (ranks.has(key)) continue;
     const reported = state.entry("exports", key)!.exportedAt;

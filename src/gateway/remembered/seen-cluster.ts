@@ -3,6 +3,7 @@ import type { AdjustedTime } from "../../merge/service/declaration.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { JsonText } from "../../store/remembered/json-text.ts";
 import { whyAdjusted } from "./judge.ts";
+import { type Rank, Ranks, type RankTable } from "./ranks.ts";
 
 const PREFIX = "exports@";
 /** Entries of one step. */
@@ -17,21 +18,13 @@ const SeenRecord = z.strictObject({
   imports: z.record(z.string(), z.number()),
 });
 
-/** The rank of an export among those of one service. */
-export interface Rank {
-  /** `metadata.creationTimestamp` of the ServiceExport, as reported. */
-  readonly reported: string;
-  /** The instant from which it counts, in Unix milliseconds. */
-  readonly counts: number;
-}
-
 /** What the gateway saw of a cluster last. Times are Unix milliseconds. */
 export interface Seen {
   /** Of the push that last changed something here. */
   readonly generation: number;
   /** When the cluster was last seen with these exports and imports. */
   readonly seenAt: number;
-  readonly exports: ReadonlyMap<string, Rank>;
+  readonly exports: RankTable;
   readonly imports: ReadonlyMap<string, number>;
 }
 
@@ -39,28 +32,28 @@ export interface Seen {
 export class SeenCluster implements Seen {
   generation: number;
   seenAt: number;
-  readonly exports: ReadonlyMap<string, Rank>;
+  readonly exports: RankTable;
   readonly imports: ReadonlyMap<string, number>;
   /** Exports whose reported creation time does not count. */
   readonly adjusted: ReadonlyMap<string, AdjustedTime>;
   /** Whether this is what the held snapshot has: then only changes of that one need a look. */
   isCurrent = false;
-  readonly #exports: Map<string, Rank>;
+  readonly #exports = new Ranks();
   readonly #imports: Map<string, number>;
   readonly #adjusted = new Map<string, AdjustedTime>();
 
   constructor({ generation, seenAt, exports, imports }: Seen) {
     this.generation = generation;
     this.seenAt = seenAt;
-    this.exports = this.#exports = new Map(exports);
+    this.exports = this.#exports;
     this.imports = this.#imports = new Map(imports);
     this.adjusted = this.#adjusted;
-    for (const [key, rank] of exports) this.#judge(key, rank);
+    for (const [key, rank] of exports) this.setExport(key, rank);
   }
 
   /** A cluster that was not seen with anything yet. */
   static unseen(generation: number, seenAt: number): SeenCluster {
-    return new SeenCluster({ generation, seenAt, exports: new Map(), imports: new Map() });
+    return new SeenCluster({ generation, seenAt, exports: new Ranks(), imports: new Map() });
   }
 
   /** Sets the rank of an export, or takes it away. */
@@ -93,11 +86,11 @@ export class SeenCluster implements Seen {
   static read(value: unknown): SeenCluster | undefined {
     const { data } = SeenRecord.safeParse(value);
     if (data === undefined) return undefined;
-    const ranks = Object.entries(data.exports).map(
-      ([key, [reported, counts]]) => [key, { reported, counts }] as const,
-    );
+    const exports = new Ranks();
+    for (const [key, [reported, counts]] of Object.entries(data.exports))
+      exports.set(key, { reported, counts });
     const imports = new Map(Object.entries(data.imports));
-    return new SeenCluster({ ...data, exports: new Map(ranks), imports });
+    return new SeenCluster({ ...data, exports, imports });
   }
 
   /** What `read` reads, as JSON, in steps: a large cluster has 10 MB of it. It must not change meanwhile. */
@@ -113,7 +106,7 @@ export class SeenCluster implements Seen {
   /** The latest time in it. */
   get latest(): number {
     let latest = this.seenAt;
-    for (const { counts } of this.exports.values()) latest = Math.max(latest, counts);
+    for (const [, { counts }] of this.exports) latest = Math.max(latest, counts);
     for (const since of this.imports.values()) latest = Math.max(latest, since);
     return latest;
   }
@@ -126,7 +119,7 @@ export class SeenCluster implements Seen {
 
 /** A table as the text of a JSON object, in steps. */
 function* tableText<Value>(
-  table: ReadonlyMap<string, Value>,
+  table: Iterable<readonly [key: string, value: Value]>,
   toJson: (value: Value) => unknown,
 ): Generator<void, string> {
   let text = "";

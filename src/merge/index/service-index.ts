@@ -8,6 +8,7 @@ import {
   type HeldEntry,
   holdOtherwise,
   isPart,
+  isSamePart,
   PART_COLLECTIONS,
   type Part,
   type PartCollection,
@@ -56,6 +57,8 @@ type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Memb
   readonly services: Set<string>;
   /** Changes of its parts that a store may have and the index has not, see `retain`. */
   readonly ahead: ChangesAhead;
+  /** The part that was made last: most of the next ones are equal, where entries are stored. */
+  lastPart: Part | undefined;
 };
 
 /** Keys of one step. */
@@ -128,7 +131,7 @@ export class ServiceIndex {
     if (this.#clusters.has(clusterId)) yield* this.leave(clusterId);
     const cluster: Cluster = {
       ...{ clusterId, state, namespaces: new Set(), services: new Set(), ahead: new ChangesAhead() },
-      ...{ exports: 0, imports: 0 },
+      ...{ exports: 0, imports: 0, lastPart: undefined },
     };
     this.#clusters.set(clusterId, cluster);
     this.#tell((watcher) => watcher.clusterChanged(clusterId));
@@ -250,15 +253,19 @@ export class ServiceIndex {
     cluster.exports += Number(exported !== undefined) - Number(before?.exported !== undefined);
     cluster.imports += Number(imported !== undefined) - Number(before?.imported !== undefined);
     const isThere = exported !== undefined || imported !== undefined;
-    const after = all.filter((one) => one !== before);
+    let after: readonly Part[] = all.filter((one) => one !== before);
     if (isThere) {
       const next = after.findIndex((one) => compareText(one.clusterId, clusterId) > 0);
-      after.splice(next < 0 ? after.length : next, 0, {
+      const part: Part = {
         ...{ clusterId, exported, imported },
         adjusted: exported === undefined ? undefined : this.#remembered?.adjusted(clusterId)?.get(key),
         importedSince:
           imported === undefined ? undefined : this.#remembered?.importedSince(clusterId)?.get(key),
-      });
+      };
+      const { lastPart } = cluster;
+      cluster.lastPart = lastPart !== undefined && isSamePart(lastPart, part) ? lastPart : part;
+      // An array that grew has room for 16 more.
+      after = after.toSpliced(next < 0 ? after.length : next, 0, cluster.lastPart);
       cluster.services.add(key);
     } else cluster.services.delete(key);
     if (after.length > 0) this.#parts.set(key, after);

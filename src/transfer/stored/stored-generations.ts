@@ -51,8 +51,11 @@ export interface StoredGenerationsOptions {
 
 /** How long parts that no generation has any more stay, for secondaries that are about to fetch them, in milliseconds. */
 const KEPT_FOR = 30_000;
-/** Parts that are removed in one turn, with each generation that is kept. */
-const MOST_REMOVED = 256;
+/**
+ * Parts that are removed with each generation, beside twice as many as it replaced: a large push removes as many as it leaves, so that `#unused` does not
+ * grow with pushes, and a change of one endpoint some 20 of those that large ones left, not 256.
+ */
+const MORE_REMOVED = 4;
 /** Hashes of one step of a sweep. */
 const HASHES_AT_ONCE = 256;
 
@@ -130,7 +133,7 @@ export class StoredGenerations implements GenerationStore<Generation> {
     this.#newest.set(scope, generation);
     for (const hash of used) this.#use(hash);
     for (const hash of dropped) this.#drop(hash, keptAt);
-    this.#removeUnused(keptAt);
+    this.#removeUnused(keptAt, 2 * dropped.length + MORE_REMOVED);
   }
 
   /** Notes the parts that no generation has, in steps: those of a process that died. To be called when every scope has a generation. */
@@ -159,8 +162,8 @@ export class StoredGenerations implements GenerationStore<Generation> {
     this.#unused.set(hash, now);
   }
 
-  #removeUnused(now: number): void {
-    let left = MOST_REMOVED;
+  #removeUnused(now: number, most: number): void {
+    let left = most;
     for (const [hash, since] of this.#unused) {
       if (Math.abs(now - since) < KEPT_FOR || left-- === 0) return;
       this.#options.table.remove(hash);

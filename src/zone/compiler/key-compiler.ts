@@ -4,7 +4,8 @@ import { compileClustersetService } from "../kinds/clusterset.ts";
 import { compileFederatedService } from "../kinds/federation.ts";
 import type { SegmentScope, TreeScope } from "../kinds/tree-scope.ts";
 import type { Pace } from "../pace.ts";
-import type { ReverseCandidate } from "../reverse/reverse-candidate.ts";
+import type { HeldSources } from "../reverse/held-sources.ts";
+import type { CandidateSource, ReverseCandidate } from "../reverse/reverse-candidate.ts";
 import { WantedAddresses } from "../reverse/wanted-addresses.ts";
 import type { KeyBlock } from "../segment/blocks/key-block.ts";
 import { NodeFlag } from "../segment/layout.ts";
@@ -23,6 +24,7 @@ export interface KeySource {
   readonly source: ZoneSource;
   /** By cluster id. */
   readonly clusters: ReadonlyMap<string, SourceCluster>;
+  readonly sources: HeldSources;
   readonly pace: Pace;
 }
 
@@ -45,7 +47,12 @@ export function* compileKey(from: KeySource, name: NameKey): Generator<void, Bui
   const builder = new SegmentBuilder(treesOf(context, name, service !== undefined));
   const findings: ClusterFinding[] = [];
   const reverse = new WantedAddresses();
-  const addReverse = (bytes: Uint8Array, candidate: ReverseCandidate) => reverse.add(bytes, candidate);
+  const sources = new Map<CandidateSource, CandidateSource>();
+  const addReverse = (bytes: Uint8Array, { source, label }: ReverseCandidate) => {
+    const held = sources.get(source) ?? from.sources.of(source);
+    sources.set(source, held);
+    reverse.add(bytes, { source: held, label });
+  };
   const scope = createScope(context, builder, findings, addReverse, pace);
   for (const host of context.hosts.get(key) ?? NO_HOSTS) writeHost(scope, host);
   for (const clusterId of new Set(locals.map((local) => local.clusterId))) {

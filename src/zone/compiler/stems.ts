@@ -24,15 +24,23 @@ export function stemsOf({ nodes, tables }: SegmentBuilder): Stem[] {
   return stems;
 }
 
+interface Counted {
+  readonly stem: Stem;
+  /** The list that most keys have: a key in one tree is in one namespace. */
+  readonly alone: readonly [Stem];
+  count: number;
+}
+
 /** Counts the keys that have each stem. */
 export class StemCounts {
-  readonly #counts = new Map<string, { readonly stem: Stem; count: number }>();
+  readonly #counts = new Map<string, Counted>();
   #mayHaveChanged = true;
   #keys: readonly string[] | undefined;
 
-  /** Takes over the stems of a key. @returns them as they are held: equal stems are one object */
+  /** Takes over the stems of a key. @returns them as they are held: equal stems are one object, and so are lists of one */
   add(stems: readonly Stem[]): readonly Stem[] {
-    return stems.map((stem) => this.#count(stem, 1));
+    const held = stems.map((stem) => this.#count(stem, 1));
+    return held.length === 1 ? held[0]!.alone : held.map(({ stem }) => stem);
   }
 
   /** Takes over that a key has other stems, or none. */
@@ -40,13 +48,13 @@ export class StemCounts {
     for (const stem of stems) this.#count(stem, -1);
   }
 
-  #count(stem: Stem, more: 1 | -1): Stem {
+  #count(stem: Stem, more: 1 | -1): Counted {
     const key = `${stem.tree} ${stem.labels.join(".")}${stem.isEverywhere ? " *" : ""}`;
-    const own = this.#counts.get(key) ?? { stem, count: 0 };
+    const own = this.#counts.get(key) ?? { stem, alone: [stem], count: 0 };
     this.#counts.set(key, own);
     own.count += more;
     if (own.count === 0 || (more === 1 && own.count === 1)) this.#mayHaveChanged = true;
-    return own.stem;
+    return own;
   }
 
   /** All stems, in an order of their own; undefined if they are those of the call before. */

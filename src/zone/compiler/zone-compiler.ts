@@ -5,6 +5,7 @@ import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
 import { Pace } from "../pace.ts";
 import { compileLeaf } from "../reverse/compile-leaf.ts";
+import { HeldSources } from "../reverse/held-sources.ts";
 import type { ReverseHistory } from "../reverse/reverse-history.ts";
 import { ReverseIndex } from "../reverse/reverse-index.ts";
 import { AddressList, WantedAddresses } from "../reverse/wanted-addresses.ts";
@@ -47,6 +48,7 @@ export interface SegmentWeights {
 /** Segments of about 16 KB. */
 const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
 
+const NO_FINDINGS: readonly ClusterFinding[] = [];
 /** Keys that are taken over in one turn: less than a millisecond. */
 const KEYS_IN_TURN = 50;
 
@@ -58,6 +60,7 @@ interface State {
   readonly hold: HoldSegment;
   readonly names: NameKeys<NamesLeaf>;
   readonly reverse: ReverseIndex<ReverseLeaf>;
+  readonly sources: HeldSources;
   readonly stems: StemCounts;
   readonly locals: LocalZones;
   readonly findings: KeyFindings;
@@ -114,7 +117,8 @@ export class ZoneCompiler {
     state.federated = federated;
     const touched = yield* touch(state, source, clusters, asked);
     state.reverse.begin(history.orders);
-    const from = { context: state.context, source, clusters, pace: new Pace() };
+    const { sources } = state;
+    const from = { context: state.context, source, clusters, sources, pace: new Pace() };
     yield* compileNames(state, from, touched, isEachKeyOther);
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
     yield* compileReverse(state, from.pace);
@@ -141,6 +145,7 @@ function emptyState(weights: SegmentWeights, hold: HoldSegment): State {
     ...{
       names: new NameKeys(weights.names),
       reverse: new ReverseIndex(weights.reverse),
+      sources: new HeldSources(),
       stems: new StemCounts(),
       locals: new LocalZones(),
     },
@@ -218,7 +223,7 @@ function* compileNames(
         key.compiled = {
           block,
           stems: stems.add(own.stems),
-          findings: own.findings,
+          findings: own.findings.length === 0 ? NO_FINDINGS : own.findings,
           addresses: own.reverse.list,
         };
         findings.add(key.compiled);
