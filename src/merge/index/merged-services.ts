@@ -168,6 +168,11 @@ export class MergedServices implements IndexWatcher {
     };
   }
 
+  /** The conflicts of a service. */
+  conflictsOf(key: string): readonly Conflict[] {
+    return this.#conflicts.get(key) ?? [];
+  }
+
   /** What a cluster contributes to a service, in a namespace that it has. */
   contributionOf(clusterId: string, key: string): Contribution | undefined {
     if (!this.visible.isThere(clusterId, key)) return undefined;

@@ -1,0 +1,93 @@
+import type { Conflict } from "../merge/clusterset.ts";
+import type { ServiceAccount } from "../merge/index/merged-services.ts";
+import type { DesiredCondition } from "../snapshot/desired/desired-line.ts";
+import type { Finding } from "../snapshot/schema.ts";
+
+/** Reasons of findings with which a worker says that it can export nothing (KEP-1645, Service Types), as reasons of the condition Valid. */
+export const INVALID_REASONS = ["NoService", "InvalidServiceType"] as const;
+export type InvalidReason = (typeof INVALID_REASONS)[number];
+
+/** What is known of a ServiceExport of a cluster. */
+export interface ExportFacts extends Pick<ServiceAccount, "parts" | "declared"> {
+  readonly clusterId: string;
+  /** Of the service. */
+  readonly conflicts: readonly Conflict[];
+  /** Why the worker can export nothing. */
+  readonly invalid: (Pick<Finding, "message"> & { readonly reason: InvalidReason }) | undefined;
+}
+
+/** Characters of a message that an API server takes. */
+const MOST_MESSAGE = 32768;
+const MOST_CONFLICTS = 20;
+const MOST_LISTED = 10;
+
+/**
+ * The conditions of a cluster's ServiceExport (KEP-1645, Exporting Services; reasons of the MCS API v0.5.2). Undefined where the cluster has no such
+ * export. Each exporter of a service in conflict is told, the one whose values count, too.
+ */
+export function deriveConditions(facts: ExportFacts): readonly DesiredCondition[] | undefined {
+  const { clusterId, parts, declared, conflicts, invalid } = facts;
+  const isReported = parts.some((part) => part.clusterId === clusterId && part.exported !== undefined);
+  if (!isReported && invalid === undefined) return undefined;
+  const isExported =
+    declared?.contributions.some((part) => part.clusterId === clusterId && part.exported !== undefined) ===
+    true;
+  return [
+    isReported || invalid === undefined
+      ? condition("Valid", true, "Valid", "The Service exists and can be exported.")
+      : condition("Valid", false, invalid.reason, sentence(invalid.message)),
+    readiness(isExported, isReported, invalid?.reason),
+    isExported && conflicts.length > 0
+      ? condition("Conflict", true, reasonsOf(conflicts), describeConflicts(conflicts))
+      : condition("Conflict", false, "NoConflicts", "All exporting clusters agree."),
+  ];
+}
+
+function readiness(
+  isExported: boolean,
+  isReported: boolean,
+  invalid: InvalidReason | undefined,
+): DesiredCondition {
+  if (isExported) return condition("Ready", true, "Exported", "The service is exported to the clusterset.");
+  if (isReported)
+    return condition(
+      "Ready",
+      false,
+      "Failed",
+      "The gateway leaves the export out: the namespace is unknown there, or push.credentials[].exports does not allow it.",
+    );
+  return invalid === "NoService"
+    ? condition("Ready", false, "Pending", "The export waits for its Service.")
+    : condition("Ready", false, "Failed", "The Service cannot be exported.");
+}
+
+function reasonsOf(conflicts: readonly Conflict[]): string {
+  return [...new Set(conflicts.map(({ reason }) => reason))].join(",");
+}
+
+function describeConflicts(conflicts: readonly Conflict[]): string {
+  const told = conflicts
+    .slice(0, MOST_CONFLICTS)
+    .map(({ message, disagree }) => `${message} Not as in ${listed(disagree)}.`);
+  const more = conflicts.length > told.length ? ` And ${conflicts.length - told.length} more.` : "";
+  return told.join(" ") + more;
+}
+
+function listed(clusters: readonly string[]): string {
+  const shown = clusters.slice(0, MOST_LISTED).map((clusterId) => JSON.stringify(clusterId));
+  const more = clusters.length > shown.length ? ` and ${clusters.length - shown.length} more` : "";
+  return shown.join(", ") + more;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}
+
+function condition(
+  type: DesiredCondition["type"],
+  isTrue: boolean,
+  reason: string,
+  message: string,
+): DesiredCondition {
+  return { type, status: isTrue ? "True" : "False", reason, message: message.slice(0, MOST_MESSAGE) };
+}

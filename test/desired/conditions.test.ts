@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { createPinTable } from "../../src/merge/pins.ts";
+import { DesiredCondition } from "../../src/snapshot/desired/desired-line.ts";
+import { day, exporting, importing, port, snapshot } from "../merge/fixtures.ts";
+import { deriveWorld } from "./derived.ts";
+
+const briefly = (conditions: readonly DesiredCondition[] | undefined) =>
+  conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
+describe("the conditions of a ServiceExport", () => {
+  it("of a service without conflicts", () => {
+    const { conditions } = deriveWorld([exporting("a"), exporting("b")]);
+    for (const cluster of ["a", "b"])
+      expect(briefly(conditions(cluster))).toEqual([
+        "Valid True Valid",
+        "Ready True Exported",
+        "Conflict False NoConflicts",
+      ]);
+  });
+
+  it("are those of the MCS API on every exporter, joined by commas, with messages that name clusters", () => {
+    const { conditions } = deriveWorld([
+      exporting("a", { ports: [port("tcp", 42)], exportedLabels: { team: "a" } }),
+      exporting("b", { exportedAt: day(9), ports: [port("tcp", 4242)], headless: true }),
+    ]);
+    for (const cluster of ["a", "b"]) {
+      const [, , conflict] = conditions(cluster)!;
+      expect(conflict).toMatchObject({ status: "True", reason: "TypeConflict,LabelsConflict,PortConflict" });
+      expect(conflict!.message).toContain(
+        'Conflicting type. Using "ClusterSetIP" from oldest service export in "a". 1/2 clusters disagree. Not as in "b".',
+      );
+      expect(DesiredCondition.parse(conflict)).toEqual(conflict);
+    }
+  });
+
+  it("stay within what an API server takes, whatever clusters declare", () => {
+    const ports = (by: number) =>
+      Array.from({ length: 900 }, (_, index) => port(`p${index}-${"x".repeat(50)}`, index * 2 + by));
+    const { conditions } = deriveWorld([
+      exporting("a", { ports: ports(1) }),
+      exporting("b", { exportedAt: day(9), ports: ports(2) }),
+    ]);
+    const [, , conflict] = conditions("a")!;
+    expect(DesiredCondition.parse(conflict)).toEqual(conflict);
+    expect(conflict!.message).toContain("And 880 more.");
+  });
+
+  it.each([
+    ["NoService", "Valid False NoService", "Ready False Pending"],
+    ["InvalidServiceType", "Valid False InvalidServiceType", "Ready False Failed"],
+  ] as const)("of an export with the finding %s", (reason, valid, ready) => {
+    const { conditions } = deriveWorld([snapshot("a"), exporting("b"), exporting("c", { headless: true })]);
+    const told = conditions("a", "shop/web", { reason, message: 'no Service "shop/web" exists' });
+    expect(briefly(told)).toEqual([valid, ready, "Conflict False NoConflicts"]);
+    expect(told![0]!.message).toBe('No Service "shop/web" exists.');
+  });
+
+  it("of an export that the gateway leaves out are Ready False Failed", () => {
+    expect(createPinTable({ exports: new Map([["a", ["other"]]]) }).mayExport("a", "shop/web")).toBe(false);
+    const { conditions } = deriveWorld([{ ...exporting("a"), namespaces: {} }, exporting("b")]);
+    expect(briefly(conditions("a"))).toContain("Ready False Failed");
+  });
+
+  it("are none of a cluster without an export, be it an importer", () => {
+    const { conditions } = deriveWorld([exporting("a"), importing("b")]);
+    expect(conditions("b")).toBeUndefined();
+    expect(conditions("c")).toBeUndefined();
+  });
+});

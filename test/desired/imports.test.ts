@@ -1,0 +1,239 @@
+import { describe, expect, it } from "vitest";
+import { DesiredImport, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+import type { Endpoint } from "../../src/snapshot/schema.ts";
+import { day, endpoints, exporting, importing, port } from "../merge/fixtures.ts";
+import { deriveWorld } from "./derived.ts";
+
+const derive = (...world: Parameters<typeof deriveWorld>[0]) => deriveWorld(world).service()!;
+const pods = (...addresses: string[]) => endpoints(...addresses.map((address) => ({ address })));
+
+describe("a ServiceImport", () => {
+  it("has type, affinity, policies, labels and annotations of the oldest export, and names the exporters", () => {
+    const older = exporting("b", {
+      exportedAt: day(1),
+      headless: true,
+      ...{ sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds: 10 },
+      ...{ internalTrafficPolicy: "Local", trafficDistribution: "PreferClose" },
+      exportedLabels: { team: "b" },
+      exportedAnnotations: { note: "from b" },
+      ipFamilies: ["IPv6", "IPv4"],
+    });
+    const younger = exporting("a", { exportedAt: day(2), exportedLabels: { team: "a", more: "x" } });
+    expect(derive(younger, older).import).toEqual({
+      type: "Headless",
+      ports: [],
+      ipFamilies: ["IPv6", "IPv4"],
+      sessionAffinity: "ClientIP",
+      sessionAffinityTimeoutSeconds: 10,
+      internalTrafficPolicy: "Local",
+      trafficDistribution: "PreferClose",
+      labels: { team: "b" },
+      annotations: { note: "from b" },
+      clusters: ["b", "a"],
+    });
+  });
+
+  it("has the union of ports, written out, the oldest one's where a name differs", () => {
+    const older = exporting("a", { ports: [port("tcp", 42), { ...port("dns", 53), protocol: "" }] });
+    const younger = exporting("b", {
+      exportedAt: day(9),
+      ports: [port("tcp", 4242), port("udp", 42, "UDP"), port("web", 80, "TCP", "http")],
+    });
+    expect(derive(older, younger).import.ports).toEqual([
+      { name: "tcp", protocol: "TCP", port: 42 },
+      { name: "dns", protocol: "TCP", port: 53 },
+      { name: "udp", protocol: "UDP", port: 42 },
+      { name: "web", protocol: "TCP", port: 80, appProtocol: "http" },
+    ]);
+  });
+
+  it("has no port that an API server rejects", () => {
+    const odd = [port("a_b", 1), port("zero", 0), port("quic", 2, "QUIC"), port("app", 3, "TCP", "b\u00fc")];
+    expect(derive(exporting("a", { ports: odd })).import.ports).toEqual([
+      { name: "app", protocol: "TCP", port: 3 },
+    ]);
+  });
+
+  it("has the families of the exporters' Services, else those of their endpoints", () => {
+    const stating = exporting("a", { ipFamilies: ["IPv6"] });
+    const silent = exporting("b", { exportedAt: day(9), endpoints: pods("10.0.0.1") });
+    expect(derive(stating, silent).import.ipFamilies).toEqual(["IPv6", "IPv4"]);
+    expect(derive(exporting("a")).import.ipFamilies).toEqual([]);
+  });
+
+  it("has neither labels nor annotations that are invalid or that controllers go by", () => {
+    const pairs = {
+      ...{ team: "a", "example.com/tier": "x", "app.kubernetes.io/name": "web", empty: "" },
+      "app.kubernetes.io/managed-by": "somebody",
+      "kubernetes.io/service-name": "other",
+      "multicluster.kubernetes.io/service-name": "other",
+      "Not.Valid/x": "x",
+      "trailing-": "x",
+    };
+    const { labels, annotations } = derive(
+      exporting("a", {
+        exportedLabels: { ...pairs, long: "x y" },
+        exportedAnnotations: { ...pairs, long: "x y", "z-huge": "z".repeat(200_000) },
+      }),
+    ).import;
+    const kept = { "app.kubernetes.io/name": "web", empty: "", "example.com/tier": "x", team: "a" };
+    expect(labels).toEqual(kept);
+    expect(annotations).toEqual({ ...kept, long: "x y" });
+  });
+
+  it("is not desired of a service that clusters only import, and not under a name that is none", () => {
+    expect(deriveWorld([importing("a", { ips: ["10.0.0.1"] })]).service()).toBeUndefined();
+    const odd = { ...exporting("a"), exports: { "shop/UPPER": exporting("a").exports["shop/web"]! } };
+    expect(deriveWorld([odd]).service("shop/UPPER")).toBeUndefined();
+  });
+
+  it("stays as it is when a conflict with a younger export comes and goes", () => {
+    const older = exporting("a", { ports: [port("http", 80)], exportedLabels: { team: "a" } });
+    const younger = exporting("b", { exportedAt: day(9), headless: true, ports: [port("http", 81)] });
+    const { clusters: _, ...alone } = derive(older).import;
+    const { clusters, ...together } = derive(older, younger).import;
+    expect(together).toEqual(alone);
+    expect(clusters).toEqual(["a", "b"]);
+  });
+});
+
+describe("the slices of a service", () => {
+  it("have the endpoints of every exporter as they were exported, those that are not ready, too", () => {
+    const members: Endpoint[] = [
+      { address: "10.0.0.1", hostname: "web-0", zone: "eu-1" },
+      { address: "10.0.0.2", ready: false, serving: true, terminating: true },
+    ];
+    for (const headless of [true, false]) {
+      const a = exporting("a", { headless, endpoints: endpoints(...members) });
+      const b = exporting("b", { headless, exportedAt: day(9), endpoints: pods("fd00:0::1") });
+      const slices = derive(a, b).slices;
+      expect(slices.map(({ cluster, audience, desired }) => [cluster, audience, desired])).toEqual([
+        [
+          ...["a", "all"],
+          {
+            addressType: "IPv4",
+            ports: [{ name: "http", protocol: "TCP", port: 8080 }],
+            endpoints: [
+              { address: "10.0.0.1", hostname: "web-0", zone: "eu-1" },
+              { address: "10.0.0.2", ready: false, terminating: true },
+            ],
+          },
+        ],
+        [
+          ...["b", "all"],
+          {
+            addressType: "IPv6",
+            ports: [{ name: "http", protocol: "TCP", port: 8080 }],
+            endpoints: [{ address: "fd00::1" }],
+          },
+        ],
+      ]);
+    }
+  });
+
+  it("have all endpoints ready where the Service publishes those that are not", () => {
+    const members = { endpoints: endpoints({ address: "10.0.0.1", ready: false }) };
+    const [slice] = derive(exporting("a", { publishNotReadyAddresses: true, ...members })).slices;
+    expect(slice!.desired.endpoints).toEqual([{ address: "10.0.0.1" }]);
+  });
+
+  it("lack the ports that lost, of that cluster alone, by the name of the Service's port", () => {
+    const target = (name: string, number: number) => ({ name, protocol: "TCP", port: number });
+    const group = (address: string) => ({
+      any: { ports: [target("http", 8080), target("tcp", 9)], members: { [address]: { address } } },
+    });
+    const a = exporting("a", { ports: [port("http", 80), port("tcp", 42)], endpoints: group("10.0.0.1") });
+    const b = exporting("b", {
+      ...{ exportedAt: day(9), ports: [port("http", 80), port("tcp", 4242)] },
+      endpoints: group("10.1.0.1"),
+    });
+    const portsOf = ({ slices }: ReturnType<typeof derive>) =>
+      Object.fromEntries(
+        slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]),
+      );
+    expect(portsOf(derive(a, b))).toEqual({ a: ["http", "tcp"], b: ["http"] });
+    const headless = { ...a, exports: { "shop/web": { ...a.exports["shop/web"]!, headless: true } } };
+    expect(portsOf(derive(headless, b))).toEqual({ a: ["http", "tcp"], b: ["http", "tcp"] });
+  });
+
+  it("hold no address that an API server rejects, and no such host name", () => {
+    const members = [
+      "127.0.0.1",
+      "169.254.169.254",
+      "224.0.0.1",
+      "fe80::1",
+      "ff02::1",
+      "::1",
+      "none",
+      "10.0.0.9",
+    ];
+    const [slice, ...others] = derive(
+      exporting("a", {
+        endpoints: endpoints(...members.map((address) => ({ address, hostname: "UPPER" }))),
+      }),
+    ).slices;
+    expect(others).toEqual([]);
+    expect(slice!.desired.endpoints).toEqual([{ address: "10.0.0.9" }]);
+  });
+
+  it("are of the load balancers for all but the exporter, if that is how others reach it", () => {
+    const a = exporting("a", {
+      ports: [port("http", 80)],
+      endpoints: pods("10.0.0.1"),
+      loadBalancer: [{ ip: "192.0.2.1" }, { hostname: "lb.example.com" }],
+      externalIPs: ["2001:db8::1"],
+    });
+    const { slices } = deriveWorld([a], () => "loadBalancers").service()!;
+    expect(
+      slices.map(({ audience, desired }) => [audience, desired.ports[0]!.port, desired.endpoints]),
+    ).toEqual([
+      ["itself", 8080, [{ address: "10.0.0.1" }]],
+      ["others", 80, [{ address: "192.0.2.1" }]],
+      ["others", 80, [{ address: "2001:db8::1" }]],
+    ]);
+    const notReady = {
+      ...a.exports["shop/web"]!,
+      endpoints: endpoints({ address: "10.0.0.1", ready: false }),
+    };
+    const still = deriveWorld(
+      [{ ...a, exports: { "shop/web": notReady } }],
+      () => "loadBalancers",
+    ).service()!;
+    expect(still.slices.every(({ desired }) => desired.endpoints[0]!.ready === false)).toBe(true);
+  });
+});
+
+describe("endpoints and their slices", () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
+  const slicesOf = (addresses: readonly string[]) =>
+    new Map(
+      derive(exporting("a", { endpoints: pods(...addresses) })).slices.map(({ name, desired }) => [
+        name,
+        JSON.stringify(desired),
+      ]),
+    );
+
+  it("are at most 100 in one, in names that the line's schema takes", () => {
+    const { slices, import: desired } = derive(exporting("a", { endpoints: pods(...many(5000)) }));
+    expect(slices.flatMap((slice) => slice.desired.endpoints)).toHaveLength(5000);
+    expect(slices.length).toBeLessThan(100);
+    for (const slice of slices) {
+      expect(slice.desired.endpoints.length).toBeLessThanOrEqual(100);
+      expect(slice.name).toMatch(/^[a-z0-9-]{1,40}$/);
+      expect(DesiredSlice.parse(slice.desired)).toEqual(slice.desired);
+    }
+    expect(DesiredImport.parse(desired)).toEqual(desired);
+  });
+
+  it("change one slice when one endpoint changes, and do not depend on the order", () => {
+    const before = slicesOf(many(5000));
+    expect(slicesOf(many(5000).reverse())).toEqual(before);
+    let changed = 0;
+    for (const index of [0, 77, 2500, 4999]) {
+      const after = slicesOf(many(5000).toSpliced(index, 1));
+      changed += [...before].filter(([name, text]) => after.get(name) !== text).length;
+    }
+    expect(changed).toBe(4);
+  });
+});
