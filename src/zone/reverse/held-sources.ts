@@ -9,6 +9,8 @@ type SourceKind = Pick<CandidateSource, "tree" | "view" | "rank" | "ttl" | "clus
   readonly hasName: boolean;
 };
 
+const EPOCH = Date.UTC(2020, 0, 1);
+const MOST_SECONDS = 2 ** 30 - 1;
 /** Kinds that are shared: some for each cluster. */
 const MOST_KINDS = 8192;
 
@@ -16,14 +18,22 @@ const MOST_KINDS = 8192;
 class HeldSource implements CandidateSource {
   readonly namespace: string;
   readonly name: string;
-  readonly since: number;
   readonly kind: SourceKind;
+  /** Seconds after `EPOCH`, or another time: V8 makes an object of each number that is not a small integer. */
+  readonly #since: number | { readonly at: number };
 
   constructor({ namespace, name, since }: CandidateSource, kind: SourceKind) {
     this.namespace = namespace;
     this.name = name;
-    this.since = since;
     this.kind = kind;
+    const seconds = (since - EPOCH) / 1000;
+    const isSmall = Number.isInteger(seconds) && seconds >= 0 && seconds <= MOST_SECONDS;
+    this.#since = isSmall ? seconds : { at: since };
+  }
+
+  get since(): number {
+    const since = this.#since;
+    return typeof since === "number" ? EPOCH + since * 1000 : since.at;
   }
 
   get tree(): TreeKey {
