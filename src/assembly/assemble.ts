@@ -13,7 +13,7 @@ import { ClientRate } from "../limits/client-rate.ts";
 import { auditToLog, createAudit } from "./audit.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
-import { openPrimary } from "./primary.ts";
+import { startPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
 import { createStages } from "./stages.ts";
 
@@ -44,7 +44,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
     "store" in generations
-      ? await openPrimary({ ...shared, counters }, generations)
+      ? await startPrimary({ ...shared, counters }, generations)
       : openSecondary(shared, generations);
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;

@@ -29,7 +29,7 @@ export interface PrimaryAnswers extends Answers {
 }
 
 /**
- * Opens a primary over its store. It answers from all stored live snapshots at once.
+ * Opens a primary over its store. It answers from all stored live snapshots once `gateway.started` resolves; leases can be renewed at once.
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function openPrimary(
@@ -46,7 +46,7 @@ export async function openPrimary(
     transferKey,
   }: PrimaryParts,
 ): Promise<PrimaryAnswers> {
-  const gateway = await Gateway.open({
+  const gateway = await Gateway.load({
     ...{ store, stages, clock },
     ...(damage && { damage }),
     ...(remembered && { remembered }),
@@ -79,4 +79,14 @@ export async function openPrimary(
     }),
     close: () => gateway.close(),
   };
+}
+
+/** Opens a primary, which has started when this resolves. @throws {StoreError} as `openPrimary` */
+export async function startPrimary(
+  surroundings: PrimarySurroundings,
+  parts: PrimaryParts,
+): Promise<PrimaryAnswers> {
+  const primary = await openPrimary(surroundings, parts);
+  await primary.gateway.started;
+  return primary;
 }

@@ -60,6 +60,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   readonly #clock: Clock;
   readonly #serving: Serving<Generation>;
   readonly #pushes: Pushes<Generation>;
+  #started: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(
@@ -99,6 +100,15 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   static async open<Generation extends ServedGeneration>(
     dependencies: GatewayDependencies<Generation>,
   ): Promise<Gateway<Generation>> {
+    const gateway = await Gateway.load(dependencies);
+    await gateway.started;
+    return gateway;
+  }
+
+  /** As `open`, without waiting until what was loaded is compiled: leases can be renewed meanwhile. Anything else must wait for `started`. */
+  static async load<Generation extends ServedGeneration>(
+    dependencies: GatewayDependencies<Generation>,
+  ): Promise<Gateway<Generation>> {
     const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
     const onEvent: OnGatewayEvent = (event) => {
@@ -123,8 +133,15 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, turns, precedence, reverse);
-    await gateway.#serving.start(kept, now);
+    gateway.#started = gateway.#serving.start(kept, now);
+    // Whoever waits for it is told.
+    gateway.#started.catch(() => {});
     return gateway;
+  }
+
+  /** Resolves when what was loaded is served. */
+  get started(): Promise<void> {
+    return this.#started;
   }
 
   /** The gateways by `visibilityKey` of their scopes, this one included, under the empty key. */

@@ -6,6 +6,7 @@ import { type Log, logJson, logStore } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { systemClock } from "../../gateway/clock.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
 import { Turns } from "../../gateway/turns.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
@@ -14,6 +15,7 @@ import { createDurableObjectStore } from "../../store/rows/durable-object-store.
 import { resume } from "../../transfer/stored/resume.ts";
 import type { StartingGateway } from "../../transfer/stored/starting-gateway.ts";
 import type { StoredGenerations } from "../../transfer/stored/stored-generations.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 import { settingsKey } from "./settings-key.ts";
@@ -23,6 +25,15 @@ const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
 const TRANSFER = "/api/v1/transfer";
+const RENEWAL = "/lease";
+
+/** What an object has once its snapshots are loaded. */
+interface LoadedObject {
+  readonly gateway: Gateway<Generation>;
+  readonly pushes: Hono;
+  readonly leases: LeaseAlarm;
+  readonly generations: StoredGenerations;
+}
 
 /** What an object is opened with. */
 interface ObjectParts {
@@ -35,14 +46,15 @@ interface ObjectParts {
 
 /**
  * The primary: takes pushes, keeps snapshots, compiles generations and hands them out. There is one for the whole clusterset, and only
- * the Worker reaches it. It hands out the stored generation at once, and loads and compiles snapshots in turns with these requests; pushes and
- * alarms wait for that.
+ * the Worker reaches it. It hands out the stored generation at once, and loads and compiles snapshots in turns with these requests. Renewals wait until
+ * the snapshots are loaded, or leases would expire in a start that takes as long; pushes and alarms wait until they are compiled.
  */
 export class ClustersetObject extends DurableObject<Environment> {
   /** Set before the first request, see the constructor. */
   #starting: StartingGateway | undefined;
   #transfer = new Hono();
-  readonly #opened: Promise<{ readonly pushes: Hono; readonly leases: LeaseAlarm }>;
+  readonly #loaded: Promise<LoadedObject>;
+  readonly #opened: Promise<LoadedObject>;
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
@@ -50,9 +62,13 @@ export class ClustersetObject extends DurableObject<Environment> {
     const resumed = state.blockConcurrencyWhile(() => this.#resume(state.storage, settings));
     // Requests that have come by now get their turn first.
     const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
-    this.#opened = resumed.then(async (parts) => {
+    this.#loaded = resumed.then(async (parts) => {
       await turn();
-      return this.#open(parts);
+      return this.#load(parts);
+    });
+    this.#opened = this.#loaded.then(async (loaded) => {
+      await this.#open(loaded);
+      return loaded;
     });
     this.#opened.catch((err) => {
       log("error", "object-failed", "the object could not load its snapshots, and starts again", { err });
@@ -65,7 +81,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     const isTransfer = pathname.startsWith(`${TRANSFER}/`);
     if (isTransfer && this.#starting!.serves(searchParams.get("scope") ?? ""))
       return this.#transfer.fetch(request);
-    const { pushes } = await this.#opened;
+    const { pushes } = await (pathname.endsWith(RENEWAL) ? this.#loaded : this.#opened);
     return isTransfer ? this.#transfer.fetch(request) : pushes.fetch(request);
   }
 
@@ -87,7 +103,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     const { generations, starting } = resume(storage, {
       settings: settingsKey(settings),
       scopes: visibilitiesOf(access.rules),
-      metas: store.metas(),
+      metas: () => store.metas(),
       mostBehind: config.limits.pushDelaySeconds * 1000,
       clock: systemClock,
       onDamage: ({ hash, message }) => log("warn", "part-damaged", message, { hash }),
@@ -104,7 +120,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     return { storage, settings, leases, store, generations };
   }
 
-  async #open({ storage, settings, leases, store, generations }: ObjectParts) {
+  async #load({ storage, settings, leases, store, generations }: ObjectParts): Promise<LoadedObject> {
     const { config, authority, grants, exportLimits, access } = settings;
     const { gateway, pushRoutes } = await openPrimary(
       {
@@ -136,11 +152,15 @@ export class ClustersetObject extends DurableObject<Environment> {
         authority,
       },
     );
+    const pushes = new Hono().route("/api/v1/clusters", pushRoutes);
+    return { gateway, pushes, leases, generations };
+  }
+
+  async #open({ gateway, generations }: LoadedObject): Promise<void> {
+    await gateway.started;
     this.#starting!.open(gateway);
     await new Turns(systemClock).run(generations.sweep());
-    const pushes = new Hono().route("/api/v1/clusters", pushRoutes);
     const clusters = gateway.status().clusters.length;
     log("info", "object-started", "the object loaded its snapshots", { clusters });
-    return { pushes, leases };
   }
 }

@@ -20,8 +20,8 @@ export interface ResumeOptions {
   /** A text of everything beside pushes that generations depend on. */
   readonly settings: string;
   readonly scopes: readonly Visibility[];
-  /** The stored clusters, by id. */
-  readonly metas: ReadonlyMap<string, ClusterMeta>;
+  /** The stored clusters, by id, as they are now: leases are renewed while a gateway starts. */
+  readonly metas: () => ReadonlyMap<string, ClusterMeta>;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export function resume(
   const table = new PartTable(database);
   const parts = new StoredParts(table, onDamage);
   const generations = new StoredGenerations({ table, parts, settings, clock: now });
-  const going = new Map(Array.from(metas, ([id, meta]) => [id, resumed(meta, clock)]));
+  const going = () => new Map(Array.from(metas(), ([id, meta]) => [id, resumed(meta, clock)]));
   const served = new Map<string, ScopeState>();
   const all = [EVERYTHING, ...scopes];
   for (const scope of all) {

@@ -6,7 +6,7 @@ import type { StoredGeneration } from "./stored-generations.ts";
 /** What a stored generation is served with. Times are those of the gateway's clock. */
 export interface ResumedWith {
   /** The clusters as they are stored now, by id. */
-  readonly metas: ReadonlyMap<string, ClusterMeta>;
+  readonly metas: () => ReadonlyMap<string, ClusterMeta>;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
   /** Whether every stored cluster exists in the scope. Otherwise those of the generation do, and of others it is not known. */
@@ -24,7 +24,10 @@ const NOT_READY: ServingStatus = {
  */
 export function resumedScope(stored: StoredGeneration, resumed: ResumedWith): ScopeState {
   const { generation, generationBytes, services } = stored;
-  const isServed = (now: number) => stored.clusters.some(({ clusterId }) => isLive(resumed, clusterId, now));
+  const isServed = (now: number) => {
+    const metas = resumed.metas();
+    return stored.clusters.some(({ clusterId }) => isLive(metas, clusterId, now));
+  };
   return {
     current: (now) => (isServed(now) ? { generation } : undefined),
     status() {
@@ -40,7 +43,7 @@ export function resumedScope(stored: StoredGeneration, resumed: ResumedWith): Sc
   };
 }
 
-function isLive({ metas }: ResumedWith, clusterId: string, now: number): boolean {
+function isLive(metas: ReadonlyMap<string, ClusterMeta>, clusterId: string, now: number): boolean {
   return (metas.get(clusterId)?.expiresAt ?? 0) > now;
 }
 
@@ -48,10 +51,11 @@ function isLive({ metas }: ResumedWith, clusterId: string, now: number): boolean
 function statusesOf({ clusters }: StoredGeneration, resumed: ResumedWith, now: number): ClusterStatus[] {
   const compiled = new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
   const statuses: ClusterStatus[] = [];
-  for (const [clusterId, { uptime: _, ...meta }] of resumed.metas) {
+  const metas = resumed.metas();
+  for (const [clusterId, { uptime: _, ...meta }] of metas) {
     const cluster = compiled.get(clusterId);
     if (cluster === undefined && !resumed.isEverything) continue;
-    const live = cluster !== undefined && isLive(resumed, clusterId, now);
+    const live = cluster !== undefined && isLive(metas, clusterId, now);
     const { exports, imports } = cluster ?? { exports: 0, imports: 0 };
     statuses.push({ clusterId, ...meta, live, exports, imports });
   }
@@ -60,7 +64,8 @@ function statusesOf({ clusters }: StoredGeneration, resumed: ResumedWith, now: n
 
 /** Since when what is stored differs from what the generation was compiled from; Infinity where it does not. */
 function behindSince({ clusters, keptAt }: StoredGeneration, resumed: ResumedWith, now: number): number {
-  const { metas, isEverything } = resumed;
+  const { isEverything } = resumed;
+  const metas = resumed.metas();
   let since = Number.POSITIVE_INFINITY;
   const known = new Set<string>();
   for (const { clusterId, generation } of clusters) {

@@ -79,6 +79,28 @@ describe("leases while a process starts", () => {
     expect(now).toMatchObject({ clusterId: "west", live: true, expiresAt: clock.now() + 550_000 });
   });
 
+  test("are renewed before what was loaded is compiled, and the stored generation goes on with them", async () => {
+    const { database, clock, gateway } = await pushedDatabase(3, 60);
+    const [, west] = gateway.status().clusters;
+    clock.stall(50_000);
+    const { primary, load, starting } = startOver(database, clock);
+    const next = await passUntil(clock, load());
+    await passUntil(clock, next.renew("west", west!.generation, 600));
+    clock.stall(20_000);
+    expect(primary.of("")!.state().status).toMatchObject({
+      ready: true,
+      clusters: [
+        { clusterId: "east", live: false },
+        { clusterId: "west", live: true },
+      ],
+    });
+    await passUntil(clock, next.started);
+    starting.open(next);
+    const { addresses } = await askSecondary(secondaryOf(primary.of("")!, clock), clock);
+    expect(addresses).toHaveLength(3);
+    expect(next.status().clusters).toMatchObject([{ live: false }, { live: true }]);
+  });
+
   test("leave a generation unserved of which no cluster is live", async () => {
     const { database, clock } = await pushedDatabase(3, 60);
     const before = startOver(database, clock);

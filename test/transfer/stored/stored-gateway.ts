@@ -27,13 +27,13 @@ export function startOver(
   const store = createDurableObjectStore(database, { onWarning: ({ code }) => warnings.push(code) });
   const { generations, starting } = resume(database, {
     ...{ settings, scopes, clock },
-    metas: store.metas(),
+    metas: () => store.metas(),
     mostBehind: MOST_BEHIND,
     onDamage: ({ hash }) => damaged.push(hash),
   });
   const primary = new Primary(starting, () => clock.now());
-  const open = async ({ isHeld = false } = {}) => {
-    const opening = Gateway.open({
+  const load = ({ isHeld = false } = {}) =>
+    Gateway.load({
       ...{
         store,
         generations,
@@ -44,12 +44,14 @@ export function startOver(
       },
       remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
     });
-    const gateway = await passUntil(clock, opening);
+  const open = async (how?: Parameters<typeof load>[0]) => {
+    const gateway = await passUntil(clock, load(how));
+    await passUntil(clock, gateway.started);
     starting.open(gateway);
     for (const _ of generations.sweep());
     return gateway;
   };
-  return { starting, primary, open, damaged, warnings };
+  return { starting, primary, load, open, damaged, warnings };
 }
 
 /** The stages of a gateway whose segments are in rows. */
