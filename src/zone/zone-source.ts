@@ -40,8 +40,9 @@ export interface ZoneSource {
   readonly withAbsent: boolean;
   /** `<namespace>/<name>` of every service of the clusterset. */
   serviceKeys(): Iterable<string>;
-  /** Merged when it is read: once for each key of a segment that is compiled. */
   service(key: string): ClustersetService | undefined;
+  /** `service`, merged in steps: once for each key of a segment that is compiled. Default: services are merged already. */
+  serviceInSteps?(key: string): Generator<void, ClustersetService | undefined>;
   /** `sizeOfService` of a service, without merging it; undefined where there is none. */
   sizeOf(key: string): number | undefined;
 }

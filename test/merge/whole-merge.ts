@@ -5,6 +5,7 @@ import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
 import { DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "../../src/merge/service/addresses.ts";
 import type { Contribution } from "../../src/merge/service/declaration.ts";
 import { mergeService } from "../../src/merge/service/service.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
 
 interface ServiceKey {
@@ -37,9 +38,11 @@ export function mergeWhole(
         compareText(left.namespace, right.namespace) || compareText(left.name, right.name),
     )
     .map(({ service: { namespace, name }, contributions }) =>
-      mergeService(
-        ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
-        ownAddressesOf(live, namespace, name),
+      drain(
+        mergeService(
+          ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
+          ownAddressesOf(live, namespace, name),
+        ),
       ),
     );
   return {

@@ -6,6 +6,7 @@ import { type AdjustedTime, type Contribution, inSeconds } from "../../merge/ser
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
 import { describePort } from "../../merge/service/ports.ts";
 import type { DeclaredService } from "../../merge/service/service.ts";
+import { drain } from "../../snapshot/drain.ts";
 import type { ExplainedExporter, ExplainedProperty, ExplainedService } from "../explanation.ts";
 import { addressesIn } from "./records.ts";
 
@@ -27,7 +28,7 @@ export function explainService(
   const { namespace, name, type, exporters } = service;
   const partOf = new Map(parts.map((part) => [part.clusterId, part]));
   const endpoints = new Map<string, number>();
-  for (const { clusterId } of gatherEndpoints(declared?.contributions ?? []))
+  for (const { clusterId } of drain(gatherEndpoints(declared?.contributions ?? [])))
     endpoints.set(clusterId, (endpoints.get(clusterId) ?? 0) + 1);
   return {
     ...{ namespace, name, type },

@@ -4,6 +4,7 @@ import type { ClustersetAddresses, ClustersetService } from "../../merge/cluster
 import type { ServiceAccount } from "../../merge/index/merged-services.ts";
 import type { Contribution } from "../../merge/service/declaration.ts";
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
+import { drain } from "../../snapshot/drain.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
 import {
   addressLabel,
@@ -148,7 +149,7 @@ function addressReporters(
   if (reportedBy.length < 2) return () => reportedBy;
   if (reporters !== undefined) return (address) => reporters.get(address) ?? reportedBy;
   if (source === "Endpoint") {
-    const endpoints = gatherEndpoints(contributions);
+    const endpoints = drain(gatherEndpoints(contributions));
     return (address) => [
       ...new Set(endpoints.flatMap((one) => (one.address === address ? one.reportedBy : []))),
     ];

@@ -42,6 +42,10 @@ export class IndexSource implements ZoneSource {
     return this.#services.service(key);
   }
 
+  serviceInSteps(key: string): Generator<void, ClustersetService | undefined> {
+    return this.#services.serviceInSteps(key);
+  }
+
   sizeOf(key: string): number | undefined {
     return this.#services.sizeOf(key);
   }

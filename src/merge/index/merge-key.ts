@@ -31,20 +31,23 @@ export interface CountedParts {
 
 /**
  * Merges what clusters contribute to one service. What a cluster still holds under a namespace that it does not have is gone with the
- * namespace (KEP-1645, Terminology); what it may not export is left out.
+ * namespace (KEP-1645, Terminology); what it may not export is left out. In steps.
  */
-export function mergeKey(
+export function* mergeKey(
   index: VisibleIndex,
   key: string,
   rules: MergeRules,
   withAbsent: boolean,
-): MergedKey {
+): Generator<void, MergedKey> {
   const { contributions, ownAddresses, findings } = countParts(index, key, rules.pins);
   if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
   const [namespace, name] = [namespaceOf(key), nameOf(key)];
   const viewers = index.viewers(namespace, withAbsent);
   const { outsideOrder, grants } = rules;
-  const merged = mergeService(namespace, name, contributions, viewers, outsideOrder, grants, ownAddresses);
+  const merged = yield* mergeService(
+    ...([namespace, name, contributions, viewers, outsideOrder, grants] as const),
+    ownAddresses,
+  );
   return { ...merged, findings: [...findings, ...merged.findings] };
 }
 

@@ -1,3 +1,4 @@
+import { drain } from "../../snapshot/drain.ts";
 import { tableOf } from "../../snapshot/lines/held-state.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
 import type { Grants } from "../grants.ts";
@@ -125,12 +126,17 @@ export class MergedServices implements IndexWatcher {
     return this.#sizes.size;
   }
 
-  /** A service, merged when it is read. */
+  /** A service, merged when it is read, in one turn. */
   service(key: string): ClustersetService | undefined {
+    return drain(this.serviceInSteps(key));
+  }
+
+  /** A service, merged when it is asked for, in steps. */
+  *serviceInSteps(key: string): Generator<void, ClustersetService | undefined> {
     if (!this.#sizes.has(key)) return undefined;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const { service } = mergeKey(this.visible, key, this.#rules, this.#withAbsent);
+    const { service } = yield* mergeKey(this.visible, key, this.#rules, this.#withAbsent);
     this.#kept.keep(key, service);
     return service;
   }
@@ -178,7 +184,7 @@ export class MergedServices implements IndexWatcher {
     return this.visible.contributions(key).find((one) => one.clusterId === clusterId);
   }
 
-  /** Merges what changed, a service a step. What is not merged for an error has changed the next time, too. */
+  /** Merges what changed, a service a step, or several for one with many endpoints. What is not merged for an error has changed the next time, too. */
   *settle(): Generator<void, ScopeChange> {
     const settled = this.#pending;
     this.#pending = nothingPending();
@@ -186,7 +192,7 @@ export class MergedServices implements IndexWatcher {
     try {
       for (const key of settled.services) {
         this.#counts.update(key);
-        this.#take(key, mergeKey(this.visible, key, this.#rules, this.#withAbsent));
+        this.#take(key, yield* mergeKey(this.visible, key, this.#rules, this.#withAbsent));
         yield;
       }
       isDone = true;

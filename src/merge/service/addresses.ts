@@ -3,6 +3,9 @@ import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "..
 import { compareText } from "../order.ts";
 import type { Contribution } from "./declaration.ts";
 
+/** Endpoints of one step. */
+const ENDPOINTS_AT_ONCE = 512;
+
 /** Where the addresses of a ClusterSetIP service can come from. */
 export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
 
@@ -37,22 +40,22 @@ export interface AddressRules {
   readonly since: ReadonlyMap<string, number>;
   /** `spec.ips` of ServiceImports that workers made from the desired state. Default: there are none. */
   readonly ownAddresses?: OwnAddresses | undefined;
-  /** Called only where they are needed. */
-  readonly endpoints: () => readonly ClustersetEndpoint[];
+  /** Called only where they are needed; in steps. */
+  readonly endpoints: () => Generator<void, readonly ClustersetEndpoint[]>;
 }
 
 /**
  * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
  * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
  * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
- * source count.
+ * source count. In steps of some endpoints.
  */
-export function chooseAddresses(
+export function* chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
   { order, countsForOthers, since, ownAddresses = new Map(), endpoints }: AddressRules,
-): ServiceAddresses {
+): Generator<void, ServiceAddresses> {
   const findings: ClusterFinding[] = [];
   const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
     texts.filter((text) => {
@@ -86,42 +89,44 @@ export function chooseAddresses(
     }
   }
 
-  const gather: Record<AddressSource, () => readonly Reported[]> = {
-    ClusterSetIP: () =>
-      [...clusterSetIPs]
-        .filter(([clusterId]) => countsForOthers(clusterId))
-        .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
-    LoadBalancer: () => loadBalancers,
-    Endpoint: () =>
-      endpoints().map(({ reportedBy, address }) => ({
-        clusterId: reportedBy,
-        addresses: keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]),
-      })),
+  const standing = function* (): Generator<Reported> {
+    for (const [clusterId, { addresses }] of clusterSetIPs)
+      if (countsForOthers(clusterId)) yield { clusterId, addresses };
+  };
+  const gather = function* (source: AddressSource): Generator<void, ClustersetAddresses> {
+    if (source === "ClusterSetIP") return unite(source, standing());
+    if (source === "LoadBalancer") return unite(source, loadBalancers);
+    const union = new AddressUnion();
+    for (const [index, { reportedBy, address }] of (yield* endpoints()).entries()) {
+      if (index % ENDPOINTS_AT_ONCE === ENDPOINTS_AT_ONCE - 1) yield;
+      union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
+    }
+    return union.finish(source);
   };
   const gathered = new Map<AddressSource, ClustersetAddresses>();
-  const addressesOf = (source: AddressSource): ClustersetAddresses => {
-    const found = gathered.get(source) ?? unite(source, gather[source]());
+  const addressesOf = function* (source: AddressSource): Generator<void, ClustersetAddresses> {
+    const found = gathered.get(source) ?? (yield* gather(source));
     gathered.set(source, found);
     return found;
   };
   const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
     (left, right) => left - right,
   );
-  const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
+  const firstOf = function* (sources: readonly AddressSource[]): Generator<void, ClustersetAddresses> {
     for (const age of ages)
       for (const source of sources) {
-        const found = addressesOf(source);
+        const found = yield* addressesOf(source);
         if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
       }
     return NONE;
   };
 
-  const outside = withReporters(firstOf(order), clusterSetIPs, since);
+  const outside = withReporters(yield* firstOf(order), clusterSetIPs, since);
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
     let own = ownIPs.get(viewer) ?? clusterSetIPs.get(viewer);
-    if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
+    if (own === undefined) own = inside ??= yield* firstOf(INSIDE_ORDER);
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }
   return { outside, byCluster, findings };
@@ -157,20 +162,31 @@ interface Reported {
   readonly addresses: readonly string[];
 }
 
-function unite(source: AddressSource, reports: readonly Reported[]): ClustersetAddresses {
-  const addresses = new Set<string>();
-  const reportedBy = new Set<string>();
-  for (const { clusterId, addresses: some } of reports) {
-    for (const address of some) addresses.add(address);
-    if (some.length > 0) reportedBy.add(clusterId);
+/** Distinct addresses, with the clusters that report some. */
+class AddressUnion {
+  readonly #addresses = new Set<string>();
+  readonly #reportedBy = new Set<string>();
+
+  add(clusterId: string, addresses: readonly string[]): void {
+    for (const address of addresses) this.#addresses.add(address);
+    if (addresses.length > 0) this.#reportedBy.add(clusterId);
   }
-  return { source, addresses: [...addresses], reportedBy: [...reportedBy].sort(compareText) };
+
+  finish(source: AddressSource): ClustersetAddresses {
+    const reportedBy = [...this.#reportedBy].sort(compareText);
+    return { source, addresses: [...this.#addresses], reportedBy };
+  }
+}
+
+function unite(source: AddressSource, reports: Iterable<Reported>): ClustersetAddresses {
+  const union = new AddressUnion();
+  for (const { clusterId, addresses } of reports) union.add(clusterId, addresses);
+  return union.finish(source);
 }
 
 function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
-  return (
-    left === right ||
-    (left.addresses.length === right.addresses.length &&
-      left.addresses.every((address) => right.addresses.includes(address)))
-  );
+  if (left === right) return true;
+  if (left.addresses.length !== right.addresses.length) return false;
+  const some = new Set(right.addresses);
+  return left.addresses.every((address) => some.has(address));
 }

@@ -43,7 +43,8 @@ const NO_HOSTS: readonly PlacedHost[] = [];
 export function* compileKey(from: KeySource, name: NameKey): Generator<void, BuiltKey> {
   const { context, source, clusters, pace } = from;
   const { key, locals } = name;
-  const service = source.service(key);
+  const service =
+    source.serviceInSteps === undefined ? source.service(key) : yield* source.serviceInSteps(key);
   const builder = new SegmentBuilder(treesOf(context, name, service !== undefined));
   const findings: ClusterFinding[] = [];
   const reverse = new WantedAddresses();

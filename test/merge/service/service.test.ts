@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AdjustedTime, Contribution } from "../../../src/merge/service/declaration.ts";
 import { declareExports, declareImports } from "../../../src/merge/service/declaration.ts";
 import { mergeService } from "../../../src/merge/service/service.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
 import type { ImportedService } from "../../../src/snapshot/schema.ts";
 import { day, exported, imported, port } from "../fixtures.ts";
 
@@ -12,7 +13,7 @@ const importer = (clusterId: string, parts: Partial<ImportedService> = {}, impor
   ...{ clusterId, exported: undefined, imported: imported(parts), importedSince },
 });
 const merge = (contributions: Contribution[], grants?: Parameters<typeof mergeService>[5]) =>
-  mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants);
+  drain(mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants));
 const idsOf = (declarations: readonly { clusterId: string }[]) =>
   declarations.map(({ clusterId }) => clusterId);
 
