@@ -13,19 +13,22 @@ export interface Compiled<Content extends Blob> {
   readonly branch: Branch<Content>;
 }
 
-/** The directory of a trie whose leaves are all compiled, from its top node. Pages whose leaves did not change are taken over. */
-export function pageOf<Content extends Blob>(top: TrieNode<unknown, Compiled<Content>>): Page<Content> {
+/** The directory of a trie whose leaves are all compiled, from its top node. Pages whose leaves did not change are taken over. In a step for each page. */
+export function* pageOf<Content extends Blob>(
+  top: TrieNode<unknown, Compiled<Content>>,
+): Generator<void, Page<Content>> {
   const entries: PageEntry<Content>[] = [];
-  const add = (node: TrieNode<unknown, Compiled<Content>>) => {
+  const add = function* (node: TrieNode<unknown, Compiled<Content>>): Generator<void> {
     const slot = node.prefix >>> top.depth;
     const bits = node.depth - top.depth;
     if (node.children === undefined) entries.push({ slot, bits, branch: node.result!.branch });
     else if (bits === PAGE_BITS) {
-      node.result ??= { branch: branchOf(pageOf(node)) };
+      node.result ??= { branch: branchOf(yield* pageOf(node)) };
       entries.push({ slot, bits, branch: node.result.branch });
-    } else for (const child of node.children) add(child);
+    } else for (const child of node.children) yield* add(child);
   };
-  add(top);
+  yield* add(top);
+  yield;
   return Page.of(entries.sort((one, other) => one.slot - other.slot));
 }
 

@@ -7,7 +7,7 @@ import { CLUSTERSET_DNS_VERSION } from "../kinds/clusterset.ts";
 import { isObjectLabel } from "../kinds/service-labels.ts";
 import type { TreeScope } from "../kinds/tree-scope.ts";
 import { Pace } from "../pace.ts";
-import { hashBlob } from "../segment/hash.ts";
+import { hashBlob, hashInSteps } from "../segment/hash.ts";
 import { NodeFlag, POD_NAMES } from "../segment/layout.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import { Segment } from "../segment/segment.ts";
@@ -20,14 +20,22 @@ import type { PlannedTree, ZoneContext } from "./zone-context.ts";
 
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
 const DNS_VERSION_TTL = 28800;
+/** What a namespace costs, in units of a pace. */
+const STEM_UNITS = 8;
 
-/** Compiles zones, views and namespaces. */
-export function compileFrame({ plan, trees, localities, options }: ZoneContext, source: ZoneSource): Frame {
+/** Compiles zones, views and namespaces, in a step for each cluster. */
+export function* compileFrame(
+  { plan, trees, localities, options }: ZoneContext,
+  source: ZoneSource,
+): Generator<void, Frame> {
   const { clusters, withAbsent } = source;
   const names = new Set<string>();
-  for (const { namespaces } of clusters) for (const namespace of namespaces.keys()) names.add(namespace);
+  for (const { namespaces } of clusters) {
+    for (const namespace of namespaces.keys()) names.add(namespace);
+    yield;
+  }
   const byId = new Map(clusters.map(({ clusterId, namespaces }) => [clusterId, namespaces]));
-  const bytes = Frame.write(
+  const bytes = yield* Frame.write(
     {
       trees: trees.map(({ key }) => key),
       zones: plan.zones,
@@ -45,10 +53,15 @@ export function compileFrame({ plan, trees, localities, options }: ZoneContext, 
   return Frame.load(bytes, hashBlob(bytes));
 }
 
-/** Compiles all names that are shorter than a service: the apexes, what every zone has, and the namespaces. */
-export function compileTrunk(context: ZoneContext, frame: Frame, stems: readonly Stem[]): Trunk {
+/** Compiles all names that are shorter than a service: the apexes, what every zone has, and the namespaces. In steps of some namespaces. */
+export function* compileTrunk(
+  context: ZoneContext,
+  frame: Frame,
+  stems: readonly Stem[],
+): Generator<void, Trunk> {
+  const pace = new Pace();
   const builder = new SegmentBuilder(context.trees.map(({ key }) => key));
-  const scope = createScope(context, builder, [], () => {}, new Pace());
+  const scope = createScope(context, builder, [], () => {}, pace);
   const records = new Map<number, RecordSets>();
   const setsAt = (node: number) => {
     const sets = records.get(node) ?? new RecordSets();
@@ -62,13 +75,15 @@ export function compileTrunk(context: ZoneContext, frame: Frame, stems: readonly
   }
   for (const [node, sets] of records) builder.setRecords(node, sets);
   for (const { tree, labels, isEverywhere } of stems) {
+    if (pace.isOver(STEM_UNITS)) yield;
     const planned = context.treeByKey.get(tree);
     if (planned === undefined) continue;
     const node = stemNode(treeScope(scope, planned), labels);
     if (isEverywhere) builder.nodes.addFlags(node, NodeFlag.everywhere);
   }
   const bytes = builder.finish();
-  return new Trunk(frame, Segment.load(bytes, hashBlob(bytes)));
+  yield;
+  return new Trunk(frame, Segment.load(bytes, yield* hashInSteps(bytes)));
 }
 
 /** Collects the records that do not depend on services. */

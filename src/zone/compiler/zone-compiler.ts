@@ -108,7 +108,7 @@ export class ZoneCompiler {
     let frame = state.trunk?.frame;
     if (state.context === undefined || asked.clusters) {
       state.context = createContext(source, this.#options);
-      frame = compileFrame(state.context, source);
+      frame = yield* compileFrame(state.context, source);
     }
     // The order of the shards of a federation depends on all clusters.
     const federated = this.#options.federations.length === 0 ? "" : textOfClusters(source);
@@ -122,12 +122,12 @@ export class ZoneCompiler {
     yield* compileNames(state, from, touched, isEachKeyOther);
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
     yield* compileReverse(state, from.pace);
-    state.trunk = followTrunk(state, state.context, frame!);
+    state.trunk = yield* followTrunk(state, state.context, frame!);
     const generation = new Generation(
       serial,
       state.trunk,
-      pageOf(state.names.trie.top) as Page<Segment>,
-      pageOf(state.reverse.trie.top) as Page<ReverseSegment>,
+      (yield* pageOf(state.names.trie.top)) as Page<Segment>,
+      (yield* pageOf(state.reverse.trie.top)) as Page<ReverseSegment>,
     );
     this.#state = state;
     const { context, findings, reverse } = state;
@@ -250,8 +250,8 @@ function* compileReverse({ hold, reverse }: State, pace: Pace): Generator<void> 
 }
 
 /** The trunk, taken over from before if neither the frame nor the stems are other ones. */
-function followTrunk({ stems, trunk }: State, context: ZoneContext, frame: Frame): Trunk {
+function* followTrunk({ stems, trunk }: State, context: ZoneContext, frame: Frame): Generator<void, Trunk> {
   const changed: readonly Stem[] | undefined = stems.changed();
   if (trunk !== undefined && changed === undefined && trunk.frame === frame) return trunk;
-  return compileTrunk(context, frame, changed ?? stems.all());
+  return yield* compileTrunk(context, frame, changed ?? stems.all());
 }

@@ -116,11 +116,11 @@ export class Frame {
     this.zones = zones.toSorted((one, other) => other.labels - one.labels);
   }
 
-  /** The bytes of a frame. @param lacks whether the cluster of a view lacks a namespace */
-  static write(
+  /** The bytes of a frame, in a step for each view. @param lacks whether the cluster of a view lacks a namespace */
+  static *write(
     tables: FrameTables,
     lacks: (view: string, namespace: string) => boolean,
-  ): Uint8Array<ArrayBuffer> {
+  ): Generator<void, Uint8Array<ArrayBuffer>> {
     const { views, namespaces } = tables;
     const json = writeJson(tables);
     const lackingBytes = (namespaces.length + 7) >> 3;
@@ -129,9 +129,11 @@ export class Frame {
     const { bytes, words } = createBlob(BlobKind.frame, lackingAt + lackingBytes * views.length);
     words[BLOB_WORDS] = json.length;
     bytes.set(json, start);
-    for (const [view, name] of views.entries())
+    for (const [view, name] of views.entries()) {
       for (const [bit, namespace] of namespaces.entries())
         if (lacks(name, namespace)) bytes[lackingAt + view * lackingBytes + (bit >> 3)]! |= 1 << (bit & 7);
+      yield;
+    }
     return bytes;
   }
 

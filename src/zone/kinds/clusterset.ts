@@ -99,6 +99,7 @@ function* compileHeadless(
 ): Generator<void> {
   const { builder, ttl, pace } = scope.tree.segment;
   const endpoints: PlacedEndpoint[] = [];
+  const reporters = new Set<string>();
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
@@ -122,10 +123,11 @@ function* compileHeadless(
       above: [...(cluster ?? []), service.name, service.namespace, "svc"],
     };
     endpoints.push({ bytes, ports, reportedBy, node, reverse });
+    reporters.add(reportedBy);
   }
   if (endpoints.length === 0) return;
   const node = serviceNode();
-  const group = builder.tables.leaseGroup(endpoints.map(({ reportedBy }) => reportedBy));
+  const group = builder.tables.leaseGroup([...reporters]);
   const own = new RecordSets();
   for (const { bytes } of endpoints) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;

@@ -5,6 +5,9 @@ import { type PortTarget, writePortRecords } from "./port-records.ts";
 import { addressLabel, isHostLabel } from "./service-labels.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
+/** What it costs to find the endpoints that share a name with one. */
+const PLACE_UNITS = ENDPOINT_UNITS >> 2;
+
 /** An endpoint of a headless service, with the node of its own name. */
 export interface PlacedEndpoint {
   readonly bytes: Uint8Array;
@@ -43,9 +46,12 @@ export function* writeEndpointRecords(
   endpoints: readonly PlacedEndpoint[],
   leaseGroup: number,
 ): Generator<void, RecordSets> {
+  const { pace } = scope.tree.segment;
   const targets: PortTarget[] = [];
-  for (const { node, ports, reportedBy } of endpoints)
+  for (const { node, ports, reportedBy } of endpoints) {
+    if (pace.isOver(1 + ports.length)) yield;
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
+  }
   const services = yield* writePortRecords(scope, serviceNode, targets, leaseGroup);
   yield* writeHosts(scope, endpoints);
   return services;
@@ -55,6 +61,7 @@ function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]):
   const { builder, ttl, pace } = scope.tree.segment;
   const byNode = new Map<number, PlacedEndpoint[]>();
   for (const endpoint of endpoints) {
+    if (pace.isOver(PLACE_UNITS)) yield;
     if (endpoint.node === undefined) continue;
     const sharing = byNode.get(endpoint.node);
     if (sharing === undefined) byNode.set(endpoint.node, [endpoint]);
