@@ -1,7 +1,7 @@
 /** How long the thread works before queries have their turn, in milliseconds. */
-const TURN_MILLISECONDS = 2;
+const TURN_MILLISECONDS = 1;
 /** The first turn of urgent work: one changed service is compiled within it. */
-const URGENT_MILLISECONDS = 4;
+const URGENT_MILLISECONDS = 2;
 /** Steps of a turn at most: in a Worker the clock does not move while it computes. */
 const MOST_STEPS = 256;
 

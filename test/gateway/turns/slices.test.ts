@@ -19,15 +19,15 @@ describe("work in turns", () => {
   test("that fits into one turn is done at once", () => {
     const clock = new FakeClock();
     const taken: number[] = [];
-    void new Turns(clock).run(taking(clock, [0, 1, 0], taken));
+    void new Turns(clock).run(taking(clock, [0, 0.5, 0], taken));
     expect(taken).toEqual([0, 1, 2]);
     expect(clock.timers).toBe(0);
   });
 
-  test("gives up the thread after 2 ms, and goes on in the next turn", async () => {
+  test("gives up the thread after 1 ms, and goes on in the next turn", async () => {
     const clock = new FakeClock();
     const taken: number[] = [];
-    const work = new Turns(clock).run(taking(clock, [1, 1, 1, 5, 1], taken));
+    const work = new Turns(clock).run(taking(clock, [0.5, 0.5, 0.5, 5, 0.5], taken));
     expect(taken).toEqual([0, 1]);
     await clock.turn();
     expect(taken).toEqual([0, 1, 2, 3]);

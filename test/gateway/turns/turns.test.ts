@@ -93,7 +93,7 @@ describe("turns", () => {
     const done: string[] = [];
     const taking = function* (name: string) {
       for (const step of stepsOf(name, 2, done)) {
-        pass(1);
+        pass(0.5);
         yield step;
       }
     };
@@ -127,7 +127,7 @@ describe("turns", () => {
     const done: string[] = [];
     const taking = function* () {
       for (const step of stepsOf("a", 3, done)) {
-        pass(1);
+        pass(0.5);
         yield step;
       }
     };
@@ -145,7 +145,7 @@ describe("turns", () => {
     const done: string[] = [];
     const taking = function* (name: string) {
       for (const step of stepsOf(name, 5, done)) {
-        pass(1);
+        pass(0.5);
         yield step;
       }
     };
