@@ -72,6 +72,8 @@ async function startServers(services: number, world: WideWorld, progress: Progre
   stops.push(() => sync.stop());
   const series = new ChangeSeries(api.admin, pollersOf(gateway, coredns.doh!, stops));
   await series.settle();
+  progress("changes that do not count");
+  await series.warmUp();
   return { series, gateway, unrelated: () => changeUnrelated(api.admin) };
 }
 
