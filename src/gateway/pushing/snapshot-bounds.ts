@@ -1,4 +1,5 @@
 import type { EntryChange, HeldDelta, SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { memberNames } from "../../snapshot/held/member-names.ts";
 import { charactersOf, type Packed, unpack } from "../../snapshot/held/packed-entry.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { COLLECTIONS } from "../../snapshot/parse.ts";
@@ -129,7 +130,7 @@ function countService(sums: Sums, ports: number, sources: readonly EndpointGroup
   sums.ports += sign * ports;
   for (const groups of sources)
     for (const group of Object.values(groups)) {
-      const members = Object.keys(group.members).length;
+      const members = memberNames(group.members).length;
       sums.endpoints += sign * members;
       sums.ports += sign * members * group.ports.length;
     }

@@ -1,3 +1,4 @@
+import { memberNames } from "../../snapshot/held/member-names.ts";
 import type { EndpointGroups } from "../../snapshot/schema.ts";
 import type { ClustersetEndpoint } from "../clusterset.ts";
 import { compareText } from "../order.ts";
@@ -63,8 +64,7 @@ function* collect(
   const source = clusterId.toLowerCase();
   for (const portSet of Object.keys(groups)) {
     const { ports, members } = groups[portSet]!;
-    // The names first, then each value: with 100,000 members `Object.values` takes twice as long.
-    for (const [index, name] of Object.keys(members).entries()) {
+    for (const [index, name] of memberNames(members).entries()) {
       if (index % ENDPOINTS_AT_ONCE === ENDPOINTS_AT_ONCE - 1) yield;
       const member = members[name]!;
       if (member.ready === false && !evenIfNotReady) continue;

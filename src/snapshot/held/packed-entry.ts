@@ -1,5 +1,6 @@
 import { drain } from "../drain.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
+import { knownMembers, memberNames } from "./member-names.ts";
 
 /**
  * An entry in little memory: as JSON, or itself if that is long. As objects a headless service of 5 endpoints takes 2,700 bytes, as JSON 700. An entry
@@ -52,6 +53,7 @@ export function charactersOf(packed: Packed): number {
 /** Whether an object in it has so many members that the whole is long. */
 function hasLargeTable(value: object): boolean {
   if (Array.isArray(value)) return false;
+  if ((knownMembers(value) ?? 0) > MOST_MEMBERS) return true;
   let count = 0;
   for (const name in value) {
     if (++count > MOST_MEMBERS) return true;
@@ -66,7 +68,7 @@ function* lengthInSteps(value: JsonObject): Generator<void, number> {
   yield;
   let length = 1;
   let count = 0;
-  for (const name of Object.keys(value)) {
+  for (const name of memberNames(value)) {
     const member = value[name];
     if (member === undefined) continue;
     // With a colon, and a comma or the closing brace.
@@ -80,6 +82,6 @@ function* lengthInSteps(value: JsonObject): Generator<void, number> {
 
 /** Whether an object has no objects. */
 function isFlat(value: JsonObject): boolean {
-  for (const name in value) if (isJsonObject(value[name])) return false;
+  for (const name of memberNames(value)) if (isJsonObject(value[name])) return false;
   return true;
 }

@@ -1,4 +1,5 @@
 import type { EntryChange, SnapshotDelta } from "../entry-changes.ts";
+import { memberNames } from "../held/member-names.ts";
 import { equalJson, isJsonObject, pathOfPrototypeKey } from "../json-value.ts";
 import { COLLECTIONS, type Collection, ENOUGH_ISSUES, SINGLES } from "../parse.ts";
 import { formatPath, SnapshotError, type SnapshotIssue } from "../snapshot-error.ts";
@@ -172,8 +173,8 @@ export class LinesStage {
 function* sameParts(one: unknown, other: unknown): Generator<void, boolean> {
   if (one === other) return true;
   if (!isJsonObject(one) || !isJsonObject(other)) return equalJson(one, other);
-  const names = Object.keys(one);
-  if (names.length !== Object.keys(other).length) return false;
+  const names = memberNames(one);
+  if (names.length !== memberNames(other).length) return false;
   for (const [index, name] of names.entries()) {
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
     if (one[name] === other[name]) continue;

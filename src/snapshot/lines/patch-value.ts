@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { memberNames, NameList, setNameList } from "../held/member-names.ts";
 import { equalJson, isJsonObject, type JsonObject, ownMember } from "../json-value.ts";
 import { MergePatchError, mergePatch } from "../merge-patch.ts";
 import { collectIssues, formatPath, type PathStep } from "../snapshot-error.ts";
@@ -6,6 +7,8 @@ import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
 
 /** Members of one step. */
 const MEMBERS_AT_ONCE = 128;
+/** Members of a table from which on their names are listed while it is built. */
+const MANY_MEMBERS = 1024;
 
 type Table = Record<string, unknown>;
 
@@ -16,7 +19,10 @@ type Table = Record<string, unknown>;
 export class ValuePatcher {
   readonly #report: (path: string, message: string) => void;
   /** No WeakSet: one with 12,000 objects takes the thread for 50 ms when it grows. */
-  readonly #own = new Set<object>();
+  /** With the members that were added to each. */
+  readonly #own = new Map<object, number>();
+  /** Of large own tables. A list for each small one would make the WeakMap of the lists grow. */
+  readonly #names = new Map<object, NameList>();
   #members = 0;
 
   /** @param report called with each error */
@@ -39,6 +45,9 @@ export class ValuePatcher {
       return this.#applyWhole(plan, before, known, patch, path);
     const held = isJsonObject(before) ? before : undefined;
     let after = held !== undefined && this.#own.has(held) ? (held as Table) : undefined;
+    const isTable = plan.kind === "table";
+    let names = after && isTable ? this.#namesOf(after) : undefined;
+    let added = 0;
     if (held === undefined) after = this.#owned({});
     for (const name of Object.keys(patch)) {
       if (++this.#members % MEMBERS_AT_ONCE === 0) yield;
@@ -58,10 +67,23 @@ export class ValuePatcher {
             ? this.#applyWhole(member, old, ownKnown(known, name), change, here)
             : yield* this.apply(member, old, ownKnown(known, name), change, here);
       if (now === old) continue;
-      after ??= this.#owned(yield* this.#copy(held!));
-      if (now === undefined) delete after[name];
-      else after[name] = now;
+      if (after === undefined) {
+        const known = memberNames(held!);
+        after = this.#owned(yield* this.#copy(held!, known), known.length);
+        if (isTable) names = this.#namesOf(after, known);
+      }
+      if (now === undefined) {
+        delete after[name];
+        names?.remove(name);
+      } else {
+        after[name] = now;
+        if (old === undefined) {
+          names?.add(name);
+          added++;
+        }
+      }
     }
+    if (added > 0) this.#own.set(after!, this.#own.get(after!)! + added);
     if (held === undefined && plan.kind === "fields") this.#checkRequired(plan, after!, patch, path);
     return after ?? before;
   }
@@ -114,14 +136,26 @@ export class ValuePatcher {
     }
   }
 
-  #owned(table: Table): Table {
-    this.#own.add(table);
+  #owned(table: Table, members = 0): Table {
+    this.#own.set(table, members);
     return table;
   }
 
-  *#copy(from: JsonObject): Generator<void, Table> {
+  /** The list of the names of an own table that is large. @param known they, where that is known */
+  #namesOf(table: Table, known?: readonly string[]): NameList | undefined {
+    if (this.#own.get(table)! <= MANY_MEMBERS) return undefined;
+    let list = this.#names.get(table);
+    if (list === undefined) {
+      list = new NameList(known ?? Object.keys(table));
+      this.#names.set(table, list);
+      setNameList(table, list);
+    }
+    return list;
+  }
+
+  *#copy(from: JsonObject, names: readonly string[]): Generator<void, Table> {
     const copy: Table = {};
-    for (const name of Object.keys(from)) {
+    for (const name of names) {
       copy[name] = from[name];
       if (++this.#members % MEMBERS_AT_ONCE === 0) yield;
     }

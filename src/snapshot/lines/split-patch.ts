@@ -1,3 +1,4 @@
+import { memberNames } from "../held/member-names.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
 
@@ -20,7 +21,7 @@ export function hasFewMembers(plan: EntryPlan, patch: unknown): boolean {
 
 function countMembers(plan: EntryPlan, value: unknown, before: number): number {
   if (plan.kind === "whole" || !isJsonObject(value)) return before;
-  const names = Object.keys(value);
+  const names = memberNames(value);
   let count = before + (plan.kind === "table" ? names.length : 0);
   for (const name of names) {
     if (count > MEMBERS_A_LINE) return count;
@@ -56,7 +57,7 @@ function* fillTable(
   pieces: PieceWriter,
   path: readonly string[],
 ): Generator<JsonObject> {
-  for (const name of Object.keys(table)) {
+  for (const name of memberNames(table)) {
     const member = table[name];
     const here = [...path, name];
     if (plan.member.kind === "whole" || !isJsonObject(member)) {

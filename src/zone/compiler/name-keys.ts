@@ -2,6 +2,7 @@ import { usableAddress } from "../../dns/address.ts";
 import { FOLD } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { compareText } from "../../merge/order.ts";
+import { memberNames } from "../../snapshot/held/member-names.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
@@ -162,7 +163,7 @@ function weightOf(size: number | undefined): number {
 
 function weightOfLocal({ clusterIPs = [], ports, endpoints }: LocalService): number {
   let weight = clusterIPs.length + ports.length;
-  for (const { members } of Object.values(endpoints)) weight += Object.keys(members).length;
+  for (const { members } of Object.values(endpoints)) weight += memberNames(members).length;
   return weight;
 }
 
