@@ -38,6 +38,8 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
   const folder = join(parent, enters);
   const ports = new Map<string, string>();
   for (const port of PORTS) ports.set(port, String(await freePort()));
+  const started: ServerProcess[] = [];
+  /** As in a shell, the number of a job that ended is free again if no later one runs. */
   const jobs: ServerProcess[] = [];
   let functions = "";
 
@@ -60,19 +62,25 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
   };
   const runLine = (line: string): Promise<Finished> => runProgram("bash", ["-c", scripted(line)]);
 
-  afterAll(() => Promise.all(jobs.map((job) => job.stop())));
+  afterAll(() => Promise.all(started.map((job) => job.stop())));
 
   /** Starts a command, which is the next job of the shell. */
   async function start(line: string): Promise<void> {
     const job: ServerProcess = new ServerProcess({
-      name: `job-${jobs.length + 1}`,
+      name: `job-${started.length + 1}`,
       command: "bash",
       args: ["-c", scripted(`exec ${line}`)],
       folder: parent,
       ready: async () => job.log().includes(line.includes(" serve ") ? "listening" : "acknowledged"),
     });
+    started.push(job);
     jobs.push(job);
     await job.start();
+  }
+
+  async function stop(number: number): Promise<void> {
+    await jobs[number - 1]!.stop();
+    while (jobs.at(-1)?.isRunning === false) jobs.pop();
   }
 
   /** Runs a command until its output has these parts. */
@@ -93,8 +101,8 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
       });
     else if (step.kind === "start") test(`${step.line} &`, () => start(step.line));
     else if (/^\w+\(\)/.test(step.line)) functions += `${placed(step.line)}\n`;
-    else if (/^kill %\d$/.test(step.line))
-      test(step.line, async () => jobs[Number(step.line.slice(-1)) - 1]!.stop());
+    else if (/^kill %(\d)(?: && wait %\1)?$/.test(step.line))
+      test(step.line, () => stop(Number(step.line.slice(-1))));
     else if (!step.line.startsWith(`mkdir ${enters}`))
       test(`${step.line} # ${step.expected.join(" ")}`, async () => {
         if (step.expected.length > 0) await check(step.line, step.expected);
