@@ -2,7 +2,7 @@ import { Trie, type TrieNode } from "./trie.ts";
 
 /** What a trie holds. */
 export interface TrieItem {
-  /** 32 bits, as a signed number; the lowest ones select first. */
+  /** 32 bits; the lowest ones select first. */
   readonly hash: number;
   /** About how many bytes it takes, in any unit; a function of its content alone. */
   weight: number;

@@ -173,8 +173,7 @@ function hashOf(key: string): number {
   const bytes = Uint8Array.from(`\0${key}`, (character) => FOLD[character.charCodeAt(0)] ?? 0);
   bytes[0] = slash;
   bytes[slash + 1] = key.length - slash - 1;
-  // V8 makes an object of a number above 2^31.
-  return keyHash(bytes, 0, slash + 1) | 0;
+  return keyHash(bytes, 0, slash + 1);
 }
 
 function compareLocals(one: LocalObject, other: LocalObject): number {
