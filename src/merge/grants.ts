@@ -28,8 +28,7 @@ export function applyGrants(
   contributions: readonly Contribution[],
   grants: Grants | undefined,
 ): GrantedContributions {
-  if (grants === undefined || contributions.every(({ imported }) => imported === undefined))
-    return { contributions, countsForOthers: EVERYBODY, findings: [] };
+  if (grants === undefined) return { contributions, countsForOthers: EVERYBODY, findings: [] };
   const countsForOthers = findCountedForOthers(contributions, grants);
   const exporters = exportersOf(contributions);
   const findings: ClusterFinding[] = [];
@@ -48,7 +47,6 @@ export function applyGrants(
     const sources = Object.keys(imported.endpoints);
     const counts = (source: string) =>
       source.toLowerCase() === clusterId ? countsForOthers(clusterId) : maySpeak(grants, clusterId, source);
-    if (sources.every(counts)) return contribution;
     const missed = sources.filter(
       (source) =>
         !counts(source) && !exporters.has(source.toLowerCase()) && hasMembers(imported.endpoints[source]!),
@@ -92,7 +90,7 @@ function findCountedForOthers(
       if (source.toLowerCase() !== clusterId && maySpeak(grants, clusterId, source)) sources.add(source);
   const rankOf = (clusterId: string) => {
     if (grants.get(clusterId) === "*") return 0;
-    return sources.size > 0 && covers(clusterId, sources) ? 1 : 2;
+    return covers(clusterId, sources) ? 1 : 2;
   };
   const best = Math.min(...contributions.map(({ clusterId }) => rankOf(clusterId)));
   return (clusterId) => rankOf(clusterId) === best;

@@ -41,7 +41,7 @@ function fitting(pattern: string): Fits {
   if (!SERVICE_PATTERN.test(pattern))
     throw new RangeError(`${JSON.stringify(pattern)} is no pattern of services`);
   const [namespace, name = "*"] = pattern.split("/");
-  const wanted = [namespace!, name].map((part) => part.split(/\*+/));
+  const wanted = [namespace!, name].map((part) => part.split("*"));
   return (service) => service.split("/").every((part, index) => fitsPart(wanted[index]!, part));
 }
 

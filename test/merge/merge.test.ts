@@ -74,6 +74,20 @@ describe("clusters and findings", () => {
     ]);
   });
 
+  it("findings of a whole cluster come before those of its namespaces", () => {
+    const finding = { reason: "InvalidTopology", kind: "Node", name: "x", message: "m" };
+    for (const namespace of ["0", "shop"]) {
+      const both = [{ ...finding, namespace }, finding];
+      for (const [first, second] of [both, both.toReversed()]) {
+        const findings = { first: first!, second: second! };
+        expect(mergeClusterset([snapshot("a", { findings })]).findings).toEqual([
+          { ...finding, clusterId: "a" },
+          { ...finding, namespace, clusterId: "a" },
+        ]);
+      }
+    }
+  });
+
   it("no cluster makes an empty clusterset", () => {
     expect(mergeClusterset([])).toEqual({
       clusters: [],

@@ -168,14 +168,21 @@ export async function openPair(
   return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
 }
 
-/** Waits for something, letting time pass as long as it takes. */
+/** Longer than anything takes that a test waits for, in milliseconds of its clock. */
+const NEVER = 100_000;
+
+/** Waits for something, letting time pass as long as it takes. @throws {Error} where it never ends */
 async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+  const begun = clock.now();
   let settled = false;
   const end = () => {
     settled = true;
   };
   promise.then(end, end);
-  for (await settle(); !settled; await settle()) await clock.advance(1);
+  for (await settle(); !settled; await settle()) {
+    if (clock.now() - begun > NEVER) throw new Error(`nothing has ended after ${NEVER} ms`);
+    await clock.advance(1);
+  }
   return promise;
 }
 
