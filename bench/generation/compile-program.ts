@@ -5,7 +5,8 @@ import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
+import { applyInPlace, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
+import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
@@ -82,9 +83,8 @@ function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotD
   const [member, endpoint] = Object.entries(group.members)[0]!;
   const address = `10.250.0.${change}`;
   const members = { [member]: null, [`${address}#${endpoint.hostname}`]: { ...endpoint, address } };
-  const delta = changeOfPatch(snapshot.clusterId, heldSnapshot(snapshot), {
-    exports: { [key]: { endpoints: { [ports]: { members } } } },
-  });
+  const patch = { endpoints: { [ports]: { members } } };
+  const delta = applyLines(heldSnapshot(snapshot), [["exports", key, patch]], "changes");
   for (const _ of applyInPlace(snapshot, delta));
   return delta;
 }

@@ -1,10 +1,7 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
-import type { SnapshotPatch } from "../snapshot/patch.ts";
-import type { Degradation } from "../snapshot/report/degradation.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { HeldState } from "../snapshot/lines/held-state.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
@@ -14,6 +11,7 @@ import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import type { GenerationStore } from "./keeping/generation-store.ts";
 import { HeldCluster } from "./leases/held-cluster.ts";
+import type { RequestedTerms } from "./leases/lease-terms.ts";
 import type { LeaseWatch } from "./leases/lease-timer.ts";
 import { resumed } from "./leases/stored-lease.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
@@ -166,12 +164,6 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     return unixTime(this.#clock, at);
   }
 
-  /** What is held of a cluster now, as a snapshot of its own; undefined for one that is not live. */
-  snapshotOf(clusterId: string): ClusterSnapshot | undefined {
-    const held = this.#serving.clusters.live.get(clusterId);
-    return held && snapshotOf(clusterId, held.state);
-  }
-
   /**
    * What is held of a cluster, whenever it is read: nothing of one that is not live.
    * @param generation the one that must be held now
@@ -190,48 +182,16 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   }
 
   /**
-   * Replaces all that is known of a cluster. Resolves when the snapshot is kept and answered from.
-   * @throws {PushRefused} for a snapshot of another cluster, or above the limits.
-   */
-  replace(
-    clusterId: string,
-    snapshot: ClusterSnapshot,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
-  ): Promise<Acknowledgement> {
-    return this.#pushes.replace(clusterId, snapshot, leaseSeconds, degraded);
-  }
-
-  /**
    * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
    * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
    */
-  replaceWith(
-    clusterId: string,
-    whole: WholeState,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
-  ): Promise<Acknowledgement> {
-    return this.#pushes.replaceWith(clusterId, whole, leaseSeconds, degraded);
+  replace(clusterId: string, whole: WholeState, terms: RequestedTerms = {}): Promise<Acknowledgement> {
+    return this.#pushes.replace(clusterId, whole, terms);
   }
 
   /** Counts what is held of a cluster, in steps: nothing of one that is not live. */
   count(clusterId: string): Generator<void, SnapshotTotals> {
     return this.#pushes.count(clusterId);
-  }
-
-  /**
-   * Applies a delta to the generation that it builds on. Resolves when it is kept and answered from.
-   * @throws {GenerationMismatch} when that generation is not held.
-   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
-   */
-  patch(
-    clusterId: string,
-    baseGeneration: number,
-    patch: SnapshotPatch,
-    leaseSeconds?: number,
-  ): Promise<Acknowledgement> {
-    return this.#pushes.patch(clusterId, baseGeneration, patch, leaseSeconds);
   }
 
   /**
@@ -242,23 +202,17 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     clusterId: string,
     baseGeneration: number,
     changes: ValidChanges,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
+    terms: RequestedTerms = {},
   ): Promise<Acknowledgement> {
-    return this.#pushes.change(clusterId, baseGeneration, changes, leaseSeconds, degraded);
+    return this.#pushes.change(clusterId, baseGeneration, changes, terms);
   }
 
   /**
    * Renews a cluster's lease; nothing is compiled.
    * @throws {GenerationMismatch} when that generation is not held, or the lease ran out already.
    */
-  renew(
-    clusterId: string,
-    generation: number,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
-  ): Promise<Acknowledgement> {
-    return this.#pushes.renew(clusterId, generation, leaseSeconds, degraded);
+  renew(clusterId: string, generation: number, terms: RequestedTerms = {}): Promise<Acknowledgement> {
+    return this.#pushes.renew(clusterId, generation, terms);
   }
 
   /** Forgets a cluster on its own wish; false where it was not known. */

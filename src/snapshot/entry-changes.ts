@@ -1,10 +1,8 @@
-import { drain } from "./drain.ts";
 import { type Packed, pack, packInSteps, unpack } from "./held/packed-entry.ts";
 import { sharedText } from "./held/shared-text.ts";
-import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
-import { emptySnapshot, type HeldState, heldSnapshot } from "./lines/held-state.ts";
+import { equalJson } from "./json-value.ts";
+import type { HeldState } from "./lines/held-state.ts";
 import { COLLECTIONS, type Collection, type Entries, type EntryOf, SINGLES } from "./parse.ts";
-import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
 
 /** An entry of a table as it becomes; `entry` is undefined where it is removed. */
@@ -42,27 +40,6 @@ export type HeldChange = {
 
 /** Entries of one step: each may be parsed or packed within a tenth of a millisecond. */
 const ENTRIES_AT_ONCE = 16;
-
-/**
- * What a patch changes. Costs what the patch names, whatever else is held.
- * @throws {SnapshotError} naming each invalid field of the patch or of a patched entry.
- */
-export function changeOfPatch(clusterId: string, held: HeldState, patch: SnapshotPatch): SnapshotDelta {
-  const base = emptySnapshot(clusterId);
-  for (const name of SINGLES) {
-    const value = held.single(name);
-    if (value !== undefined) Object.assign(base, { [name]: value });
-  }
-  for (const collection of COLLECTIONS) {
-    const named: Entries = base[collection];
-    const changes = ownMember(patch, collection);
-    for (const key of isJsonObject(changes) ? Object.keys(changes) : []) {
-      const entry = held.entry(collection, key);
-      if (entry !== undefined) named[key] = entry;
-    }
-  }
-  return drain(changesBetween(heldSnapshot(base), applyPatch(base, patch)));
-}
 
 /** What turns a state into a snapshot, in steps of some entries. */
 export function* changesBetween(from: HeldState, to: ClusterSnapshot): Generator<void, SnapshotDelta> {

@@ -14,6 +14,7 @@ import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { sqliteDouble } from "../store/rows/sqlite-double.ts";
 import { arbitraryEndpointGroups, arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
 import { realStages } from "./real-stages.ts";
 
 /** A clock on which every look takes time, so that work is cut into slices of one step or some. */
@@ -148,8 +149,8 @@ it.each(STORES)(
               if (one.fails) failing.add(clusterId);
               const pushed =
                 one.do !== "replace" && before !== undefined
-                  ? gateway.patch(clusterId, before.generation, delta ?? {})
-                  : gateway.replace(clusterId, to);
+                  ? patchCluster(gateway, clusterId, before.generation, delta ?? {})
+                  : putSnapshot(gateway, to);
               if (one.fails) {
                 await expect(pushed).rejects.toThrow("cannot be stored");
                 return;
@@ -183,7 +184,9 @@ it.each(STORES)(
             ),
           );
           // Nobody waits until what was taken back is compiled; a change of nothing does.
-          const nothing = Array.from(held, ([id, { generation }]) => gateway.patch(id, generation, {}));
+          const nothing = Array.from(held, ([id, { generation }]) =>
+            patchCluster(gateway, id, generation, {}),
+          );
           await drive(Promise.all(nothing));
           const world = [...held.values()].map(({ snapshot }) => snapshot);
           for (const scope of [undefined, SCOPE]) {
@@ -197,7 +200,7 @@ it.each(STORES)(
             expect(served.findings).toEqual(expect.arrayContaining([...whole.findings]));
           }
           for (const { snapshot } of held.values())
-            expect(gateway.snapshotOf(snapshot.clusterId)).toEqual(snapshot);
+            expect(heldOf(gateway, snapshot.clusterId)).toEqual(snapshot);
         },
       ),
       { numRuns: 60 },

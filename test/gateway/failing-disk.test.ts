@@ -4,6 +4,7 @@ import type { SnapshotStore } from "../../src/store/store.ts";
 import { listAll } from "../store/changes.ts";
 import { settle } from "./fake-clock.ts";
 import { openGateway, regional } from "./fake-stages.ts";
+import { patchCluster, putSnapshot } from "./pushes.ts";
 
 /** A store on a disk that fails with `code` while that is set. Only a full disk can still remove. */
 function storeOnDisk() {
@@ -31,8 +32,8 @@ async function onFailingDisk(code: string) {
   const { store, disk } = storeOnDisk();
   const opened = await openGateway({ store });
   const { gateway, done } = opened;
-  const east = await done(gateway.replace("east", regional("east", "e"), 100));
-  const west = await done(gateway.replace("west", regional("west", "w"), 10));
+  const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+  const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
   disk.code = code;
   return { ...opened, disk, east, west };
 }
@@ -49,7 +50,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     const { gateway, clock, served, west } = await onFailingDisk(code);
     for (let round = 0; round < 5; round++) {
       await clock.advance(9_000);
-      const { expiresAt } = await gateway.renew("west", west.generation, 10);
+      const { expiresAt } = await gateway.renew("west", west.generation, { leaseSeconds: 10 });
       expect(expiresAt).toBe(clock.now() + 10_000);
     }
     expect(served()).toBe("east:e west:w");
@@ -58,13 +59,15 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
   test("changes are rejected, change nothing, and show that their cluster lives", async () => {
     const { gateway, clock, served, done, west } = await onFailingDisk(code);
     await clock.advance(9_000);
-    await expect(done(gateway.patch("west", west.generation, {}, 10))).rejects.toMatchObject({
+    await expect(
+      done(patchCluster(gateway, "west", west.generation, {}, { leaseSeconds: 10 })),
+    ).rejects.toMatchObject({
       code: refusal,
     });
     await clock.advance(9_000);
-    const pushed = done(gateway.replace("west", regional("west", "x"), 10));
+    const pushed = done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
     await expect(pushed).rejects.toMatchObject({ code: refusal, message: expect.stringContaining(code) });
-    await expect(done(gateway.replace("new", regional("new", "n")))).rejects.toMatchObject({ code: refusal });
+    await expect(done(putSnapshot(gateway, regional("new", "n")))).rejects.toMatchObject({ code: refusal });
     await clock.advance(9_000);
     expect(served()).toBe("east:e west:w");
     expect(gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east", "west"]);
@@ -77,27 +80,27 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     const reported = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
     expect(gateway.status().storeTrouble).toBeUndefined();
     const since = clock.now();
-    await gateway.renew("east", east.generation, 100);
+    await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     await clock.advance(1_000);
-    await gateway.renew("west", west.generation, 100);
+    await gateway.renew("west", west.generation, { leaseSeconds: 100 });
     expect(gateway.status()).toMatchObject({
       ready: true,
       storeTrouble: { reason: expect.stringContaining(code), since },
     });
     expect(reported()).toEqual(["store-failed"]);
     disk.code = undefined;
-    await gateway.renew("east", east.generation, 100);
+    await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     expect(gateway.status().storeTrouble).toBeDefined();
-    await done(gateway.replace("west", regional("west", "x"), 100));
+    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 }));
     expect(gateway.status().storeTrouble).toBeUndefined();
     expect(reported()).toEqual(["store-failed", "store-works-again"]);
   });
 
   test("a cluster whose change was rejected, and that gave up, does not keep the failure alive", async () => {
     const { gateway, done, disk, east } = await onFailingDisk(code);
-    await expect(done(gateway.replace("new", regional("new", "n")))).rejects.toMatchObject({ code: refusal });
+    await expect(done(putSnapshot(gateway, regional("new", "n")))).rejects.toMatchObject({ code: refusal });
     disk.code = undefined;
-    await gateway.renew("east", east.generation, 100);
+    await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     expect(gateway.status().storeTrouble).toBeUndefined();
   });
 
@@ -128,7 +131,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     const { gateway, clock, served, done, disk, store } = await onFailingDisk(code);
     await clock.advance(10_000);
     disk.code = undefined;
-    await done(gateway.replace("west", regional("west", "x"), 100));
+    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 }));
     await clock.advance(20_000);
     await settle();
     expect(served()).toBe("east:e west:x");
@@ -141,11 +144,11 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
 
 test("what is no failure of the disk is passed on: a store that was closed takes no renewal", async () => {
   const { gateway, store, done } = await openGateway();
-  const { generation } = await done(gateway.replace("east", regional("east", "e"), 100));
+  const { generation } = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
   store.keep = async () => {
     throw new TypeError("unforeseen");
   };
   await expect(gateway.renew("east", generation)).rejects.toThrow(TypeError);
-  await expect(done(gateway.replace("east", regional("east", "f")))).rejects.toThrow(TypeError);
+  await expect(done(putSnapshot(gateway, regional("east", "f")))).rejects.toThrow(TypeError);
   expect(gateway.status().storeTrouble).toBeUndefined();
 });

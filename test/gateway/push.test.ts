@@ -6,6 +6,7 @@ import type { SnapshotStore } from "../../src/store/store.ts";
 import { headlessExport } from "../snapshot/worlds.ts";
 import { listAll } from "../store/changes.ts";
 import { openGateway, regional } from "./fake-stages.ts";
+import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
 
 /** A store whose next calls wait until they are let go, or fail. */
 function gatedStore() {
@@ -35,7 +36,7 @@ describe("replace", () => {
   test("is answered from when its promise resolves, and kept", async () => {
     const { gateway, served, done, store, clock } = await openGateway();
     expect(served()).toBe("SERVFAIL");
-    const acknowledgement = await done(gateway.replace("west", regional("west", "a"), 30));
+    const acknowledgement = await done(putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 30 }));
     expect(acknowledgement).toEqual({
       clusterId: "west",
       generation: clock.now(),
@@ -51,7 +52,7 @@ describe("replace", () => {
     const { gateway, served, clock } = await openGateway({ store });
     gate.closed = true;
     let acknowledged = false;
-    const push = gateway.replace("west", regional("west", "a")).then(() => {
+    const push = putSnapshot(gateway, regional("west", "a")).then(() => {
       acknowledged = true;
     });
     await clock.advance(1000);
@@ -65,38 +66,33 @@ describe("replace", () => {
   test("that the store cannot keep changes nothing", async () => {
     const { store, gate } = gatedStore();
     const { gateway, served, done } = await openGateway({ store });
-    const { generation } = await done(gateway.replace("west", regional("west", "a")));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
     gate.fails = new Error("disk full");
-    await expect(done(gateway.replace("west", regional("west", "b")))).rejects.toThrow("disk full");
+    await expect(done(putSnapshot(gateway, regional("west", "b")))).rejects.toThrow("disk full");
     await expect(done(gateway.leave("west"))).rejects.toThrow("disk full");
     gate.fails = undefined;
     expect(served()).toBe("west:a");
-    await done(gateway.patch("west", generation, { topology: { region: "c" } }));
+    await done(patchCluster(gateway, "west", generation, { topology: { region: "c" } }));
     expect(served()).toBe("west:c");
   });
 
   test("generations grow, also when the clock is set back, and are never below the clock", async () => {
     const { gateway, done, clock } = await openGateway();
-    const first = await done(gateway.replace("west", regional("west", "a")));
-    const second = await done(gateway.replace("west", regional("west", "b")));
+    const first = await done(putSnapshot(gateway, regional("west", "a")));
+    const second = await done(putSnapshot(gateway, regional("west", "b")));
     expect(second.generation).toBe(first.generation + 1);
     clock.stall(-5000);
-    const third = await done(gateway.replace("west", regional("west", "c")));
+    const third = await done(putSnapshot(gateway, regional("west", "c")));
     expect(third.generation).toBe(second.generation + 1);
     clock.stall(20_000);
-    const fourth = await done(gateway.replace("west", regional("west", "d")));
+    const fourth = await done(putSnapshot(gateway, regional("west", "d")));
     expect(fourth.generation).toBe(clock.now());
   });
 
-  test.each([
-    ["CLUSTER_ID_MISMATCH", "east", 60],
-    ["LEASE_OUT_OF_RANGE", "west", 4],
-    ["LEASE_OUT_OF_RANGE", "west", 3601],
-    ["LEASE_OUT_OF_RANGE", "west", Number.NaN],
-  ])("refuses %s", async (code, clusterId, leaseSeconds) => {
+  test.each([4, 3601, Number.NaN])("rejects a lease of %d seconds", async (leaseSeconds) => {
     const { gateway } = await openGateway();
-    await expect(gateway.replace(clusterId, regional("west", "a"), leaseSeconds)).rejects.toMatchObject({
-      code,
+    await expect(putSnapshot(gateway, regional("west", "a"), { leaseSeconds })).rejects.toMatchObject({
+      code: "LEASE_OUT_OF_RANGE",
     });
     expect(gateway.status().clusters).toEqual([]);
   });
@@ -104,9 +100,11 @@ describe("replace", () => {
   test("a cluster has so many namespaces at most, by snapshot and by delta: a generation has room for 65,535 of all", async () => {
     const { gateway, done, served } = await openGateway({ limits: { namespaces: 1 } });
     const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
-    await expect(done(gateway.replace("west", two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
-    const { generation } = await done(gateway.replace("west", { ...two, namespaces: { a: {} } }));
-    await expect(done(gateway.patch("west", generation, { namespaces: { b: {} } }))).rejects.toMatchObject({
+    await expect(done(putSnapshot(gateway, two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
+    const { generation } = await done(putSnapshot(gateway, { ...two, namespaces: { a: {} } }));
+    await expect(
+      done(patchCluster(gateway, "west", generation, { namespaces: { b: {} } })),
+    ).rejects.toMatchObject({
       code: "TOO_MANY_NAMESPACES",
     });
     expect(served()).toBe("west:two");
@@ -114,12 +112,12 @@ describe("replace", () => {
 
   test("refuses more clusters than the bound, at once too, and has room again when one leaves", async () => {
     const { gateway, done, served } = await openGateway({ limits: { clusters: 2 } });
-    const pushes = ["a", "b", "c"].map((id) => gateway.replace(id, regional(id, "x")));
+    const pushes = ["a", "b", "c"].map((id) => putSnapshot(gateway, regional(id, "x")));
     const results = await done(Promise.allSettled(pushes));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
-    await done(gateway.replace("a", regional("a", "y")));
+    await done(putSnapshot(gateway, regional("a", "y")));
     await done(gateway.leave("b"));
-    await done(gateway.replace("c", regional("c", "z")));
+    await done(putSnapshot(gateway, regional("c", "z")));
     expect(served()).toBe("a:y c:z");
   });
 });
@@ -127,21 +125,25 @@ describe("replace", () => {
 describe("patch", () => {
   test("applies to the generation that it names, and to no other", async () => {
     const { gateway, served, done } = await openGateway();
-    const first = await done(gateway.replace("west", regional("west", "a")));
-    const second = await done(gateway.patch("west", first.generation, { topology: { region: "b" } }, 20));
+    const first = await done(putSnapshot(gateway, regional("west", "a")));
+    const second = await done(
+      patchCluster(gateway, "west", first.generation, { topology: { region: "b" } }, { leaseSeconds: 20 }),
+    );
     expect(served()).toBe("west:b");
     expect(second.generation).toBeGreaterThan(first.generation);
-    const stale = gateway.patch("west", first.generation, { topology: { region: "c" } });
+    const stale = patchCluster(gateway, "west", first.generation, { topology: { region: "c" } });
     await expect(stale).rejects.toBeInstanceOf(GenerationMismatch);
     await expect(stale).rejects.toMatchObject({ current: second.generation });
     expect(served()).toBe("west:b");
-    await expect(gateway.patch("east", 1, {})).rejects.toMatchObject({ current: undefined });
+    await expect(patchCluster(gateway, "east", 1, {})).rejects.toMatchObject({ current: undefined });
   });
 
   test("of two on the same generation only the first is taken", async () => {
     const { gateway, served, done } = await openGateway();
-    const { generation } = await done(gateway.replace("west", regional("west", "a")));
-    const patches = ["b", "c"].map((region) => gateway.patch("west", generation, { topology: { region } }));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
+    const patches = ["b", "c"].map((region) =>
+      patchCluster(gateway, "west", generation, { topology: { region } }),
+    );
     const results = await done(Promise.allSettled(patches));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
     expect(served()).toBe("west:b");
@@ -149,28 +151,30 @@ describe("patch", () => {
 
   test("that is invalid changes nothing", async () => {
     const { gateway, served, done } = await openGateway();
-    const { generation } = await done(gateway.replace("west", regional("west", "a")));
-    await expect(gateway.patch("west", generation, { topology: 5 })).rejects.toBeInstanceOf(SnapshotError);
-    await done(gateway.patch("west", generation, { topology: { region: "b" } }));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
+    await expect(patchCluster(gateway, "west", generation, { topology: 5 })).rejects.toBeInstanceOf(
+      SnapshotError,
+    );
+    await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }));
     expect(served()).toBe("west:b");
   });
 
   test("may not grow a snapshot above the bound, however many there are", async () => {
     const { gateway, done } = await openGateway({ limits: { snapshotCharacters: 1000 } });
-    let { generation } = await done(gateway.replace("west", regional("west", "a")));
+    let { generation } = await done(putSnapshot(gateway, regional("west", "a")));
     // Changing the same field again and again is fine: only what the snapshot holds counts.
     for (let round = 0; round < 50; round++)
       ({ generation } = await done(
-        gateway.patch("west", generation, { topology: { region: `region-${round}` } }),
+        patchCluster(gateway, "west", generation, { topology: { region: `region-${round}` } }),
       ));
     const grow = async () => {
       for (let round = 0; round < 100; round++)
         ({ generation } = await done(
-          gateway.patch("west", generation, { namespaces: { [`namespace-${round}`]: {} } }),
+          patchCluster(gateway, "west", generation, { namespaces: { [`namespace-${round}`]: {} } }),
         ));
     };
     await expect(grow()).rejects.toMatchObject({ code: "SNAPSHOT_TOO_LARGE" });
-    await done(gateway.patch("west", generation, { topology: null }));
+    await done(patchCluster(gateway, "west", generation, { topology: null }));
   });
 
   test("leaves entries that it does not name the same objects", async () => {
@@ -180,18 +184,20 @@ describe("patch", () => {
       ...{ ...regional("west", "a"), namespaces: { shop: {} } },
       exports: { "shop/web": headlessExport(200) },
     };
-    const { generation } = await done(gateway.replace("west", snapshot));
-    await done(gateway.patch("west", generation, { namespaces: { other: {} } }));
-    const { namespaces, exports } = gateway.snapshotOf("west")!;
+    const { generation } = await done(putSnapshot(gateway, snapshot));
+    const before = heldOf(gateway, "west");
+    expect(before).toEqual(snapshot);
+    await done(patchCluster(gateway, "west", generation, { namespaces: { other: {} } }));
+    const { namespaces, exports } = heldOf(gateway, "west");
     expect(namespaces).toEqual({ shop: {}, other: {} });
-    expect(exports["shop/web"]).toBe(snapshot.exports["shop/web"]);
+    expect(exports["shop/web"]).toBe(before.exports["shop/web"]);
   });
 });
 
 describe("leave", () => {
   test("of the last cluster leaves an empty zone that is answered from", async () => {
     const { gateway, served, done, store } = await openGateway();
-    await done(gateway.replace("west", regional("west", "a")));
+    await done(putSnapshot(gateway, regional("west", "a")));
     expect(await done(gateway.leave("west"))).toBe(true);
     expect(served()).toBe("");
     expect(gateway.status()).toMatchObject({ ready: true, clusters: [] });
@@ -210,7 +216,7 @@ describe("compiling", () => {
   test("happens once for many pushes at once", async () => {
     const { gateway, stages, served, done } = await openGateway();
     const ids = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, "0")}`);
-    await done(Promise.all(ids.map((id) => gateway.replace(id, regional(id, "x")))));
+    await done(Promise.all(ids.map((id) => putSnapshot(gateway, regional(id, "x")))));
     expect(stages.compiled).toHaveLength(1);
     expect(served()?.split(" ")).toHaveLength(20);
   });
@@ -218,11 +224,11 @@ describe("compiling", () => {
   test("takes no more than half of the time under churn", async () => {
     const { gateway, stages, clock, done } = await openGateway();
     stages.takes = 100;
-    let { generation } = await done(gateway.replace("west", regional("west", "start")));
+    let { generation } = await done(putSnapshot(gateway, regional("west", "start")));
     const before = stages.compiled.length;
     const startedAt = clock.now();
     for (let round = 0; round < 200; round++) {
-      const patch = gateway.patch("west", generation, { topology: { region: `r${round}` } });
+      const patch = patchCluster(gateway, "west", generation, { topology: { region: `r${round}` } });
       await clock.advance(10);
       patch.then(
         (acknowledgement) => {
@@ -238,23 +244,23 @@ describe("compiling", () => {
 
   test("that fails leaves the last good generation, says so, and recovers with the next push", async () => {
     const { gateway, stages, served, done, events } = await openGateway();
-    await done(gateway.replace("west", regional("west", "a")));
+    await done(putSnapshot(gateway, regional("west", "a")));
     stages.fails = new Error("cannot compile this");
-    await done(gateway.replace("west", regional("west", "b")));
+    await done(putSnapshot(gateway, regional("west", "b")));
     expect(served()).toBe("west:a");
     expect(gateway.status()).toMatchObject({ ready: true, compileError: "cannot compile this" });
     expect(events).toContainEqual({ event: "compile-failed", error: stages.fails });
     stages.fails = undefined;
-    await done(gateway.replace("west", regional("west", "c")));
+    await done(putSnapshot(gateway, regional("west", "c")));
     expect(served()).toBe("west:c");
     expect(gateway.status()).not.toHaveProperty("compileError");
   });
 
   test("to the same content keeps the generation that is served", async () => {
     const { gateway, done, events, clock } = await openGateway();
-    await done(gateway.replace("west", regional("west", "a")));
+    await done(putSnapshot(gateway, regional("west", "a")));
     const { generation } = gateway.current(clock.now())!;
-    await done(gateway.replace("west", { ...regional("west", "a"), namespaces: { unseen: {} } }));
+    await done(putSnapshot(gateway, { ...regional("west", "a"), namespaces: { unseen: {} } }));
     expect(gateway.current(clock.now())?.generation).toBe(generation);
     expect(events.findLast(({ event }) => event === "compiled")).toMatchObject({ changed: false });
   });

@@ -6,6 +6,7 @@ import { localityView } from "../../src/zone/locality.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { patchCluster, putSnapshot } from "./pushes.ts";
 import { realStages } from "./real-stages.ts";
 
 async function openReal() {
@@ -37,9 +38,9 @@ async function openReal() {
 test("names are answered from what is pushed, with TTLs that do not outlive the lease", async () => {
   const { gateway, clock, ask, done } = await openReal();
   expect(ask().rcode).toBe("SERVFAIL");
-  const west = await done(gateway.replace("west", shopSnapshot("west", 2), 20));
+  const west = await done(putSnapshot(gateway, shopSnapshot("west", 2), { leaseSeconds: 20 }));
   const east = { ...shopSnapshot("east", 1) };
-  await done(gateway.replace("east", east, 100));
+  await done(putSnapshot(gateway, east, { leaseSeconds: 100 }));
   expect(ask()).toEqual({
     rcode: "NOERROR",
     addresses: ["10.0.0.0", "10.0.0.0", "10.0.0.1"].slice(1),
@@ -51,12 +52,12 @@ test("names are answered from what is pushed, with TTLs that do not outlive the 
       "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.1": { ready: false } } } } },
     },
   };
-  const patched = await done(gateway.patch("west", west.generation, patch, 20));
+  const patched = await done(patchCluster(gateway, "west", west.generation, patch, { leaseSeconds: 20 }));
   expect(ask().addresses).toEqual(["10.0.0.0"]);
 
   await clock.advance(15_000);
   expect(ask("hello.shop.svc.clusterset.local").rcode).toBe("NXDOMAIN");
-  await gateway.renew("west", patched.generation, 60);
+  await gateway.renew("west", patched.generation, { leaseSeconds: 60 });
   expect(ask().ttls).toEqual(new Set([30]));
 
   await clock.advance(60_000);
@@ -69,8 +70,8 @@ test("the view of a cluster whose lease expired never has another cluster's clus
   const { gateway, clock, ask, done } = await openReal();
   const [east, west] = twoClusters();
   const web = "web.shop.svc.clusterset.local";
-  await done(gateway.replace("east", east!, 100));
-  await done(gateway.replace("west", west!, 10));
+  await done(putSnapshot(gateway, east!, { leaseSeconds: 100 }));
+  await done(putSnapshot(gateway, west!, { leaseSeconds: 10 }));
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
   await clock.advance(10_000);
   expect(gateway.hasCluster("west")).toBe(true);
@@ -80,7 +81,7 @@ test("the view of a cluster whose lease expired never has another cluster's clus
   expect(ask(web, "east").addresses).toEqual(["10.200.0.1"]);
   expect(ask(web, localityView({ region: "eu" })).addresses).toEqual(["10.200.0.1"]);
 
-  await done(gateway.replace("west", west!, 10));
+  await done(putSnapshot(gateway, west!, { leaseSeconds: 10 }));
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
   expect(gateway.current(clock.now())!.generation.frame.views).toEqual(["east", "west"]);
   await clock.advance(10_000);
@@ -91,9 +92,9 @@ test("the view of a cluster whose lease expired never has another cluster's clus
 
 test("a push that changes no answer keeps the generation, whatever the time", async () => {
   const { gateway, clock, done } = await openReal();
-  await done(gateway.replace("west", shopSnapshot("west"), 60));
+  await done(putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60 }));
   const { generation } = gateway.current(clock.now())!;
   await clock.advance(10_000);
-  await done(gateway.replace("west", structuredClone(shopSnapshot("west")), 60));
+  await done(putSnapshot(gateway, structuredClone(shopSnapshot("west")), { leaseSeconds: 60 }));
   expect(gateway.current(clock.now())!.generation).toBe(generation);
 });

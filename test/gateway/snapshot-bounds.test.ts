@@ -13,6 +13,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openGateway } from "./fake-stages.ts";
 import { largestCluster } from "./largest-cluster.ts";
+import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
 
 const http = { name: "http", protocol: "TCP", port: 80 };
 const imported = (addresses: readonly string[]) => ({
@@ -115,15 +116,15 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
 
   test("a delta is rejected with the setting's name, and the last good state stays", async () => {
     const { gateway, done, served } = await openGateway({ limits });
-    const first = await done(gateway.replace("west", base));
-    const { generation } = await done(gateway.patch("west", first.generation, within));
+    const first = await done(putSnapshot(gateway, base));
+    const { generation } = await done(patchCluster(gateway, "west", first.generation, within));
     const bad = { ...more, topology: { region: "bad" } };
-    const error = await done(gateway.patch("west", generation, bad)).catch((reason) => reason);
+    const error = await done(patchCluster(gateway, "west", generation, bad)).catch((reason) => reason);
     expect(error).toBeInstanceOf(PushRefused);
     expect(error).toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
-    expect(measure(gateway.snapshotOf("west")!)[bound]).toBe(3);
+    expect(measure(heldOf(gateway, "west"))[bound]).toBe(3);
     await done(gateway.renew("west", generation));
   });
 
@@ -132,8 +133,8 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     const tables = Object.keys({ ...within, ...more }) as (keyof ClusterSnapshot)[];
     const merged = tables.map((table) => [table, { ...(within[table] ?? {}), ...(more[table] ?? {}) }]);
     const large = { ...base, ...Object.fromEntries(merged), topology: { region: "bad" } };
-    const { generation } = await done(gateway.replace("west", { ...base, ...within } as ClusterSnapshot));
-    await expect(done(gateway.replace("west", large))).rejects.toMatchObject(refused);
+    const { generation } = await done(putSnapshot(gateway, { ...base, ...within } as ClusterSnapshot));
+    await expect(done(putSnapshot(gateway, large))).rejects.toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
 import { openGateway, regional } from "./fake-stages.ts";
+import { putSnapshot } from "./pushes.ts";
 
 const WEST: Visibility = { clusters: ["west"] };
 const SHOP: Visibility = { namespaces: ["shop"] };
@@ -8,8 +9,8 @@ const SHOP: Visibility = { namespaces: ["shop"] };
 describe("a gateway with scopes", () => {
   test("answers in each of them from what exists there", async () => {
     const { gateway, served, done } = await openGateway({ scopes: [WEST] });
-    await done(gateway.replace("east", regional("east", "e")));
-    await done(gateway.replace("west", regional("west", "w")));
+    await done(putSnapshot(gateway, regional("east", "e")));
+    await done(putSnapshot(gateway, regional("west", "w")));
     expect(served()).toBe("east:e west:w");
     expect(served(gateway.within(WEST))).toBe("west:w");
     expect(served(gateway.within({ clusters: ["west", "west"] }))).toBe("west:w");
@@ -36,9 +37,9 @@ describe("a gateway with scopes", () => {
   test("knows and reports no cluster that does not exist in the scope", async () => {
     const { gateway, done } = await openGateway({ scopes: [WEST] });
     const within = gateway.within(WEST);
-    await done(gateway.replace("east", regional("east", "e")));
+    await done(putSnapshot(gateway, regional("east", "e")));
     expect(within.status()).toMatchObject({ ready: false, rootHash: undefined, clusters: [] });
-    await done(gateway.replace("west", regional("west", "w")));
+    await done(putSnapshot(gateway, regional("west", "w")));
     expect(["east", "west"].map((id) => within.hasCluster(id))).toEqual([false, true]);
     expect(within.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["west"]);
     expect(gateway.hasCluster("east")).toBe(true);
@@ -58,7 +59,7 @@ describe("a gateway with scopes", () => {
       exports: { "shop/web": service, "secret/db": service },
       imports: { "secret/db": { ips: [], ports: [], endpoints: {} } },
     };
-    await done(gateway.replace("west", snapshot, 10));
+    await done(putSnapshot(gateway, snapshot, { leaseSeconds: 10 }));
     const counts = () =>
       [gateway, gateway.within(SHOP)].map((of) =>
         of.status().clusters.map(({ live, exports, imports }) => [live, exports, imports]),
@@ -82,8 +83,8 @@ describe("with a view", () => {
       views.push((context as { view?: string }).view);
       return resolve.call(stages, query, context);
     };
-    await done(gateway.replace("west", regional("west", "w")));
-    await done(gateway.replace("east", regional("east", "e")));
+    await done(putSnapshot(gateway, regional("west", "w")));
+    await done(putSnapshot(gateway, regional("east", "e")));
     const within = gateway.within(AS_WEST);
     for (const view of [undefined, "east", "west"]) within.answer(new Uint8Array(), view, clock.now());
     expect(views).toEqual(["west", "west", "west"]);
@@ -94,7 +95,7 @@ describe("with a view", () => {
 
   test("of a cluster that is not known nobody's view exists", async () => {
     const { gateway, done } = await openGateway({ scopes: [AS_WEST] });
-    await done(gateway.replace("east", regional("east", "e")));
+    await done(putSnapshot(gateway, regional("east", "e")));
     expect(["east", "west"].map((id) => gateway.within(AS_WEST).hasCluster(id))).toEqual([false, false]);
   });
 });
@@ -102,8 +103,8 @@ describe("with a view", () => {
 describe("what changes", () => {
   test("is in all scopes when a push is acknowledged, and events name the scope", async () => {
     const { gateway, served, done, events } = await openGateway({ scopes: [WEST, SHOP] });
-    await done(gateway.replace("west", regional("west", "a")));
-    await done(gateway.replace("west", regional("west", "b")));
+    await done(putSnapshot(gateway, regional("west", "a")));
+    await done(putSnapshot(gateway, regional("west", "b")));
     expect([gateway, gateway.within(WEST), gateway.within(SHOP)].map((of) => served(of))).toEqual(
       Array(3).fill("west:b"),
     );
@@ -113,10 +114,10 @@ describe("what changes", () => {
 
   test("in what is hidden alone costs the scope nothing", async () => {
     const { gateway, served, done, events, clock } = await openGateway({ scopes: [WEST] });
-    await done(gateway.replace("west", regional("west", "w")));
+    await done(putSnapshot(gateway, regional("west", "w")));
     const before = gateway.within(WEST).current(clock.now())!;
     events.length = 0;
-    await done(gateway.replace("east", regional("east", "e")));
+    await done(putSnapshot(gateway, regional("east", "e")));
     await done(gateway.leave("east"));
     expect(events.flatMap((event) => ("scope" in event ? [event] : []))).toEqual([]);
     expect(gateway.within(WEST).current(clock.now())).toBe(before);
@@ -125,11 +126,11 @@ describe("what changes", () => {
 
   test("and cannot be compiled for one scope is compiled for the others; it recovers by itself", async () => {
     const { gateway, served, done, events, stages } = await openGateway({ scopes: [WEST, SHOP] });
-    await done(gateway.replace("east", regional("east", "e")));
-    await done(gateway.replace("west", regional("west", "a")));
+    await done(putSnapshot(gateway, regional("east", "e")));
+    await done(putSnapshot(gateway, regional("west", "a")));
     stages.fails = new Error("too much");
     stages.failing = (snapshots) => snapshots.length === 1;
-    await done(gateway.replace("west", regional("west", "b")));
+    await done(putSnapshot(gateway, regional("west", "b")));
     expect(served()).toBe("east:e west:b");
     expect(served(gateway.within(SHOP))).toBe("east:e west:b");
     expect(served(gateway.within(WEST))).toBe("west:a");
@@ -141,7 +142,7 @@ describe("what changes", () => {
     expect(gateway.within(WEST).status()).toMatchObject({ ready: true, compileError: "too much" });
     expect(gateway.status()).not.toHaveProperty("compileError");
     stages.fails = undefined;
-    await done(gateway.replace("east", regional("east", "f")));
+    await done(putSnapshot(gateway, regional("east", "f")));
     expect(served(gateway.within(WEST))).toBe("west:b");
   });
 });
@@ -150,9 +151,9 @@ describe("leases", () => {
   test("of clusters in the scope decide whether names are denied", async () => {
     const { gateway, served, clock, done } = await openGateway({ scopes: [WEST] });
     const within = gateway.within(WEST);
-    await done(gateway.replace("east", regional("east", "e"), 1000));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 1000 }));
     expect(served(within)).toBe("SERVFAIL");
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     expect(served(within)).toBe("west:w");
     clock.stall(10_000);
     expect(served(within)).toBe("SERVFAIL");
@@ -163,10 +164,10 @@ describe("leases", () => {
 
   test("are renewed in every scope, without compiling", async () => {
     const { gateway, clock, done, stages } = await openGateway({ scopes: [WEST] });
-    const { generation } = await done(gateway.replace("west", regional("west", "w"), 10));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     const runs = stages.compiled.length;
     await clock.advance(5_000);
-    const { expiresAt } = await gateway.renew("west", generation, 60);
+    const { expiresAt } = await gateway.renew("west", generation, { leaseSeconds: 60 });
     const served = gateway.within(WEST).current(clock.now())!;
     expect([...served.leases.of(served.generation)]).toEqual([Number.POSITIVE_INFINITY, expiresAt]);
     expect(stages.compiled).toHaveLength(runs);
@@ -174,8 +175,8 @@ describe("leases", () => {
 
   test("that a store kept are those of the scopes too", async () => {
     const { gateway, clock, done, open, served } = await openGateway({ scopes: [WEST] });
-    await done(gateway.replace("east", regional("east", "e"), 100));
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     expect(served((await open()).within(WEST))).toBe("west:w");
     clock.stall(10_000);
     const second = await open();

@@ -18,7 +18,7 @@ async function degradedWorld(report: readonly Degradation[] = REPORT) {
   const world = await pagesWorld([exporting("west"), exporting("east")]);
   const renew = async (clusterId: string, degraded?: readonly Degradation[]) => {
     const { generation } = world.gateway.status().clusters.find((one) => one.clusterId === clusterId)!;
-    const renewed = world.gateway.renew(clusterId, generation, 60, degraded);
+    const renewed = world.gateway.renew(clusterId, generation, { leaseSeconds: 60, degraded });
     await world.clock.advance(0);
     await renewed;
   };

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createDirectory } from "../../src/http/pages/directory.ts";
 import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
 import type { Secondary } from "../../src/transfer/secondary.ts";
+import { putSnapshot } from "../gateway/pushes.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openPair } from "./pair.ts";
@@ -25,7 +26,8 @@ function worldOf(services: number, changed = -1) {
 async function openIsolate(cacheBytes = 1024 * KIBIBYTE) {
   const pair = await openPair({}, { cache: new SegmentCache(cacheBytes) });
   const { gateway, done, source } = pair;
-  const change = (changed?: number) => done(gateway.replace("west", worldOf(SERVICES, changed), 3600));
+  const change = (changed?: number) =>
+    done(putSnapshot(gateway, worldOf(SERVICES, changed), { leaseSeconds: 3600 }));
   await change();
   const forget = () => {
     source.roots.length = source.segments.length = source.states.length = 0;
@@ -76,7 +78,7 @@ describe("segments in memory", () => {
     const bound = 64 * KIBIBYTE;
     const cache = new SegmentCache<never>(bound);
     const pair = await openPair({}, { cache });
-    await pair.done(pair.gateway.replace("west", worldOf(SERVICES), 3600));
+    await pair.done(putSnapshot(pair.gateway, worldOf(SERVICES), { leaseSeconds: 3600 }));
     let most = 0;
     await pair.ask(`web-1.shop.${ZONE}`);
     for (let service = 0; service < SERVICES; service += 5) {

@@ -13,6 +13,7 @@ import type {
   TransferState,
 } from "../../src/transfer/transfer-state.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
+import { putSnapshot } from "../gateway/pushes.ts";
 import { realCompiler, realStages } from "../gateway/real-stages.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
@@ -163,7 +164,7 @@ export async function openPair(
   const ask = (name = WEB, type = "A", of = secondary): Promise<Seen> => askSecondary(of, clock, name, type);
   /** Has a cluster serve `shop/web` with that many addresses. */
   const push = (clusterId: string, endpoints: number, leaseSeconds = 60) =>
-    done(gateway.replace(clusterId, shopSnapshot(clusterId, endpoints), leaseSeconds));
+    done(putSnapshot(gateway, shopSnapshot(clusterId, endpoints), { leaseSeconds }));
 
   return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
 }

@@ -66,7 +66,7 @@ describe("by the age of what is answered from", () => {
     const { generation, expiresAt } = await push("west", 2, 10);
     clock.stall(5000);
     expect((await ask()).ttl).toBe(Math.floor((expiresAt - clock.now()) / 1000));
-    await gateway.renew("west", generation, 60);
+    await gateway.renew("west", generation, { leaseSeconds: 60 });
     clock.stall(5000);
     expect((await ask()).ttl).toBe(30);
     expect(source.roots).toEqual([]);

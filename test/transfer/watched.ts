@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { settle } from "../gateway/fake-clock.ts";
+import { putSnapshot } from "../gateway/pushes.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { openPair, seeded } from "./pair.ts";
@@ -108,7 +109,9 @@ export async function openWatched(shares: boolean, seed: number) {
   };
   const apply = async (one: Command) => {
     if (one.do === "push")
-      await until(gateway.replace(one.cluster, shopSnapshot(one.cluster, one.endpoints), one.lease));
+      await until(
+        putSnapshot(gateway, shopSnapshot(one.cluster, one.endpoints), { leaseSeconds: one.lease }),
+      );
     else if (one.do === "leave") await until(gateway.leave(one.cluster));
     else if (one.do === "network") {
       source.failure = one.fails ? new Error("unreachable") : undefined;

@@ -171,6 +171,8 @@ function withHiddenAddresses(
     ...list,
     ...some(source),
   ];
+  /** A Service has two at most. */
+  const clusterIPs = (list: readonly string[] = []) => [...some("ClusterIP").slice(list.length), ...list];
   const groups = (given: EndpointGroups): EndpointGroups => {
     const put = (members: EndpointGroups[string]["members"]) => ({
       ...Object.fromEntries(
@@ -190,7 +192,7 @@ function withHiddenAddresses(
       visible.exports,
       (exported): ExportedService => ({
         ...exported,
-        clusterIPs: around("ClusterIP", exported.clusterIPs),
+        clusterIPs: clusterIPs(exported.clusterIPs),
         loadBalancer: [
           ...some("LoadBalancer").map((ip) => ({ ip, hostname: "hidden.example.com" })),
           ...(exported.loadBalancer ?? []),
@@ -212,7 +214,7 @@ function withHiddenAddresses(
       visible.services,
       (local): LocalService => ({
         ...local,
-        clusterIPs: around("ClusterIP", local.clusterIPs),
+        clusterIPs: clusterIPs(local.clusterIPs),
         endpoints: groups(local.endpoints),
       }),
     ),

@@ -14,7 +14,7 @@ export interface LeaseTerms {
 /** The same as it was sent. */
 export interface RequestedTerms {
   /** Undefined for the gateway's default. */
-  readonly leaseSeconds: number | undefined;
+  readonly leaseSeconds?: number | undefined;
   /** Undefined for an empty report. */
   readonly degraded?: readonly Degradation[] | undefined;
 }

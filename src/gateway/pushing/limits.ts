@@ -85,7 +85,6 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
 
 /** Why a push is not taken although it is well formed. */
 export type PushRefusal =
-  | "CLUSTER_ID_MISMATCH"
   | "LEASE_OUT_OF_RANGE"
   | "TOO_MANY_CLUSTERS"
   | "TOO_MANY_NAMESPACES"
@@ -99,7 +98,7 @@ export type PushRefusal =
   | "METADATA_TOO_LARGE"
   | "SNAPSHOT_TOO_LARGE";
 
-/** A push above the gateway's bounds, or for another cluster than the one that it names. */
+/** A push above the gateway's bounds. */
 export class PushRefused extends Error {
   readonly code: PushRefusal;
 

@@ -1,10 +1,6 @@
-import { changeOfPatch, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
-import type { SnapshotPatch } from "../../snapshot/patch.ts";
-import type { Degradation } from "../../snapshot/report/degradation.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import { linesOf } from "../../store/lines.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
@@ -17,10 +13,16 @@ import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
 import { Departures } from "./departures.ts";
 import { KeptChanges, type TakenChange } from "./kept-changes.ts";
-import { checkBounds, checkCharacters, leaseMilliseconds, PushRefused } from "./limits.ts";
+import {
+  checkBounds,
+  checkCharacters,
+  type GatewayLimits,
+  leaseMilliseconds,
+  PushRefused,
+} from "./limits.ts";
 import type { PushParts } from "./push-parts.ts";
 import { NO_TOTALS, type SnapshotTotals } from "./snapshot-bounds.ts";
-import { type WholeState, wholeSnapshot } from "./whole-state.ts";
+import type { WholeState } from "./whole-state.ts";
 
 /** Changes that were validated against the held state. */
 export interface ValidChanges {
@@ -55,29 +57,10 @@ export class Pushes<Generation extends ServedGeneration> {
     return this.#health.trouble;
   }
 
-  async replace(
-    clusterId: string,
-    snapshot: ClusterSnapshot,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
-  ): Promise<Acknowledgement> {
-    if (snapshot.clusterId !== clusterId)
-      throw new PushRefused(
-        "CLUSTER_ID_MISMATCH",
-        `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
-      );
-    return this.replaceWith(clusterId, wholeSnapshot(snapshot), leaseSeconds, degraded);
-  }
-
-  /** See `Gateway.replaceWith`. */
-  async replaceWith(
-    clusterId: string,
-    whole: WholeState,
-    leaseSeconds?: number,
-    degraded: readonly Degradation[] = [],
-  ): Promise<Acknowledgement> {
+  /** See `Gateway.replace`. */
+  async replace(clusterId: string, whole: WholeState, requested: RequestedTerms): Promise<Acknowledgement> {
     const { limits, precedence, store, serving, clock, turns } = this.#parts;
-    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
+    const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
       const known = serving.clusters.live.get(clusterId);
       const cluster = known ?? HeldCluster.empty(clusterId, store.entries?.(clusterId));
@@ -96,27 +79,24 @@ export class Pushes<Generation extends ServedGeneration> {
     });
   }
 
-  async patch(
-    clusterId: string,
-    baseGeneration: number,
-    patch: SnapshotPatch,
-    leaseSeconds?: number,
-  ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, { leaseSeconds }, ({ state }) => ({
-      delta: changeOfPatch(clusterId, state, patch),
-      lines: linesOf(patch),
-    }));
-  }
-
   /** See `Gateway.change`. */
-  change(
+  async change(
     clusterId: string,
     baseGeneration: number,
-    changes: ValidChanges,
-    leaseSeconds?: number,
-    degraded?: readonly Degradation[],
+    { delta, lines }: ValidChanges,
+    requested: RequestedTerms,
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, { leaseSeconds, degraded }, () => changes);
+    const { limits, clock, turns } = this.#parts;
+    const terms = termsOf(limits, requested);
+    return this.#change(clusterId, terms, async (now) => {
+      const cluster = this.#heldAt(clusterId, baseGeneration);
+      const measured = await turns.run(cluster.measure(delta));
+      checkBounds(limits, measured.totals);
+      checkCharacters(limits, cluster.shell(delta), measured.totals);
+      const meta = this.#nextMeta(clusterId, now, terms);
+      const stored = { kind: "patch", lines, meta: toStored(meta, clock) } as const;
+      return this.#keptChanges.takeSmall({ cluster, measured, meta, live: true }, delta, stored);
+    });
   }
 
   /** See `Gateway.held`. */
@@ -142,34 +122,10 @@ export class Pushes<Generation extends ServedGeneration> {
     return held === undefined ? NO_TOTALS : yield* held.count();
   }
 
-  async #patch(
-    clusterId: string,
-    baseGeneration: number,
-    { leaseSeconds, degraded = [] }: RequestedTerms,
-    changesOf: (cluster: HeldCluster) => ValidChanges,
-  ): Promise<Acknowledgement> {
-    const { limits, clock, turns } = this.#parts;
-    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
-    return this.#change(clusterId, terms, async (now) => {
-      const cluster = this.#heldAt(clusterId, baseGeneration);
-      const { delta: change, lines } = changesOf(cluster);
-      const measured = await turns.run(cluster.measure(change));
-      checkBounds(limits, measured.totals);
-      checkCharacters(limits, cluster.shell(change), measured.totals);
-      const meta = this.#nextMeta(clusterId, now, terms);
-      const stored = { kind: "patch", lines, meta: toStored(meta, clock) } as const;
-      return this.#keptChanges.takeSmall({ cluster, measured, meta, live: true }, change, stored);
-    });
-  }
-
-  async renew(
-    clusterId: string,
-    generation: number,
-    leaseSeconds?: number,
-    degraded: readonly Degradation[] = [],
-  ): Promise<Acknowledgement> {
+  /** See `Gateway.renew`. */
+  async renew(clusterId: string, generation: number, requested: RequestedTerms): Promise<Acknowledgement> {
     const { limits, precedence, store, serving, clock, turns } = this.#parts;
-    const terms = { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
+    const terms = termsOf(limits, requested);
     return this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
@@ -254,6 +210,11 @@ export class Pushes<Generation extends ServedGeneration> {
       );
     this.#arriving.add(clusterId);
   }
+}
+
+/** @throws {PushRefused} LEASE_OUT_OF_RANGE */
+function termsOf(limits: GatewayLimits, { leaseSeconds, degraded = [] }: RequestedTerms): LeaseTerms {
+  return { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
 }
 
 /** Compares all that a cluster has with what is held, and counts it. */

@@ -1,8 +1,7 @@
-import { changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import { linesOf, linesOfEntry } from "../../store/lines.ts";
+import { linesOfEntry } from "../../store/lines.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 
 /** All that a cluster has, as it was pushed. */
@@ -14,11 +13,6 @@ export interface WholeState {
   changes(held: HeldCluster): Generator<void, SnapshotDelta>;
   /** It as lines, for a store to keep. */
   lines(): Iterable<PatchLine>;
-}
-
-/** A snapshot, which is valid. */
-export function wholeSnapshot(snapshot: ClusterSnapshot): WholeState {
-  return { changes: (held) => changesBetween(held.state, snapshot), lines: () => linesOf(snapshot) };
 }
 
 /** The lines of a push. No snapshot is made of them. */

@@ -106,7 +106,6 @@ export function jsonResponse(
 
 /** The statuses of refused pushes. */
 export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
-  CLUSTER_ID_MISMATCH: 422,
   LEASE_OUT_OF_RANGE: 422,
   SNAPSHOT_TOO_LARGE: 413,
   TOO_MANY_CLUSTERS: 503,

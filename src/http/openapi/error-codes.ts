@@ -78,7 +78,7 @@ export const OF_JSON: ErrorCodes = { 400: ["INVALID_JSON", "INVALID_UTF8", "JSON
 /** Of snapshots and deltas. */
 export const OF_LINES = joinCodes(byStatus(LINES_STATUS), byStatus(PUSH_STATUS), {
   413: ["TOO_MANY_VALUES"],
-  422: ["INVALID_SNAPSHOT"],
+  422: ["CLUSTER_ID_MISMATCH", "INVALID_SNAPSHOT"],
   429: ["TOO_MUCH_WORK"],
 });
 

@@ -24,16 +24,7 @@ import { LeaseRequest, parseMessage } from "./push-messages.ts";
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedGeneration>,
-  | "turns"
-  | "arrived"
-  | "held"
-  | "replaceWith"
-  | "change"
-  | "renew"
-  | "count"
-  | "leave"
-  | "status"
-  | "unixTime"
+  "turns" | "arrived" | "held" | "replace" | "change" | "renew" | "count" | "leave" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -132,7 +123,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.put(
     "/:clusterId/snapshot",
     change("push", async (context, clusterId, take) => {
-      const lease = leaseSeconds(context);
+      const leaseSeconds = requestedLease(context);
       const { stage, degraded } = await take(() => new LinesStage("whole", gateway.held(clusterId)));
       const whole = wholeStage(stage);
       let changes: SnapshotChanges = {};
@@ -142,7 +133,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         return delta;
       };
       const counted = { changes: changesOf, lines: whole.lines };
-      const acknowledged = await gateway.replaceWith(clusterId, counted, lease, degraded);
+      const acknowledged = await gateway.replace(clusterId, counted, { leaseSeconds, degraded });
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -150,13 +141,13 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.patch(
     "/:clusterId/snapshot",
     change("patch", async (context, clusterId, take) => {
-      const lease = leaseSeconds(context);
+      const leaseSeconds = requestedLease(context);
       const base = baseGeneration(context);
       const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
       const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
       const valid = { delta, lines: stage.lines };
-      const acknowledged = await gateway.change(clusterId, base, valid, lease, degraded);
+      const acknowledged = await gateway.change(clusterId, base, valid, { leaseSeconds, degraded });
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -164,10 +155,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.post(
     "/:clusterId/lease",
     route("renew", async (context, clusterId) => {
-      const lease = leaseSeconds(context);
+      const leaseSeconds = requestedLease(context);
       const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
       const { generation, degraded } = parseMessage(LeaseRequest, body);
-      return jsonResponse(200, await gateway.renew(clusterId, generation, lease, degraded));
+      const renewed = await gateway.renew(clusterId, generation, { leaseSeconds, degraded });
+      return jsonResponse(200, renewed);
     }),
   );
   routes.delete(
@@ -210,7 +202,7 @@ function baseGeneration(context: PushContext): number {
 }
 
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */
-function leaseSeconds(context: PushContext): number | undefined {
+function requestedLease(context: PushContext): number | undefined {
   const text = context.req.query("leaseSeconds");
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);

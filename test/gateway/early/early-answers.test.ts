@@ -8,6 +8,7 @@ import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../../src/store/store.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { heldOf, patchCluster, putSnapshot } from "../pushes.ts";
 import { realStages } from "../real-stages.ts";
 
 /** A delta that makes one endpoint of `shop/web` unready. */
@@ -67,7 +68,7 @@ async function onHangingDisk() {
     await clock.advance(0);
     return promise;
   };
-  const west = await done(gateway.replace("west", shopSnapshot("west"), 20));
+  const west = await done(putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 20 }));
   disk.hangs = true;
   /** Begins a push, as far as it gets. */
   const begin = async <Result>(promise: Promise<Result>) => {
@@ -80,7 +81,7 @@ async function onHangingDisk() {
     return state;
   };
   const patch = (change: SnapshotPatch, generation = west.generation) =>
-    gateway.patch("west", generation, change, 20);
+    patchCluster(gateway, "west", generation, change, { leaseSeconds: 20 });
   return { ...opened, gateway, clock, events, open, addresses, done, begin, patch, west };
 }
 
@@ -121,7 +122,7 @@ describe("a changed endpoint", () => {
       letGo(error);
       await expect(done(pushed.promise)).rejects.toThrow(isDisk ? "EIO" : "closed");
       expect(addresses()).toEqual(BEFORE);
-      expect(gateway.snapshotOf("west")).toEqual(shopSnapshot("west"));
+      expect(heldOf(gateway, "west")).toEqual(shopSnapshot("west"));
       expect(events.filter((event) => event === "pushed")).toHaveLength(1);
       const [status] = gateway.status().clusters;
       expect(status).toMatchObject({ generation: west.generation, live: true });
@@ -155,7 +156,7 @@ describe("a changed endpoint", () => {
     const { gateway, addresses, begin, patch, letGo, disk, done } = await onHangingDisk();
     const pushed = await begin(patch(UNREADY));
     disk.hangs = false;
-    await done(gateway.replace("east", shopSnapshot("east", 4)));
+    await done(putSnapshot(gateway, shopSnapshot("east", 4)));
     expect(addresses()).toContain("10.0.0.3");
     letGo(new Error("closed"));
     await expect(done(pushed.promise)).rejects.toThrow("closed");
@@ -170,7 +171,7 @@ describe("a changed endpoint", () => {
     disk.hangs = false;
     const restarted = await open();
     expect(addresses(restarted)).toEqual(BEFORE);
-    await done(restarted.patch("west", west.generation, UNREADY, 20));
+    await done(patchCluster(restarted, "west", west.generation, UNREADY, { leaseSeconds: 20 }));
     expect(addresses(restarted)).toEqual(AFTER);
   });
 
@@ -215,8 +216,8 @@ test.each(RANKED)("%s is answered when it is stored, not before", async (_, chan
   const { gateway, addresses, begin, patch, letGo, done } = await onHangingDisk();
   const pushed = await begin(patch(change));
   expect([pushed.isSettled, addresses()]).toEqual([false, BEFORE]);
-  expect(gateway.snapshotOf("west")).toEqual(shopSnapshot("west"));
+  expect(heldOf(gateway, "west")).toEqual(shopSnapshot("west"));
   letGo();
   await done(pushed.promise);
-  expect(gateway.snapshotOf("west")).not.toEqual(shopSnapshot("west"));
+  expect(heldOf(gateway, "west")).not.toEqual(shopSnapshot("west"));
 });

@@ -9,6 +9,7 @@ import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { ZoneSource } from "../../../src/zone/zone-source.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { putSnapshot } from "../pushes.ts";
 import { realCompiler } from "../real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -59,7 +60,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
     limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: LEASE } },
   });
   const push = async (snapshot: ClusterSnapshot, lease: number) => {
-    const pushing = gateway.replace(snapshot.clusterId, snapshot, lease);
+    const pushing = putSnapshot(gateway, snapshot, { leaseSeconds: lease });
     await clock.advance(0);
     await pushing;
   };

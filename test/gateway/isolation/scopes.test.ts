@@ -27,6 +27,7 @@ import {
   VISIBLE_CLUSTERS,
 } from "../../worlds/partly-hidden.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { putSnapshot } from "../pushes.ts";
 import { realCompiler } from "../real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -233,7 +234,7 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         [alone, new Map()],
       ]);
       const push = async (at: Opened, snapshot: ClusterSnapshot, seconds: number) => {
-        const { generation } = await at.done(at.gateway.replace(snapshot.clusterId, snapshot, seconds));
+        const { generation } = await at.done(putSnapshot(at.gateway, snapshot, { leaseSeconds: seconds }));
         generations.get(at)!.set(snapshot.clusterId, generation);
       };
       const pushBoth = async (index: number, seconds: number) => {
@@ -256,10 +257,12 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         } else if (step.do === "renew") {
           const renewed = await Promise.all(
             [full, alone].map((at) =>
-              at.done(at.gateway.renew(id, generations.get(at)!.get(id) ?? 0, step.lease)).then(
-                () => true,
-                () => false,
-              ),
+              at
+                .done(at.gateway.renew(id, generations.get(at)!.get(id) ?? 0, { leaseSeconds: step.lease }))
+                .then(
+                  () => true,
+                  () => false,
+                ),
             ),
           );
           expect(renewed[0]).toBe(renewed[1]);

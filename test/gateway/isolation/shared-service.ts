@@ -11,6 +11,7 @@ import type { SnapshotStore } from "../../../src/store/store.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { patchCluster, putSnapshot } from "../pushes.ts";
 import { realStages } from "../real-stages.ts";
 
 export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -91,7 +92,9 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
       else clock.stall(time - now);
     },
     put: async (clusterId: string, reported: Reported = {}, lease = 3600) => {
-      const pushed = await done(gateway.replace(clusterId, reporting(clusterId, reported), lease));
+      const pushed = await done(
+        putSnapshot(gateway, reporting(clusterId, reported), { leaseSeconds: lease }),
+      );
       generations.set(clusterId, pushed.generation);
     },
     /** A delta that changes the snapshot to what is reported. */
@@ -101,13 +104,16 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
         namespaces: { shop: namespaces.shop ?? null },
         exports: { "shop/web": exports["shop/web"] ?? null },
       };
-      const pushed = await done(gateway.patch(clusterId, generations.get(clusterId)!, delta, lease));
+      const pushed = await done(
+        patchCluster(gateway, clusterId, generations.get(clusterId)!, delta, { leaseSeconds: lease }),
+      );
       generations.set(clusterId, pushed.generation);
     },
     renew: (clusterId: string, lease = 3600) =>
-      done(gateway.renew(clusterId, generations.get(clusterId)!, lease)),
+      done(gateway.renew(clusterId, generations.get(clusterId)!, { leaseSeconds: lease })),
     leave: (clusterId: string) => done(gateway.leave(clusterId)),
-    isLive: (clusterId: string) => gateway.snapshotOf(clusterId) !== undefined,
+    isLive: (clusterId: string) =>
+      gateway.status().clusters.some((cluster) => cluster.clusterId === clusterId && cluster.live),
     /** Lets the lease of every cluster expire. */
     lapse: () => clock.advance(2 * HOUR),
     /** Ends the gateway. */

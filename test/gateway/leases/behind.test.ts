@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { openGateway, regional } from "../fake-stages.ts";
+import { patchCluster, putSnapshot } from "../pushes.ts";
 
 /** A gateway that answers from one snapshot of west. */
 async function openWest(limits = {}) {
   const opened = await openGateway({ limits });
   const { gateway, done, clock } = opened;
-  const { generation } = await done(gateway.replace("west", regional("west", "a"), 600));
+  const { generation } = await done(putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 600 }));
   return { ...opened, generation, start: clock.now() };
 }
 
@@ -80,11 +81,21 @@ test("answers are stale while what was pushed cannot be compiled, and no longer 
   const { gateway, served, stages, clock, done, generation } = await openWest();
   stages.fails = new Error("too many names");
   const failedAt = clock.now();
-  const acknowledged = await done(gateway.patch("west", generation, { topology: { region: "b" } }, 600));
+  const acknowledged = await done(
+    patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }),
+  );
   expect(served()).toBe("west:a");
   clock.stall(5001);
   expect([served(), gateway.status().behindSince]).toEqual(["west:a stale", failedAt]);
   stages.fails = undefined;
-  await done(gateway.patch("west", acknowledged.generation, { topology: { region: "c" } }, 600));
+  await done(
+    patchCluster(
+      gateway,
+      "west",
+      acknowledged.generation,
+      { topology: { region: "c" } },
+      { leaseSeconds: 600 },
+    ),
+  );
   expect([served(), gateway.status().behindSince]).toEqual(["west:c", undefined]);
 });

@@ -8,6 +8,7 @@ import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { openPair } from "../../transfer/pair.ts";
 import { FakeClock, settle } from "../fake-clock.ts";
+import { putSnapshot } from "../pushes.ts";
 import { realStages } from "../real-stages.ts";
 
 const UNREACHABLE: Degradation = { reason: "API_UNREACHABLE", seconds: 30 };
@@ -33,13 +34,17 @@ async function openGateway(store = createMemoryStore(), clock = new FakeClock())
 
 it("the log says once what a worker reports, and that it reports nothing any more", async () => {
   const { gateway, events, done } = await openGateway();
-  const { generation } = await done(gateway.replace("west", shopSnapshot("west"), 60, [UNREACHABLE]));
+  const { generation } = await done(
+    putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60, degraded: [UNREACHABLE] }),
+  );
   const degraded = [{ reason: "API_UNREACHABLE" }];
   expect(events).toEqual([{ event: "worker-degraded", clusterId: "west", degraded }]);
   for (const seconds of [40, 60, 80])
-    await done(gateway.renew("west", generation, 60, [{ ...UNREACHABLE, seconds }]));
+    await done(
+      gateway.renew("west", generation, { leaseSeconds: 60, degraded: [{ ...UNREACHABLE, seconds }] }),
+    );
   expect(events).toHaveLength(1);
-  await done(gateway.renew("west", generation, 60, [UNREACHABLE, FORBIDDEN]));
+  await done(gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE, FORBIDDEN] }));
   expect(events[1]).toMatchObject({ degraded: [...degraded, { subject: "services" }] });
   await done(gateway.renew("west", generation));
   await done(gateway.renew("west", generation));
@@ -48,13 +53,18 @@ it("the log says once what a worker reports, and that it reports nothing any mor
 
 it("a restarted gateway still knows it, and does not log it again", async () => {
   const { store, clock, gateway, done } = await openGateway();
-  const { generation } = await done(gateway.replace("west", shopSnapshot("west")));
-  await done(gateway.renew("west", generation, 60, [UNREACHABLE]));
+  const { generation } = await done(putSnapshot(gateway, shopSnapshot("west")));
+  await done(gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] }));
   const { degraded } = gateway.status().clusters[0]!;
   await clock.advance(5000);
   const restarted = await openGateway(store, clock);
   expect(restarted.gateway.status().clusters[0]!.degraded).toEqual(degraded);
-  await restarted.done(restarted.gateway.renew("west", generation, 60, [{ ...UNREACHABLE, seconds: 35 }]));
+  await restarted.done(
+    restarted.gateway.renew("west", generation, {
+      leaseSeconds: 60,
+      degraded: [{ ...UNREACHABLE, seconds: 35 }],
+    }),
+  );
   expect(restarted.events).toEqual([]);
 });
 
@@ -79,7 +89,7 @@ it("a secondary takes it over with the primary's state, and its end as well", as
   const { clock, gateway, secondary, done, push, ask } = await openPair();
   await push("west", 1);
   const { generation } = gateway.status().clusters[0]!;
-  await done(gateway.renew("west", generation, 60, [UNREACHABLE]));
+  await done(gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] }));
   await ask();
   const degradedOf = () => secondary.status().clusters[0]!.degraded;
   expect(degradedOf()).toEqual(gateway.status().clusters[0]!.degraded);

@@ -4,12 +4,13 @@ import type { SnapshotStore } from "../../../src/store/store.ts";
 import { listAll } from "../../store/changes.ts";
 import { settle } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
+import { patchCluster, putSnapshot } from "../pushes.ts";
 
 describe("a lease", () => {
   test("that expires takes its cluster out of the answers, alone", async () => {
     const { gateway, clock, served, done, store, events } = await openGateway();
-    await done(gateway.replace("east", regional("east", "e"), 100));
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await clock.advance(9_999);
     expect(served()).toBe("east:e west:w");
     await clock.advance(1);
@@ -24,20 +25,20 @@ describe("a lease", () => {
 
   test("has expired for a query that comes before the timer", async () => {
     const { gateway, clock, served, done } = await openGateway();
-    await done(gateway.replace("east", regional("east", "e"), 100));
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     clock.stall(10_000);
     expect(served()).toBe("east:e");
   });
 
   test("is renewed without compiling, and bounds the answers from then on", async () => {
     const { gateway, clock, stages, served, leases, done } = await openGateway();
-    const east = await done(gateway.replace("east", regional("east", "e"), 100));
-    const west = await done(gateway.replace("west", regional("west", "w"), 10));
+    const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     expect(leases()).toEqual([east.expiresAt, west.expiresAt]);
     const runs = stages.compiled.length;
     await clock.advance(5_000);
-    const renewed = await gateway.renew("west", west.generation, 60);
+    const renewed = await gateway.renew("west", west.generation, { leaseSeconds: 60 });
     expect(renewed).toEqual({
       clusterId: "west",
       generation: west.generation,
@@ -51,23 +52,23 @@ describe("a lease", () => {
 
   test("may be made shorter", async () => {
     const { gateway, clock, served, done } = await openGateway();
-    await done(gateway.replace("east", regional("east", "e"), 100));
-    const west = await done(gateway.replace("west", regional("west", "w"), 100));
-    await gateway.renew("west", west.generation, 5);
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 100 }));
+    await gateway.renew("west", west.generation, { leaseSeconds: 5 });
     await clock.advance(5_000);
     expect(served()).toBe("east:e");
   });
 
   test("that ran out, or of another generation, is not renewed", async () => {
     const { gateway, clock, done } = await openGateway();
-    const { generation } = await done(gateway.replace("west", regional("west", "w"), 10));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await expect(gateway.renew("west", generation - 1)).rejects.toMatchObject({ current: generation });
     clock.stall(10_000);
     await expect(gateway.renew("west", generation)).rejects.toMatchObject({
       code: "GENERATION_MISMATCH",
       current: undefined,
     });
-    await expect(gateway.patch("west", generation, {})).rejects.toMatchObject({ current: undefined });
+    await expect(patchCluster(gateway, "west", generation, {})).rejects.toMatchObject({ current: undefined });
   });
 
   test("that expires while its renewal is being kept is not renewed, and stays forgotten", async () => {
@@ -84,7 +85,7 @@ describe("a lease", () => {
       },
     };
     const { gateway, clock, served, done } = await openGateway({ store });
-    const { generation } = await done(gateway.replace("west", regional("west", "w"), 10));
+    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     const renewal = gateway.renew("west", generation);
     renewal.catch(() => {});
     await clock.advance(10_000);
@@ -97,9 +98,9 @@ describe("a lease", () => {
 
   test("a cluster that comes back is answered from again, with a higher generation", async () => {
     const { gateway, clock, served, done, store } = await openGateway();
-    const first = await done(gateway.replace("west", regional("west", "w"), 10));
+    const first = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await clock.advance(10_000);
-    const second = await done(gateway.replace("west", regional("west", "x"), 10));
+    const second = await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
     expect(second.generation).toBeGreaterThan(first.generation);
     expect(served()).toBe("west:x");
     expect(await listAll(store)).toHaveLength(1);
@@ -110,10 +111,10 @@ describe("a lease", () => {
 describe("a cluster that pushes again after its lease expired", () => {
   test("stays in the store, although its removal was queued behind the push", async () => {
     const { gateway, clock, served, done, store } = await openGateway();
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     // The push finds the expired lease before the timer does.
     clock.stall(10_000);
-    await done(gateway.replace("west", regional("west", "x"), 10));
+    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
     await settle();
     expect(served()).toBe("west:x");
     expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
@@ -123,12 +124,12 @@ describe("a cluster that pushes again after its lease expired", () => {
 describe("when every cluster died", () => {
   test("names are not denied, until one comes back and is compiled", async () => {
     const { gateway, clock, served, done } = await openGateway();
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await clock.advance(10_000);
     expect(served()).toBe("SERVFAIL");
     expect(gateway.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
     expect(gateway.hasCluster("west")).toBe(true);
-    const push = gateway.replace("east", regional("east", "e"));
+    const push = putSnapshot(gateway, regional("east", "e"));
     await settle();
     expect(served()).toBe("SERVFAIL");
     await done(push);
@@ -137,8 +138,8 @@ describe("when every cluster died", () => {
 
   test("names are not denied when the others left either, until the dead one leaves too", async () => {
     const { gateway, clock, served, done } = await openGateway();
-    await done(gateway.replace("east", regional("east", "e"), 100));
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await clock.advance(10_000);
     await done(gateway.leave("east"));
     expect(served()).toBe("SERVFAIL");
@@ -148,11 +149,11 @@ describe("when every cluster died", () => {
 
   test("names are not denied even if compiling fails at that moment", async () => {
     const { gateway, clock, stages, served, done } = await openGateway();
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     stages.fails = new Error("no");
     await clock.advance(10_000);
     expect(served()).toBe("SERVFAIL");
-    await done(gateway.replace("east", regional("east", "e")));
+    await done(putSnapshot(gateway, regional("east", "e")));
     expect(served()).toBe("SERVFAIL");
   });
 });
@@ -160,15 +161,17 @@ describe("when every cluster died", () => {
 describe("a restart", () => {
   test("serves live clusters at once and does not bring dead ones back", async () => {
     const { gateway, clock, done, open, served, store, events } = await openGateway();
-    const east = await done(gateway.replace("east", regional("east", "e"), 100));
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     clock.stall(10_000);
     const second = await open();
     expect(served(second)).toBe("east:e");
     await settle();
     expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
     expect(events.at(-1)).toMatchObject({ event: "compiled" });
-    await done(second.patch("east", east.generation, { topology: { region: "f" } }, 100));
+    await done(
+      patchCluster(second, "east", east.generation, { topology: { region: "f" } }, { leaseSeconds: 100 }),
+    );
     expect(served(second)).toBe("east:f");
     await clock.advance(99_999);
     expect(served(second)).toBe("east:f");
@@ -179,7 +182,7 @@ describe("a restart", () => {
   test("with an empty store, or only dead clusters, denies nothing", async () => {
     const { gateway, clock, done, open, served } = await openGateway();
     expect(served(await open())).toBe("SERVFAIL");
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     clock.stall(10_000);
     const second = await open();
     expect(served(second)).toBe("SERVFAIL");
@@ -191,7 +194,7 @@ describe("a restart", () => {
     const error = new Error("read-only");
     const store: SnapshotStore = { ...inner, remove: () => Promise.reject(error) };
     const { gateway, clock, done, events } = await openGateway({ store });
-    await done(gateway.replace("west", regional("west", "w"), 10));
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
     await clock.advance(10_000);
     await settle();
     expect(events).toContainEqual({ event: "removal-failed", clusterId: "west", error });
@@ -200,8 +203,8 @@ describe("a restart", () => {
 
 test("a closed gateway has no timers, and waits for the push in progress", async () => {
   const { gateway, clock, done, store } = await openGateway();
-  await done(gateway.replace("west", regional("west", "w"), 10));
-  const push = gateway.replace("west", regional("west", "x"), 10);
+  await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+  const push = putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 });
   await gateway.close();
   await gateway.close();
   expect((await listAll(store))[0]?.snapshot.topology?.region).toBe("x");

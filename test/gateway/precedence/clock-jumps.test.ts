@@ -4,6 +4,7 @@ import { LeaseTimer } from "../../../src/gateway/leases/lease-timer.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
+import { putSnapshot } from "../pushes.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -24,8 +25,8 @@ describe("while a gateway runs", () => {
     async (jump) => {
       const clock = new MachineClock(DAY);
       const { gateway, served, done } = await openGateway({ clock });
-      await done(gateway.replace("east", regional("east", "e"), 100));
-      await done(gateway.replace("west", regional("west", "w"), 10));
+      await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
+      await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
       clock.ahead = jump;
       await clock.advance(9_999);
       expect(served()).toBe("east:e west:w");
@@ -41,22 +42,26 @@ describe("while a gateway runs", () => {
     const clock = new MachineClock(DAY);
     const { gateway, done } = await openGateway({ clock });
     clock.ahead = HOUR;
-    const { generation, expiresAt } = await done(gateway.replace("east", regional("east", "e"), 100));
+    const { generation, expiresAt } = await done(
+      putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }),
+    );
     expect(expiresAt).toBe(DAY + HOUR + 100_000);
     clock.ahead = 2 * HOUR;
-    expect((await gateway.renew("east", generation, 100)).expiresAt).toBe(DAY + 2 * HOUR + 100_000);
+    expect((await gateway.renew("east", generation, { leaseSeconds: 100 })).expiresAt).toBe(
+      DAY + 2 * HOUR + 100_000,
+    );
     expect(gateway.unixTime(gateway.status().clusters[0]!.expiresAt)).toBe(DAY + 2 * HOUR + 100_000);
   });
 
   test("generations grow, although the wall clock was set back and the cluster has left meanwhile", async () => {
     const clock = new MachineClock(DAY);
     const { gateway, done } = await openGateway({ clock });
-    const first = await done(gateway.replace("east", regional("east", "e"), 100));
+    const first = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
     clock.ahead = -HOUR;
-    const second = await done(gateway.replace("east", regional("east", "f"), 100));
+    const second = await done(putSnapshot(gateway, regional("east", "f"), { leaseSeconds: 100 }));
     expect(second.generation).toBeGreaterThan(first.generation);
     await done(gateway.leave("east"));
-    const third = await done(gateway.replace("east", regional("east", "g"), 100));
+    const third = await done(putSnapshot(gateway, regional("east", "g"), { leaseSeconds: 100 }));
     expect(third.generation).toBeGreaterThan(second.generation);
   });
 });
@@ -65,7 +70,9 @@ describe("when a gateway is started again 20 s after a lease of 60 s was given",
   const restarted = async (jump: number, boot: string | undefined, since = 20_000) => {
     const store = createMemoryStore();
     const before = await openGateway({ store, clock: new MachineClock(DAY) });
-    const { generation } = await before.done(before.gateway.replace("east", regional("east", "e"), 60));
+    const { generation } = await before.done(
+      putSnapshot(before.gateway, regional("east", "e"), { leaseSeconds: 60 }),
+    );
     // Another process: its own clock begins with the wall clock, its machine's uptime goes on unless that was started again.
     const clock = new MachineClock(DAY + since + jump);
     if (boot === "first") clock.uptime = () => ({ boot, at: clock.now() - jump });
@@ -103,7 +110,7 @@ describe("when a gateway is started again 20 s after a lease of 60 s was given",
 
   test("its generation grows, whatever the wall clock shows", async () => {
     const { gateway, done, generation } = await restarted(-DAY / 2, "second");
-    const next = await done(gateway.replace("east", regional("east", "f")));
+    const next = await done(putSnapshot(gateway, regional("east", "f")));
     expect(next.generation).toBeGreaterThan(generation);
   });
 });

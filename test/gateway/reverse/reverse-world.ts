@@ -11,6 +11,7 @@ import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts
 import { encodeQuery } from "../../resolve/ask.ts";
 import { diffSnapshots } from "../../snapshot/diff-snapshots.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { patchCluster, putSnapshot } from "../pushes.ts";
 import { realStages } from "../real-stages.ts";
 
 export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -85,7 +86,7 @@ export async function openReverseWorld(
   };
   const held = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
   const put = async (one: ClusterSnapshot, lease = 90 * DAY) => {
-    const { generation } = await done(gateway.replace(one.clusterId, one, lease / 1000));
+    const { generation } = await done(putSnapshot(gateway, one, { leaseSeconds: lease / 1000 }));
     held.set(one.clusterId, { snapshot: one, generation });
   };
   return {
@@ -96,7 +97,9 @@ export async function openReverseWorld(
       const { snapshot: before, generation: base } = held.get(one.clusterId)!;
       const delta = diffSnapshots(before, one);
       if (delta === undefined) return;
-      const { generation } = await done(gateway.patch(one.clusterId, base, delta, lease / 1000));
+      const { generation } = await done(
+        patchCluster(gateway, one.clusterId, base, delta, { leaseSeconds: lease / 1000 }),
+      );
       held.set(one.clusterId, { snapshot: one, generation });
     },
     /** When the lease of a live cluster expires, in Unix milliseconds. */

@@ -4,6 +4,7 @@ import { Turns } from "../../../src/gateway/turns.ts";
 import { exported, snapshot } from "../../merge/fixtures.ts";
 import { FakeClock, settle } from "../fake-clock.ts";
 import { openGateway } from "../fake-stages.ts";
+import { patchCluster, putSnapshot } from "../pushes.ts";
 
 /** Steps that take their time on the clock, and note that they were taken. */
 function* taking(clock: FakeClock, steps: readonly number[], taken: number[]): Generator<void, string> {
@@ -156,7 +157,7 @@ test("a push with many services is in the answers whole when it is acknowledged,
     Array.from({ length: 2000 }, (_, number) => [`shop/s${number}`, exported()]),
   );
   let isDone = false;
-  const pushed = gateway.replace("west", snapshot("west", { exports })).then((acknowledged) => {
+  const pushed = putSnapshot(gateway, snapshot("west", { exports })).then((acknowledged) => {
     isDone = true;
     return acknowledged;
   });
@@ -179,10 +180,10 @@ test("what changes while a push is compiled is in the run after", async () => {
   const exports = Object.fromEntries(
     Array.from({ length: 1000 }, (_, number) => [`shop/s${number}`, exported()]),
   );
-  const { generation } = await done(gateway.replace("west", snapshot("west", { exports })));
+  const { generation } = await done(putSnapshot(gateway, snapshot("west", { exports })));
   const many = Object.fromEntries(Object.keys(exports).map((key) => [key, null]));
-  const patched = gateway.patch("west", generation, { exports: many });
-  const joined = gateway.replace("east", snapshot("east", { exports: { "shop/web": exported() } }));
+  const patched = patchCluster(gateway, "west", generation, { exports: many });
+  const joined = putSnapshot(gateway, snapshot("east", { exports: { "shop/web": exported() } }));
   await done(Promise.all([patched, joined]));
   expect(gateway.status()).toMatchObject({ services: 1, clusters: [{ exports: 1 }, { exports: 0 }] });
   expect(await done(gateway.leave("east"))).toBe(true);

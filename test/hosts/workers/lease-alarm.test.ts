@@ -3,6 +3,7 @@ import { Gateway } from "../../../src/gateway/gateway.ts";
 import { LeaseAlarm } from "../../../src/hosts/workers/lease-alarm.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { realStages } from "../../gateway/real-stages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { listAll } from "../../store/changes.ts";
@@ -35,7 +36,7 @@ async function openObject(
     },
   });
   const push = async (clusterId: string, leaseSeconds: number) => {
-    const pushed = gateway.replace(clusterId, shopSnapshot(clusterId), leaseSeconds);
+    const pushed = putSnapshot(gateway, shopSnapshot(clusterId), { leaseSeconds });
     await clock.advance(1);
     return pushed;
   };
@@ -62,7 +63,7 @@ describe("leases run out by the object's alarm", () => {
     const north = await push("north", 10);
     expect(set).toEqual([west.expiresAt, north.expiresAt]);
     await clock.advance(3000);
-    await gateway.renew("north", north.generation, 60);
+    await gateway.renew("north", north.generation, { leaseSeconds: 60 });
     expect(set).toHaveLength(2);
     expect(clock.timers).toBe(0);
   });
@@ -83,7 +84,7 @@ describe("leases run out by the object's alarm", () => {
     const { set, push, alarm, clock, gateway, events } = await openObject();
     const north = await push("north", 10);
     clock.stall(5000);
-    const renewed = await gateway.renew("north", north.generation, 20);
+    const renewed = await gateway.renew("north", north.generation, { leaseSeconds: 20 });
     clock.stall(5000);
     alarm.ring();
     expect(events).not.toContain("lease-expired");

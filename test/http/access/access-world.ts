@@ -18,6 +18,7 @@ import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visib
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 
 export const ZONE = "clusterset.test";
@@ -83,7 +84,7 @@ export async function accessWorld({
     scopes: visibilitiesOf(accessRules),
   });
   for (const one of CLUSTERS) {
-    const pushed = gateway.replace(one.clusterId, one, 60);
+    const pushed = putSnapshot(gateway, one, { leaseSeconds: 60 });
     await clock.advance(0);
     await pushed;
   }

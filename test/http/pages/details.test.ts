@@ -154,7 +154,7 @@ describe("/clusters/<cluster id>", () => {
     expect(text).toContain("Cluster west");
     expect(text).toContain("live Last seen 20 s ago Lease 40 s left, unless the worker renews it");
     expect(text).toContain("Snapshot 20 s old Reports 3 exports, 1 import");
-    await fresh.gateway.renew("east", fresh.gateway.status().clusters[0]!.generation, 600);
+    await fresh.gateway.renew("east", fresh.gateway.status().clusters[0]!.generation, { leaseSeconds: 600 });
     await fresh.clock.advance(50_000);
     expect((await fresh.page("/clusters/west")).text).toContain("expired, its names are withdrawn");
   });

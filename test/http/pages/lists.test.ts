@@ -38,7 +38,9 @@ describe("/", () => {
 
   it("distinguishes a silent cluster from a live one", async () => {
     const world = await pagesWorld(twoClusters());
-    const renewed = world.gateway.renew("west", world.gateway.status().clusters[1]!.generation, 600);
+    const renewed = world.gateway.renew("west", world.gateway.status().clusters[1]!.generation, {
+      leaseSeconds: 600,
+    });
     await world.clock.advance(0);
     await renewed;
     await world.clock.advance(95_000);

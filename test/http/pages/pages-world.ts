@@ -8,6 +8,7 @@ import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
@@ -49,7 +50,7 @@ export async function pagesWorld(
   const clock = new FakeClock();
   const gateway = await openGateway(clock, zones);
   for (const snapshot of snapshots) {
-    const pushed = gateway.replace(snapshot.clusterId, snapshot, 60);
+    const pushed = putSnapshot(gateway, snapshot, { leaseSeconds: 60 });
     await clock.advance(0);
     await pushed;
   }

@@ -32,7 +32,7 @@ export async function openPushApi(
   const gateway: PushGateway = {
     turns: given.clock === undefined ? real.turns : new Turns(given.clock),
     arrived: (clusterId) => real.arrived(clusterId),
-    replaceWith: (...push) => real.replaceWith(...push),
+    replace: (...push) => real.replace(...push),
     held: (...cluster) => real.held(...cluster),
     change: (...push) => real.change(...push),
     renew: (...push) => real.renew(...push),

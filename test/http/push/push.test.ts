@@ -54,7 +54,7 @@ describe("failures", () => {
 
   test("nobody foresaw become a 500 that says nothing about them, and are reported", async () => {
     const failure = new Error("disk full at /secret/path");
-    const { put, errors } = await openPushApi({ gateway: { replaceWith: () => Promise.reject(failure) } });
+    const { put, errors } = await openPushApi({ gateway: { replace: () => Promise.reject(failure) } });
     const refused = await refusal(put());
     expect(refused).toMatchObject({ status: 500, code: "INTERNAL" });
     expect(JSON.stringify(refused)).not.toContain("secret");

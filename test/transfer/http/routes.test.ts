@@ -45,7 +45,7 @@ describe("GET /state", () => {
     const second = await tag();
     expect(second).not.toBe(first);
     clock.stall(10);
-    await gateway.renew("west", generation, 90);
+    await gateway.renew("west", generation, { leaseSeconds: 90 });
     expect(await tag()).not.toBe(second);
     expect((await send("/state", { "if-none-match": `${first}, ${second}` })).status).toBe(200);
   });

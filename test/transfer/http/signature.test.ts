@@ -8,6 +8,7 @@ import { Secondary } from "../../../src/transfer/secondary.ts";
 import { NONCE_FIELD, SIGNATURE_FIELD, TransferKeys } from "../../../src/transfer/signature.ts";
 import type { TransferEvent } from "../../../src/transfer/transfer-events.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { realStages } from "../../gateway/real-stages.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
@@ -27,7 +28,7 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
     onEvent: () => {},
   });
   const push = async (endpoints: number) => {
-    const pushed = gateway.replace("west", shopSnapshot("west", endpoints), 3600);
+    const pushed = putSnapshot(gateway, shopSnapshot("west", endpoints), { leaseSeconds: 3600 });
     await clock.advance(0);
     await pushed;
   };

@@ -9,6 +9,7 @@ import type { Secondary } from "../../../src/transfer/secondary.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
 import type { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
 import type { Segment } from "../../../src/zone/segment/segment.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { FakeCache, done as inSteps } from "../../hosts/workers/location-cache.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
@@ -49,7 +50,8 @@ async function openWorld() {
   const { clock, gateway, open } = await openPair();
   const routes = createTransferRoutes({ gateway, clock: () => clock.now() });
   const app = new Hono().route("/api/v1/transfer", routes);
-  const push = (change?: Change) => inSteps(clock, gateway.replace("west", worldOf(change), 3600));
+  const push = (change?: Change) =>
+    inSteps(clock, putSnapshot(gateway, worldOf(change), { leaseSeconds: 3600 }));
   await push();
   /** Bodies of roots and segments, by their paths. */
   const sent: { readonly path: string; readonly bytes: number }[] = [];

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { askSecondary } from "../pair.ts";
@@ -30,7 +31,7 @@ async function rootsOf(pushes: readonly number[]): Promise<string[]> {
   const gateway = await startOver(sqliteDouble(), clock).open();
   const roots: string[] = [];
   for (const endpoints of pushes) {
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", endpoints), LEASE));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", endpoints), { leaseSeconds: LEASE }));
     roots.push(gateway.status().rootHash!);
   }
   return roots;
@@ -44,11 +45,11 @@ test("a process that dies before any statement leaves the generation before or t
     const clock = new FakeClock();
     const { wrapped, death } = mortal(database);
     const gateway = await startOver(wrapped, clock).open();
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 2), LEASE));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 2), { leaseSeconds: LEASE }));
     Object.assign(death, { at, statements: 0 });
     const acknowledged = await passUntil(
       clock,
-      gateway.replace("west", shopSnapshot("west", 5), LEASE).then(
+      putSnapshot(gateway, shopSnapshot("west", 5), { leaseSeconds: LEASE }).then(
         () => true,
         () => false,
       ),
@@ -68,7 +69,7 @@ test("a process that dies before any statement leaves the generation before or t
     seen.add(state.status.rootHash!);
 
     const next = await open();
-    const stored = next.snapshotOf("west")!.exports["shop/web"]!;
+    const stored = next.held("west").entry("exports", "shop/web")!;
     const [group] = Object.values(stored.endpoints);
     expect(next.status().rootHash).toBe(Object.keys(group!.members).length === 5 ? after : before);
     if (acknowledged) expect(next.status().rootHash).toBe(after);

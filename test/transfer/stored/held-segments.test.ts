@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { RememberedBranch } from "../../../src/zone/generation/directory.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { askSecondary } from "../pair.ts";
@@ -21,8 +22,8 @@ async function openWide() {
   const clock = new FakeClock();
   const started = startOver(database, clock);
   const gateway = await started.open();
-  await passUntil(clock, gateway.replace("wide", wide(200), 600));
-  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+  await passUntil(clock, putSnapshot(gateway, wide(200), { leaseSeconds: 600 }));
+  await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 600 }));
   return { database, clock, gateway, ...started };
 }
 
@@ -42,8 +43,8 @@ test("it says how long all of them are, and has the root of a gateway with its s
   expect(generation.byteLength).toBeLessThanOrEqual(Number(row!.bytes));
   const inMemory = startOver(sqliteDouble(), clock);
   const other = await inMemory.open({ isHeld: true });
-  await passUntil(clock, other.replace("wide", wide(200), 600));
-  await passUntil(clock, other.replace("west", shopSnapshot("west", 3), 600));
+  await passUntil(clock, putSnapshot(other, wide(200), { leaseSeconds: 600 }));
+  await passUntil(clock, putSnapshot(other, shopSnapshot("west", 3), { leaseSeconds: 600 }));
   expect(other.status().rootHash).toBe(generation.rootHash);
   expect(other.status().generationBytes).toBe(generation.byteLength);
 });
@@ -55,7 +56,7 @@ test("every segment is handed out, and those that were replaced for a while", as
   const { names, reverse } = gateway.current(clock.now())!.generation;
   const hashes = [...names.entries, ...reverse.entries].map(({ branch }) => branch.hash);
   for (const hash of hashes) expect(transfer.segment(hash, "")?.bytes.length).toBeGreaterThan(100);
-  await passUntil(clock, gateway.replace("wide", wide(10), 600));
+  await passUntil(clock, putSnapshot(gateway, wide(10), { leaseSeconds: 600 }));
   transfer.state();
   for (const hash of hashes) expect(transfer.segment(hash, "")).toBeDefined();
   clock.stall(10_000);
@@ -72,7 +73,7 @@ test("the change of a root comes with the segments that are new, if they are few
   const { gateway, clock, primary } = await openWide();
   const transfer = primary.of("")!;
   const before = transfer.state().status.rootHash!;
-  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+  await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 4), { leaseSeconds: 600 }));
   const few = transfer.root(transfer.state().status.rootHash!, before)!;
   expect(few.since).toBe(before);
   const { bytes } = transfer.segment(newest(gateway, clock), "")!;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { askSecondary } from "../pair.ts";
@@ -11,8 +12,8 @@ async function pushedDatabase(endpoints = 3, leaseSeconds = 600) {
   const database = sqliteDouble();
   const clock = new FakeClock();
   const gateway = await startOver(database, clock).open();
-  await passUntil(clock, gateway.replace("west", shopSnapshot("west", endpoints), leaseSeconds));
-  await passUntil(clock, gateway.replace("east", shopSnapshot("east", 1), leaseSeconds));
+  await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", endpoints), { leaseSeconds }));
+  await passUntil(clock, putSnapshot(gateway, shopSnapshot("east", 1), { leaseSeconds }));
   return { database, clock, gateway };
 }
 
@@ -56,7 +57,7 @@ describe("a process over the rows of another one, before it has loaded a snapsho
 describe("leases while a process starts", () => {
   test("are those of the store: a cluster whose lease expired is not live, and makes answers stale once they should lack it", async () => {
     const { database, clock, gateway } = await pushedDatabase(3, 60);
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 600 }));
     clock.stall(60_000);
     const { primary } = startOver(database, clock);
     const state = () => primary.of("")!.state().status;
@@ -73,7 +74,7 @@ describe("leases while a process starts", () => {
     const { database, clock, gateway } = await pushedDatabase(3, 60);
     const [, west] = gateway.status().clusters;
     clock.stall(50_000);
-    await passUntil(clock, gateway.renew("west", west!.generation, 600));
+    await passUntil(clock, gateway.renew("west", west!.generation, { leaseSeconds: 600 }));
     clock.stall(50_000);
     const [, now] = startOver(database, clock).primary.of("")!.state().status.clusters;
     expect(now).toMatchObject({ clusterId: "west", live: true, expiresAt: clock.now() + 550_000 });
@@ -115,7 +116,10 @@ test("a push that was stored and not compiled makes answers stale once they shou
   const record = database.sql.exec("SELECT body, digest FROM generations").toArray()[0]!;
   const gateway = await startOver(database, clock).open();
   clock.stall(1000);
-  const { generation } = await passUntil(clock, gateway.replace("west", shopSnapshot("west", 5), 600));
+  const { generation } = await passUntil(
+    clock,
+    putSnapshot(gateway, shopSnapshot("west", 5), { leaseSeconds: 600 }),
+  );
   database.sql.exec("UPDATE generations SET body = ?, digest = ?", record.body!, record.digest!);
   const { primary, open } = startOver(database, clock);
   const state = () => primary.of("")!.state().status;
@@ -177,16 +181,16 @@ describe("rows of parts that no generation has any more", () => {
   test("stay for secondaries that are about to fetch them, and go with a later generation", async () => {
     const { database, clock, gateway } = await pushedDatabase();
     const before = partsIn(database);
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 4), { leaseSeconds: 600 }));
     expect(partsIn(database)).toEqual(expect.arrayContaining(before));
     clock.stall(30_000);
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 5), 600));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 5), { leaseSeconds: 600 }));
     clock.stall(30_000);
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 6), 600));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 6), { leaseSeconds: 600 }));
     const fresh = sqliteDouble();
     const other = await startOver(fresh, clock).open();
-    await passUntil(clock, other.replace("east", shopSnapshot("east", 1), 600));
-    await passUntil(clock, other.replace("west", shopSnapshot("west", 6), 600));
+    await passUntil(clock, putSnapshot(other, shopSnapshot("east", 1), { leaseSeconds: 600 }));
+    await passUntil(clock, putSnapshot(other, shopSnapshot("west", 6), { leaseSeconds: 600 }));
     const gone = before.filter((hash) => !partsIn(fresh).includes(hash));
     expect(gone.length).toBeGreaterThan(0);
     expect(partsIn(database).filter((hash) => gone.includes(hash))).toEqual([]);
@@ -194,17 +198,17 @@ describe("rows of parts that no generation has any more", () => {
 
   test("go as well if the process that knew of them died", async () => {
     const { database, clock, gateway } = await pushedDatabase();
-    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 4), { leaseSeconds: 600 }));
     const orphans = partsIn(database);
     const next = await startOver(database, clock).open();
     clock.stall(30_000);
-    await passUntil(clock, next.replace("west", shopSnapshot("west", 5), 600));
+    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 5), { leaseSeconds: 600 }));
     clock.stall(30_000);
-    await passUntil(clock, next.replace("west", shopSnapshot("west", 6), 600));
+    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 6), { leaseSeconds: 600 }));
     expect(partsIn(database).length).toBeLessThan(orphans.length * 2);
     const kept = new Set(partsIn(database));
     clock.stall(30_000);
-    await passUntil(clock, next.replace("west", shopSnapshot("west", 7), 600));
+    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 7), { leaseSeconds: 600 }));
     expect(orphans.some((hash) => !kept.has(hash))).toBe(true);
   });
 });
@@ -214,7 +218,7 @@ test("a scope is served its own parts only", async () => {
   const database = sqliteDouble();
   const clock = new FakeClock();
   const gateway = await startOver(database, clock, { scopes }).open();
-  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+  await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 600 }));
   const { primary, starting } = startOver(database, clock, { scopes });
   const [, shop, other] = [...starting.scopes.keys()];
   expect(starting.serves(shop!)).toBe(true);

@@ -1,0 +1,51 @@
+import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
+import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
+import { wholeStage } from "../../src/gateway/pushing/whole-state.ts";
+import type { ServedGeneration } from "../../src/gateway/stages.ts";
+import { drain } from "../../src/snapshot/drain.ts";
+import { type HeldState, snapshotOf } from "../../src/snapshot/lines/held-state.ts";
+import { type LinesKind, LinesStage } from "../../src/snapshot/lines/lines-stage.ts";
+import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { linesOf } from "../../src/store/lines.ts";
+
+/** Pushes a snapshot line by line, as a PUT does. */
+export async function putSnapshot(
+  gateway: Gateway<ServedGeneration>,
+  snapshot: ClusterSnapshot,
+  terms?: RequestedTerms,
+): Promise<Acknowledgement> {
+  const { clusterId } = snapshot;
+  return gateway.replace(
+    clusterId,
+    wholeStage(staged("whole", gateway.held(clusterId), { ...snapshot })),
+    terms,
+  );
+}
+
+/** Pushes a delta line by line, as a PATCH does. */
+export async function patchCluster(
+  gateway: Gateway<ServedGeneration>,
+  clusterId: string,
+  baseGeneration: number,
+  patch: SnapshotPatch,
+  terms?: RequestedTerms,
+): Promise<Acknowledgement> {
+  const stage = staged("changes", gateway.held(clusterId, baseGeneration), patch);
+  const changes = { delta: drain(stage.finish()), lines: stage.lines };
+  return gateway.change(clusterId, baseGeneration, changes, terms);
+}
+
+/** What a gateway holds of a cluster now. */
+export function heldOf(gateway: Gateway<ServedGeneration>, clusterId: string): ClusterSnapshot {
+  return snapshotOf(clusterId, gateway.held(clusterId));
+}
+
+function staged(kind: LinesKind, held: HeldState, patch: SnapshotPatch): LinesStage {
+  const stage = new LinesStage(kind, held);
+  let number = 1;
+  for (const change of linesOf(patch))
+    drain(stage.apply({ number: ++number, change, values: 0, hasPrototypeKey: false }));
+  return stage;
+}
