@@ -52,14 +52,14 @@ export function bundleWorker(config: string): WorkerBundle {
 /** What there is to say of a bundle, and what is wrong with it. */
 export function describeBundle({ script, metafile }: WorkerBundle): {
   readonly lines: readonly string[];
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 } {
   const compressed = gzipSync(script).length;
-  const faults = findIntruders(metafile).map(
+  const errors = findIntruders(metafile).map(
     ({ what, chain }) => `${what} must not reach the Worker:\n${chain.map(indented).join("\n")}`,
   );
   if (compressed > MOST_COMPRESSED)
-    faults.push(`the Worker has ${compressed} bytes compressed; at most ${MOST_COMPRESSED} are allowed`);
+    errors.push(`the Worker has ${compressed} bytes compressed; at most ${MOST_COMPRESSED} are allowed`);
   return {
     lines: [
       `the Worker: ${kilobytes(script.length)}, ${kilobytes(compressed)} compressed`,
@@ -68,7 +68,7 @@ export function describeBundle({ script, metafile }: WorkerBundle): {
       "its largest modules:",
       ...modulesOf(metafile).slice(0, LARGEST).map(partLine),
     ],
-    faults,
+    errors,
   };
 }
 
@@ -86,8 +86,8 @@ function kilobytes(bytes: number): string {
 
 if (import.meta.main) {
   const config = fileURLToPath(new URL("../wrangler.toml", import.meta.url));
-  const { lines, faults } = describeBundle(bundleWorker(config));
+  const { lines, errors } = describeBundle(bundleWorker(config));
   for (const line of lines) console.log(line);
-  for (const fault of faults) console.error(`\n${fault}`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  for (const error of errors) console.error(`\n${error}`);
+  process.exitCode = errors.length === 0 ? 0 : 1;
 }

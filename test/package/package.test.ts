@@ -236,8 +236,8 @@ describe("programs with the package", () => {
   });
 
   it("of docs/how-to/embed.md: a Worker that bundles to one as small as the one of the checkout, without code for Node", () => {
-    const { faults } = describeBundle(bundleWorker(wranglerConfig(packed, root)));
-    expect(faults).toEqual([]);
+    const { errors } = describeBundle(bundleWorker(wranglerConfig(packed, root)));
+    expect(errors).toEqual([]);
   });
 });
 

@@ -15,8 +15,8 @@ describe("a Worker with planted mistakes", () => {
   }, BUNDLE_TIMEOUT);
 
   it("fails with the chain of imports to each", () => {
-    const { faults } = describeBundle(bundle);
-    expect(faults).toContain(
+    const { errors } = describeBundle(bundle);
+    expect(errors).toContain(
       [
         "node:fs must not reach the Worker:",
         "  worker.ts",
@@ -24,10 +24,10 @@ describe("a Worker with planted mistakes", () => {
         "      imports node:fs",
       ].join("\n"),
     );
-    expect(faults.some((fault) => /node_modules\/undici\/.* must not reach the Worker/.test(fault))).toBe(
+    expect(errors.some((error) => /node_modules\/undici\/.* must not reach the Worker/.test(error))).toBe(
       true,
     );
-    expect(faults.filter((fault) => fault.startsWith("buffer "))).toEqual([]);
+    expect(errors.filter((error) => error.startsWith("buffer "))).toEqual([]);
   });
 
   it("shows sizes all the same", () => {
@@ -37,15 +37,15 @@ describe("a Worker with planted mistakes", () => {
 
 it("a Worker that is too large fails", () => {
   const script = randomBytes(220_001);
-  expect(describeBundle({ script, metafile: bundleOf({}) }).faults).toEqual([
+  expect(describeBundle({ script, metafile: bundleOf({}) }).errors).toEqual([
     expect.stringMatching(/^the Worker has 220\d\d\d bytes compressed; at most 220000 are allowed$/),
   ]);
 });
 
 describe("the project's Worker", () => {
   it("passes", { timeout: BUNDLE_TIMEOUT }, () => {
-    const { lines, faults } = describeBundle(bundleWorker(join(import.meta.dirname, "../../wrangler.toml")));
-    expect(faults).toEqual([]);
+    const { lines, errors } = describeBundle(bundleWorker(join(import.meta.dirname, "../../wrangler.toml")));
+    expect(errors).toEqual([]);
     expect(lines).toContainEqual(expect.stringMatching(/KB {2}src\/zone$/));
   });
 });

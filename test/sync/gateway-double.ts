@@ -22,8 +22,8 @@ export interface SeenRequest {
   readonly degraded?: unknown;
 }
 
-/** The failure of a request: an error status, or a dropped connection. */
-export type Fault =
+/** How a request fails: by an error status, or by a dropped connection. */
+export type RequestError =
   | { readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
   | "drop"
   | "drop after taking it";
@@ -44,8 +44,8 @@ function readBody(type: string | undefined, plain: Buffer): unknown {
 export class GatewayDouble {
   readonly seen: SeenRequest[] = [];
   readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
-  /** Called before each request. */
-  fault: (request: SeenRequest) => Fault | undefined = () => undefined;
+  /** Called before each request: how it fails. */
+  error: (request: SeenRequest) => RequestError | undefined = () => undefined;
   /** Every answer waits for this promise. */
   answersAfter: Promise<unknown> = Promise.resolve();
   #server: Server | undefined;
@@ -72,14 +72,14 @@ export class GatewayDouble {
       };
       this.seen.push(seen);
       await this.answersAfter;
-      const fault = this.fault(seen);
-      if (fault === "drop") return request.socket.destroy();
-      if (typeof fault === "object") {
-        response.writeHead(fault.status, { "content-type": "application/json", ...fault.headers });
-        return response.end(JSON.stringify({ code: fault.code ?? "TEST", message: "as asked" }));
+      const error = this.error(seen);
+      if (error === "drop") return request.socket.destroy();
+      if (typeof error === "object") {
+        response.writeHead(error.status, { "content-type": "application/json", ...error.headers });
+        return response.end(JSON.stringify({ code: error.code ?? "TEST", message: "as asked" }));
       }
       const [status, answer] = this.#take(seen);
-      if (fault === "drop after taking it") return request.socket.destroy();
+      if (error === "drop after taking it") return request.socket.destroy();
       response.writeHead(status, { "content-type": "application/json" });
       return response.end(answer === undefined ? undefined : JSON.stringify(answer));
     });

@@ -104,7 +104,7 @@ test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
 });
 
 test("once: a rejection by one gateway is an error although the other acknowledged", async () => {
-  gateways[1]!.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  gateways[1]!.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
   await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
   expect(portAt(gateways[0]!)).toBe(80);
 });

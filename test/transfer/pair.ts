@@ -24,7 +24,7 @@ export const WEB = "web.shop.svc.clusterset.local";
 
 type ChangePart = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | "gone";
 
-/** A primary's answers to transfers, with latency and faults in the test's hands. */
+/** A primary's answers to transfers, with latency and errors in the test's hands. */
 export class FakeSource implements TransferSource {
   /** The `maximumAge` of each state that was asked for. */
   readonly states: number[] = [];

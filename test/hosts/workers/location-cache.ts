@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LocationCache } from "../../../src/hosts/workers/cached-source.ts";
 import type { FakeClock } from "../../gateway/fake-clock.ts";
 
-/** A location's cache, with latency and faults in the test's hands. */
+/** A location's cache, with latency and errors in the test's hands. */
 export class FakeCache implements LocationCache {
   /** Milliseconds until a look or a change has happened. */
   latency = 0;

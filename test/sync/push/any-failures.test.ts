@@ -4,7 +4,7 @@ import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
 import { PushClient } from "../../../src/sync/push/push-client.ts";
 import { change } from "../../extract/any-objects.ts";
 import { namespace, service, serviceExport } from "../../extract/objects.ts";
-import { type Fault, GatewayDouble } from "../gateway-double.ts";
+import { GatewayDouble, type RequestError } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
 import { until } from "../until.ts";
 
@@ -22,7 +22,7 @@ const options = {
 const PLACES = ["x/a", "x/b", "x/c", "y/a", "y/b", "y/c"];
 
 /** What the gateway does with the next request; "forget" makes it lose the cluster, so that it answers 409. */
-const outcome = fc.constantFrom<Fault | "forget" | "take">(
+const outcome = fc.constantFrom<RequestError | "forget" | "take">(
   "take",
   "take",
   "drop",
@@ -48,7 +48,7 @@ test("the gateway ends with the worker's state, after any changes, acknowledgeme
         gateway.held.clear();
         // Most failures are those of deltas.
         const left: (typeof outcomes)[number][] = ["take", ...outcomes];
-        gateway.fault = () => {
+        gateway.error = () => {
           const next = left.shift();
           if (next === "forget") gateway.held.clear();
           return next === "take" || next === "forget" ? undefined : next;

@@ -92,6 +92,6 @@ test("an expired certificate is an error with its end", async () => {
 
 test("a gateway that does not answer is not a certificate's failure", async () => {
   const made = await keepSelfSigned(folder, undefined, Date.now());
-  gateway.fault = () => "drop";
+  gateway.error = () => "drop";
   await expect(push(made, "localhost", made.cert)).rejects.toMatchObject({ code: "UNREACHABLE" });
 });

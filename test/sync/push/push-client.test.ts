@@ -6,7 +6,7 @@ import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
-import { type Fault, GatewayDouble } from "../gateway-double.ts";
+import { GatewayDouble, type RequestError } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
 import { until } from "../until.ts";
 
@@ -146,7 +146,7 @@ test("pushes endless changes no faster than the budget", async () => {
 });
 
 test("reaches a gateway under a path", async () => {
-  gateway.fault = ({ path }) =>
+  gateway.error = ({ path }) =>
     path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
   const client = start({ gateway: `${gateway.url}/edge` });
   client.offer(snapshot(1));
@@ -169,8 +169,8 @@ test("sends a full snapshot after a delta without an answer, and loses no change
   const client = start();
   client.offer(snapshot(1));
   await holds(snapshot(1));
-  gateway.fault = ({ method }) => {
-    gateway.fault = () => undefined;
+  gateway.error = ({ method }) => {
+    gateway.error = () => undefined;
     return method === "PATCH" ? "drop after taking it" : undefined;
   };
   client.offer(snapshot(2));
@@ -227,7 +227,7 @@ test.each([
   [429, { "retry-after": "0" }],
 ])("retries after the transient status %i", async (status, headers) => {
   let left = 3;
-  gateway.fault = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
+  gateway.error = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
   start().offer(snapshot(1));
   await holds(snapshot(1));
   expect(gateway.seen.length).toBe(4);
@@ -242,7 +242,7 @@ test.each([
   [413, "export less"],
 ])("logs the next step for %i, and retries until an operator has fixed it", async (status, step) => {
   let left = 2;
-  gateway.fault = () => (left-- > 0 ? { status, code: "WHY" } : undefined);
+  gateway.error = () => (left-- > 0 ? { status, code: "WHY" } : undefined);
   start().offer(snapshot(1));
   await holds(snapshot(1));
   expect(logs.lines[0]).toMatch(new RegExp(`^error: .*${status} WHY: as asked; next step: .*${step}`));
@@ -250,7 +250,7 @@ test.each([
 });
 
 test("sends another snapshot at once after 422", async () => {
-  gateway.fault = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
+  gateway.error = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
   const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
   client.offer(snapshot(1));
   await until(() => expect(gateway.seen.length).toBe(1));
@@ -260,7 +260,7 @@ test("sends another snapshot at once after 422", async () => {
 });
 
 test("pauses by the short backoff between different snapshots that are all rejected", async () => {
-  gateway.fault = () => ({ status: 422 });
+  gateway.error = () => ({ status: 422 });
   const pause = 40;
   const slowBackoff = { first: 60_000, most: 60_000 };
   const client = start({ slowBackoff, backoff: { first: pause, most: pause } });
@@ -275,7 +275,7 @@ test("pauses by the short backoff between different snapshots that are all rejec
 
 test("reads the token again for each request", async () => {
   let token = "old";
-  gateway.fault = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
+  gateway.error = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
   start({ token: () => `${token}\n` }).offer(snapshot(1));
   await until(() => expect(gateway.seen.length).toBeGreaterThan(0));
   token = "new";
@@ -292,14 +292,14 @@ test("sends a full snapshot for another cluster id", async () => {
 
 test("deliver retries transient failures, gives up with the reason, and fails at once for others", async () => {
   let left = 4;
-  gateway.fault = () => (left-- > 0 ? "drop" : undefined);
+  gateway.error = () => (left-- > 0 ? "drop" : undefined);
   const client = open();
   await client.deliver(snapshot(1), stop.signal);
   expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
 
-  gateway.fault = () => "drop";
+  gateway.error = () => "drop";
   await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "UNREACHABLE" });
-  gateway.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  gateway.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
   const before = gateway.seen.length;
   await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
   expect(gateway.seen.length).toBe(before + 1);
@@ -307,7 +307,7 @@ test("deliver retries transient failures, gives up with the reason, and fails at
 });
 
 test("a 200 without an acknowledgement is an error", async () => {
-  gateway.fault = () => ({ status: 200 });
+  gateway.error = () => ({ status: 200 });
   const client = open();
   await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({
     code: "NO_ACKNOWLEDGEMENT",
@@ -380,8 +380,8 @@ test("a report that a gateway did not take is sent again; a full snapshot has it
   const client = start({ degraded: () => degraded });
   client.offer(snapshot(1));
   await holds(snapshot(1));
-  const failing: Fault[] = [{ status: 503 }, "drop", { status: 409 }];
-  gateway.fault = () => failing.shift();
+  const failing: RequestError[] = [{ status: 503 }, "drop", { status: 409 }];
+  gateway.error = () => failing.shift();
   degraded = report;
   client.changed();
   await until(() => expect(gateway.seen.at(-1)).toMatchObject({ method: "PUT", degraded: report }));

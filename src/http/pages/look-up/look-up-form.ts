@@ -46,7 +46,7 @@ export function lookUpForm(
   const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
   return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
 <div class="wide"><label for="name">Name, or an IP address</label>
-<input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " fault"}"${error === undefined ? "" : html` aria-invalid="true"`}></div>
+<input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " error"}"${error === undefined ? "" : html` aria-invalid="true"`}></div>
 <div><label for="type">Type</label>
 <select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
 <div><label for="view">View</label>
@@ -57,7 +57,7 @@ ${
 }</div>
 <button>Look up</button>
 </form>
-${error === undefined ? "" : html`<p class="note" role="alert" id="fault">${error}</p>`}
+${error === undefined ? "" : html`<p class="note" role="alert" id="error">${error}</p>`}
 <p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example.name)}&amp;type=${example.type}#answer">${example.name}</a>. For an address the page looks up its reverse name.</p>`;
 }
 
