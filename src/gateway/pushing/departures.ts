@@ -42,7 +42,8 @@ export class Departures<Generation extends ServedGeneration> {
     if (known) {
       onEvent({ event: "left", clusterId });
       await serving.compile();
-    }
+      // What a cluster gives up whose lease expired is compiled already, and must not come back with a restart.
+    } else await serving.reverseKept();
     if (failure !== undefined) throw failure;
     return known;
   }

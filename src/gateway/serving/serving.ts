@@ -141,7 +141,13 @@ export class Serving<Generation extends ServedGeneration> {
     for (const servedScope of this.#servedScopes) known = servedScope.leave(clusterId) || known;
     this.#follow(this.#index.leave(clusterId));
     this.#watchLeases();
+    this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
     return known;
+  }
+
+  /** Resolves when what a restart needs of the reverse names is kept. */
+  reverseKept(): Promise<void> {
+    return this.#parts.reverse.kept();
   }
 
   /**
@@ -150,7 +156,7 @@ export class Serving<Generation extends ServedGeneration> {
    */
   async compile(): Promise<void> {
     await this.#schedule.request(this.#entries <= SMALL_CHANGE);
-    await this.#parts.reverse.kept();
+    await this.reverseKept();
   }
 
   /** Drops clusters whose lease has expired. @returns the time now, in Unix milliseconds */

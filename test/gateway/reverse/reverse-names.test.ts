@@ -54,6 +54,20 @@ describe.each(cases)(
       ]);
     });
 
+    it("is given up by a cluster that leaves after its lease expired, also for the time after a restart", async () => {
+      const world = await openReverseWorld();
+      const north = (...has: string[]) => reporting("north", kind, { api: { since: YOUNG, has } });
+      await world.put(east(address), 2 * HOUR);
+      await world.put(north(address), 2 * HOUR);
+      await world.clock.advance(2 * HOUR);
+      await world.put(west(address));
+      await world.leave("east");
+      await world.restart();
+      await world.put(north());
+      await world.put(east(address));
+      expect(world.owner(address)).toBe(his);
+    });
+
     it("stays there over restarts", async () => {
       const world = await open();
       await world.restart();

@@ -3,6 +3,7 @@ import { ServiceIndex } from "../../../src/merge/index/service-index.ts";
 import { drain } from "../../../src/snapshot/drain.ts";
 import { type HeldDelta, packDelta, type SnapshotDelta } from "../../../src/snapshot/entry-changes.ts";
 import { type HeldState, heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
+import type { LocalService } from "../../../src/snapshot/schema.ts";
 import { exported, imported, snapshot } from "../fixtures.ts";
 
 /** Three steps of 64 keys, and some. */
@@ -10,7 +11,10 @@ const KEYS = Array.from({ length: 200 }, (_, number) => `shop/s${number}`);
 const of = <Value>(value: Value, keys = KEYS) => Object.fromEntries(keys.map((key) => [key, value]));
 const west = snapshot("west", { exports: of(exported()) });
 const stored: HeldState = { ...heldSnapshot(west), isStored: true };
-const service = { serviceType: "ClusterIP", headless: false, ports: [], endpoints: {} } as const;
+const service: LocalService = {
+  ...{ createdAt: "2026-01-01T00:00:00Z", serviceType: "ClusterIP", headless: false },
+  ...{ ports: [], endpoints: {} },
+};
 
 function countSteps(steps: Generator<void>): number {
   let count = 0;

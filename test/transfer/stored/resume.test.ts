@@ -86,7 +86,7 @@ describe("leases while a process starts", () => {
     clock.stall(50_000);
     const { primary, load, starting } = startOver(database, clock);
     const next = await passUntil(clock, load());
-    await passUntil(clock, next.renew("west", west!.generation, 600));
+    await passUntil(clock, next.renew("west", west!.generation, { leaseSeconds: 600 }));
     clock.stall(20_000);
     expect(primary.of("")!.state().status).toMatchObject({
       ready: true,
