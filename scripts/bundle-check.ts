@@ -1,6 +1,6 @@
 /**
  * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than 220 KB compressed.
+ * Node reaches it, or where it is larger than 222 KB compressed.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface WorkerBundle {
 }
 
 /** Bytes after compression: what the Worker has (215 KB, of which explanations are 4), and little more. */
-const MOST_COMPRESSED = 220_000;
+const MOST_COMPRESSED = 222_000;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */

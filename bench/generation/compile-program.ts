@@ -65,7 +65,7 @@ for (let change = 1; change <= Number(changes); change++) {
 const compilation: Compilation = {
   endpoints: countEndpoints(parsed),
   generationBytes: generation.byteLength,
-  names: [generation.stems, ...generation.segments()].reduce((sum, { nodes }) => sum + nodes, 0),
+  names: [generation.stems, ...generation.segments()].reduce((sum, one) => sum + one.names, 0),
   parse,
   merge,
   compile,

@@ -3,9 +3,8 @@ import { parseName } from "../dns/name.ts";
 import { readReverseName } from "../dns/reverse.ts";
 import { locate } from "../resolve/names/locate.ts";
 import type { Generation } from "../zone/generation/generation.ts";
-import { SetField, TargetField } from "../zone/segment/layout.ts";
 import { hashAddress } from "../zone/segment/name-hash.ts";
-import { findSet, read16 } from "../zone/segment/record-block.ts";
+import { findSet } from "../zone/segment/record-block.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
 /** What a generation has at a name. */
@@ -42,7 +41,7 @@ export function servedName(
     hasRecords: list !== 0 && bytes[list] !== 0,
     clustersOf(type) {
       const set = list === 0 ? 0 : findSet(bytes, list, type);
-      return set === 0 ? undefined : segment.leaseGroups[read16(bytes, set + SetField.leaseGroup)];
+      return set === 0 ? undefined : segment.leaseGroups[segment.leaseGroupOf(set)];
     },
   };
 }
@@ -60,7 +59,7 @@ export function reverseClusters(
   const { segment } = generation.reverse.find(hashAddress(address, length, 0));
   const target = segment?.find(address, length, generation.frame.viewName(view)) ?? 0;
   if (segment === undefined || target === 0) return undefined;
-  return segment.leaseGroups[read16(segment.bytes, target + TargetField.leaseGroup)];
+  return segment.leaseGroups[segment.leaseGroupOf(target)];
 }
 
 /** The clusters that a record of an answer depends on; none for records of the gateway itself. */

@@ -2,9 +2,7 @@ import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/co
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { TargetField } from "../zone/segment/layout.ts";
 import { hashAddress } from "../zone/segment/name-hash.ts";
-import { read16, read32 } from "../zone/segment/record-block.ts";
 import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
 import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Answer, Missing } from "./answer.ts";
@@ -143,13 +141,7 @@ function answerReverse(
     }
     return finishNegative(writer, query, generation, ResponseCode.NOERROR);
   }
-  const { bytes } = segment;
-  const ttl = boundedTtl(
-    context,
-    segment,
-    read32(bytes, target + TargetField.ttl),
-    read16(bytes, target + TargetField.leaseGroup),
-  );
+  const ttl = boundedTtl(context, segment, segment.ttlOf(target), segment.leaseGroupOf(target));
   const name = segment.nameOf(target, reverseOf);
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
   writer.writeBytes(name, 0, name.length);

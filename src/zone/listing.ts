@@ -4,8 +4,8 @@ import { formatName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
 import type { Generation } from "./generation/generation.ts";
-import { KEEP_ORDER, NodeFlag, SET_HEADER_BYTES, SetField, TargetField } from "./segment/layout.ts";
-import { fixedDataBytes, read16, read32, setEnd } from "./segment/record-block.ts";
+import { KEEP_ORDER, NodeFlag } from "./segment/layout.ts";
+import { fixedDataBytes, read16, recordCount, recordsOf, setEnd, targetOf } from "./segment/record-block.ts";
 import type { ReverseSegment } from "./segment/reverse-segment.ts";
 import type { Segment } from "./segment/segment.ts";
 import { CLUSTERSET_TREE } from "./segment/tree-key.ts";
@@ -66,11 +66,11 @@ interface Listing {
 }
 
 function* listSegment(segment: Segment, listing: Listing): Generator<ListedRecord> {
-  const apex = segment.treeOf(listing.tree);
-  if (apex < 0) return;
+  const tree = segment.treeOf(listing.tree);
+  if (tree < 0) return;
   const ownView = segment.viewOf(listing.generation.frame.viewName(listing.view));
-  for (let node = 0; node < segment.nodes; node++) {
-    if (segment.apexOf(node) !== apex) continue;
+  for (const node of segment.nodes()) {
+    if (segment.treeAbove(node) !== tree) continue;
     const list = segment.setListOf(node, ownView);
     if (list === 0) continue;
     const labels = labelsOf(segment, node);
@@ -88,7 +88,7 @@ function* listReverse(segment: ReverseSegment, listing: Listing): Generator<List
     const labels = readLabels(segment.nameOf(target, bytes));
     if (isLacking(listing, labels)) continue;
     const rdata = below(labels, frame.treeByKey.get(tree)!.canonicalZone.name);
-    const ttl = read32(segment.bytes, target + TargetField.ttl);
+    const ttl = segment.ttlOf(target);
     yield { name: formatReverseName(bytes), ttl, type: "PTR", rdata };
   }
 }
@@ -103,11 +103,11 @@ function* listSets(segment: Segment, list: number, name: string, zone: string): 
   const { bytes: heap } = segment;
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
-    const type = read16(heap, set);
-    const ttl = read32(heap, set + SetField.ttl) & ~KEEP_ORDER;
-    const count = read16(heap, set + SetField.count);
+    const type = heap[set]!;
+    const ttl = segment.ttlOf(set) & ~KEEP_ORDER;
+    const count = recordCount(heap, set);
     const fixed = fixedDataBytes(type);
-    let at = set + SET_HEADER_BYTES;
+    let at = recordsOf(heap, set);
     for (let index = 0; index < count; index++) {
       const bytes = fixed === 0 ? 2 + read16(heap, at) : fixed;
       yield {
@@ -133,7 +133,7 @@ function formatRdata(
   const { bytes: heap } = segment;
   if (type === RecordType.A || type === RecordType.AAAA) return formatAddress(heap.subarray(at, at + bytes));
   if (type === RecordType.SRV)
-    return `0 ${Math.max(1, Math.floor(100 / count))} ${read16(heap, at)} ${below(labelsOf(segment, read32(heap, at + 2)), zone)}`;
+    return `0 ${Math.max(1, Math.floor(100 / count))} ${read16(heap, at)} ${below(labelsOf(segment, targetOf(heap, at)), zone)}`;
   if (type === RecordType.CNAME) return formatName(heap, at + 2);
   return formatStrings(heap.subarray(at + 2, at + bytes));
 }
@@ -150,7 +150,7 @@ function formatStrings(rdata: Uint8Array): string {
 function labelsOf(segment: Segment, start: number): string[] {
   const { bytes } = segment;
   const labels: string[] = [];
-  for (let node = start; node >= segment.trees.length; node = segment.parentOf(node)) {
+  for (let node = start; node >= 0; node = segment.parentOf(node)) {
     const run = segment.runOf(node);
     labels.push(...readLabels(bytes.subarray(run + 1, run + 1 + bytes[run]!)));
   }

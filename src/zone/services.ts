@@ -3,8 +3,7 @@ import { RecordType } from "../dns/codes.ts";
 import type { Page } from "./generation/directory.ts";
 import type { Generation } from "./generation/generation.ts";
 import { runLabels } from "./segment/blocks/label-run.ts";
-import { SET_HEADER_BYTES, SetField } from "./segment/layout.ts";
-import { findSet, fixedDataBytes, read16 } from "./segment/record-block.ts";
+import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "./segment/record-block.ts";
 import type { Segment } from "./segment/segment.ts";
 import { CLUSTERSET_TREE } from "./segment/tree-key.ts";
 
@@ -96,27 +95,28 @@ function servicesIn(names: Page<Segment>): readonly FoundService[] {
 }
 
 /** The kind of a node in the clusterset's tree, by its path from the apex. */
-const Step = { none: 0, service: 1, protocol: 2, port: 3 } as const;
+const Step = { service: 1, protocol: 2, port: 3 } as const;
 
 function servicesOf(segment: Segment): readonly FoundService[] {
   const known = found.get(segment);
   if (known !== undefined) return known;
   const services = new Map<number, FoundService>();
-  const steps = new Uint8Array(segment.nodes);
-  const apex = segment.treeOf(CLUSTERSET_TREE);
+  const steps = new Map<number, number>();
+  const tree = segment.treeOf(CLUSTERSET_TREE);
   // A parent comes before its children.
-  for (let node = segment.apexes; apex >= 0 && node < segment.nodes; node++) {
+  for (const node of tree < 0 ? [] : segment.nodes()) {
     const parent = segment.parentOf(node);
-    const step = steps[parent]!;
+    const step = steps.get(parent);
     const labels = runLabels(segment.bytes, segment.runOf(node));
-    if (parent === apex) {
+    if (parent < 0) {
+      if (segment.treeAbove(node) !== tree) continue;
       const [name, namespace, above, ...others] = labels;
       if (above !== "svc" || others.length > 0) continue;
       const words = `${name}.${namespace}`.toLowerCase();
-      steps[node] = Step.service;
+      steps.set(node, Step.service);
       services.set(node, { segment, node, namespace: namespace!, name: name!, words, ports: [] });
     } else if ((step === Step.service || step === Step.protocol) && labels[0]!.startsWith("_")) {
-      steps[node] = step + 1;
+      steps.set(node, step + 1);
       if (step === Step.protocol) services.get(segment.parentOf(parent))!.ports.push(node);
     }
   }
@@ -142,16 +142,11 @@ function describe(
   for (const type of [RecordType.A, RecordType.AAAA]) {
     const set = list === 0 ? 0 : findSet(heap, list, type);
     if (set === 0) continue;
-    const count = read16(heap, set + SetField.count);
+    const count = recordCount(heap, set);
     const bytes = fixedDataBytes(type);
     addressCount += count;
-    for (const cluster of segment.leaseGroups[read16(heap, set + SetField.leaseGroup)] ?? [])
-      clusters.add(cluster);
-    for (
-      let at = set + SET_HEADER_BYTES, left = count;
-      left > 0 && addresses.length < MOST_ADDRESSES;
-      left--
-    ) {
+    for (const cluster of segment.leaseGroups[segment.leaseGroupOf(set)] ?? []) clusters.add(cluster);
+    for (let at = recordsOf(heap, set), left = count; left > 0 && addresses.length < MOST_ADDRESSES; left--) {
       addresses.push(formatAddress(heap.subarray(at, at + bytes)));
       at += bytes;
     }
@@ -171,5 +166,5 @@ function describePort(segment: Segment, node: number, ownView: number): ServiceL
   const name = [node, segment.parentOf(node)]
     .flatMap((one) => runLabels(bytes, segment.runOf(one)))
     .join(".");
-  return [{ name, number: read16(bytes, set + SET_HEADER_BYTES) }];
+  return [{ name, number: read16(bytes, recordsOf(bytes, set)) }];
 }

@@ -255,7 +255,7 @@ function collidingEndpoints(): { address: string; hostname: string }[] {
   const found: { address: string; hostname: string }[] = [];
   for (let index = 0; found.length < 180; index++) {
     const hostname = `pod-${index}`;
-    if ((hashLabel(parent, encode(hostname), 0, hostname.length) & 0x3ff) === 7)
+    if (hashLabel(parent, encode(hostname), 0, hostname.length) >>> 22 === 7)
       found.push({ address: `10.1.${found.length >> 8}.${found.length & 255}`, hostname });
   }
   return found;

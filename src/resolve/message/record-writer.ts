@@ -1,8 +1,15 @@
 import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
 import { ALL_CLUSTERS, type Zone } from "../../zone/generation/frame.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES, SetField } from "../../zone/segment/layout.ts";
-import { findSet, fixedDataBytes, read16, read32 } from "../../zone/segment/record-block.ts";
+import { KEEP_ORDER } from "../../zone/segment/layout.ts";
+import {
+  findSet,
+  fixedDataBytes,
+  read16,
+  recordCount,
+  recordsOf,
+  targetOf,
+} from "../../zone/segment/record-block.ts";
 import type { Segment } from "../../zone/segment/segment.ts";
 import type { Leased, Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
@@ -40,9 +47,7 @@ export function boundedTtl(
 
 /** The TTL in seconds of the records of a set. */
 export function setTtl(context: RecordContext, segment: Segment, set: number): number {
-  const heap = segment.bytes;
-  const ttl = read32(heap, set + SetField.ttl) & ~KEEP_ORDER;
-  return boundedTtl(context, segment, ttl, read16(heap, set + SetField.leaseGroup));
+  return boundedTtl(context, segment, segment.ttlOf(set) & ~KEEP_ORDER, segment.leaseGroupOf(set));
 }
 
 /**
@@ -61,11 +66,11 @@ export function writeAnswerSet(
   const heap = segment.bytes;
   const { position, answers } = writer;
   const wholeOnly = writer.transport.isDatagram;
-  const type = read16(heap, set);
-  const count = read16(heap, set + SetField.count);
-  const data = set + SET_HEADER_BYTES;
+  const type = heap[set]!;
+  const count = recordCount(heap, set);
+  const data = recordsOf(heap, set);
   const ttl = setTtl(context, segment, set);
-  const start = firstRecord(context, heap, set, count);
+  const start = firstRecord(context, segment, set, count);
   if (type === RecordType.A || type === RecordType.AAAA) {
     const size = fixedDataBytes(type);
     const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
@@ -97,8 +102,8 @@ export function writeAnswerSet(
 }
 
 /** The index of the first record: the records take turns, unless their order matters. */
-function firstRecord(context: RecordContext, heap: Uint8Array, set: number, count: number): number {
-  return count > 1 && (read32(heap, set + SetField.ttl) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
+function firstRecord(context: RecordContext, segment: Segment, set: number, count: number): number {
+  return count > 1 && (segment.ttlOf(set) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
 function writeAddresses(
@@ -135,7 +140,7 @@ function writeService(
   targets: Map<number, number> | undefined,
 ): boolean {
   const heap = segment.bytes;
-  const node = read32(heap, at + 2);
+  const node = targetOf(heap, at);
   const targetBytes = nameBytes(segment, node, zone);
   if (targetBytes > MAX_NAME_BYTES) return true;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes)) return false;
@@ -152,9 +157,8 @@ function writeService(
 
 /** The length in bytes of a node's name below a zone. */
 function nameBytes(segment: Segment, start: number, zone: Zone): number {
-  const { apexes } = segment;
   let bytes = zone.wire.length;
-  for (let node = start; node >= apexes; node = segment.parentOf(node))
+  for (let node = start; node >= 0; node = segment.parentOf(node))
     bytes += segment.bytes[segment.runOf(node)]!;
   return bytes;
 }
@@ -162,8 +166,7 @@ function nameBytes(segment: Segment, start: number, zone: Zone): number {
 /** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
 function writeName(writer: MessageWriter, segment: Segment, start: number, zone: Zone): void {
   const heap = segment.bytes;
-  const { apexes } = segment;
-  for (let node = start; node >= apexes; node = segment.parentOf(node)) {
+  for (let node = start; node >= 0; node = segment.parentOf(node)) {
     const run = segment.runOf(node);
     writer.writeBytes(heap, run + 1, run + 1 + heap[run]!);
   }
@@ -201,11 +204,11 @@ export function writeAdditionalSet(
   type: number,
 ): boolean {
   const heap = segment.bytes;
-  const count = read16(heap, set + SetField.count);
+  const count = recordCount(heap, set);
   const size = fixedDataBytes(type);
   if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
-  const data = set + SET_HEADER_BYTES;
-  const start = firstRecord(context, heap, set, count);
+  const data = recordsOf(heap, set);
+  const start = firstRecord(context, segment, set, count);
   writer.additionals += writeAddresses(
     writer,
     heap,

@@ -1,8 +1,8 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../../dns/codes.ts";
 import { readFoldedName } from "../../dns/folded-name.ts";
 import type { Zone } from "../../zone/generation/frame.ts";
-import { POD_NAMES, SET_HEADER_BYTES } from "../../zone/segment/layout.ts";
-import { findSet, read16 } from "../../zone/segment/record-block.ts";
+import { POD_NAMES } from "../../zone/segment/layout.ts";
+import { findSet, read16, recordsOf } from "../../zone/segment/record-block.ts";
 import type { Segment } from "../../zone/segment/segment.ts";
 import type { Answer, Missing } from "../answer.ts";
 import { minimalAny, negative, positive } from "../finish.ts";
@@ -35,7 +35,7 @@ export function answerInZone(
   view: number,
 ): Answer | Missing {
   const { generation } = context;
-  const { frame, stems } = generation;
+  const { frame } = generation;
   const viewName = frame.viewName(view);
   const writer = beginAnswer(message, query, context);
   let { name } = query;
@@ -60,7 +60,7 @@ export function answerInZone(
       );
     if ("missing" in located) return located;
     const { segment, node } = located;
-    if (segment === stems && node < frame.trees.length)
+    if (name.labels === zone.labels)
       return answerApex(writer, query, context, tree, owner, apexAt, zone, viewName);
     const heap = segment.bytes;
     const ownView = segment.viewOf(viewName);
@@ -80,7 +80,7 @@ export function answerInZone(
     followed = [...followed, located];
     writeAnswerSet(writer, context, segment, alias, owner, zone, undefined);
     if (writer.truncated) return positive(writer, query);
-    owner = writer.position - read16(heap, alias + SET_HEADER_BYTES);
+    owner = writer.position - read16(heap, recordsOf(heap, alias));
     // The target was written uncompressed into the message.
     name = readFoldedName(writer.bytes, owner)!;
     const next = findZone(frame, name, view);
@@ -132,7 +132,7 @@ function answerApex(
   const ownView = stems.viewOf(viewName);
   if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
-    const list = stems.setListOf(tree, ownView);
+    const list = stems.setListOf(generation.trunk.apexes[tree]!, ownView);
     const set = list === 0 ? 0 : findSet(stems.bytes, list, query.type);
     return set === 0
       ? negative(writer, query, generation, apexAt, ResponseCode.NOERROR)

@@ -74,7 +74,7 @@ export function* compileKey(from: KeySource, name: NameKey): Generator<void, Bui
           yield* compileFederatedService(treeScope(scope, tree), zone, service, context.distances);
       else if (plan.kind === "clusterset") yield* compileClustersetService(treeScope(scope, tree), service);
     }
-  return { block: builder.block(), stems: stemsOf(builder), findings, reverse };
+  return { block: yield* builder.block(pace), stems: stemsOf(builder), findings, reverse };
 }
 
 /** The scope of all names of a builder. */

@@ -7,6 +7,7 @@ import { CLUSTERSET_DNS_VERSION } from "../kinds/clusterset.ts";
 import { isObjectLabel } from "../kinds/service-labels.ts";
 import type { TreeScope } from "../kinds/tree-scope.ts";
 import { Pace } from "../pace.ts";
+import { joinBlocks } from "../segment/blocks/join-blocks.ts";
 import { hashBlob, hashInSteps } from "../segment/hash.ts";
 import { NodeFlag, POD_NAMES } from "../segment/layout.ts";
 import { RecordSets } from "../segment/record-sets.ts";
@@ -81,7 +82,8 @@ export function* compileTrunk(
     const node = stemNode(treeScope(scope, planned), labels);
     if (isEverywhere) builder.nodes.addFlags(node, NodeFlag.everywhere);
   }
-  const bytes = builder.finish();
+  const block = yield* builder.block(pace, true);
+  const { bytes } = yield* joinBlocks([block], pace, block.source.trees);
   yield;
   return new Trunk(frame, Segment.load(bytes, yield* hashInSteps(bytes)));
 }

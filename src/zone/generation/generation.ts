@@ -11,6 +11,7 @@ import type { Frame } from "./frame.ts";
 import { writeRoot } from "./root.ts";
 
 // ns.dns, the name server's name below each zone.
+const NO_LABELS = new Uint8Array();
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
 
 /** The frame and the segment of all names that are shorter than a service: what a query needs before it needs a segment. */
@@ -19,8 +20,10 @@ export class Trunk {
   readonly stems: Segment;
   /** The node of `ns.dns` in each tree. */
   readonly nameServers: readonly number[];
+  /** The node of the apex of each tree. */
+  readonly apexes: readonly number[];
   /** By node of the stems: index of the namespace that it is in the clusterset, or -1. */
-  readonly #namespaces: Int32Array;
+  readonly #namespaces = new Map<number, number>();
 
   /** @throws {FormatError} if the stems lack what every zone has */
   constructor(frame: Frame, stems: Segment) {
@@ -31,6 +34,11 @@ export class Trunk {
         frame.trees.every(({ key }, tree) => stems.trees[tree] === key),
       "the stems have other trees than the frame",
     );
+    this.apexes = frame.trees.map(({ hash }, tree) => {
+      const node = stems.findNode(tree, NO_LABELS, 0, 0, apexHash(hash, stems.seed));
+      check(node >= 0, "a zone has no apex");
+      return node;
+    });
     this.nameServers = frame.trees.map(({ hash }, tree) => {
       const dns = hashLabel(apexHash(hash, stems.seed), NAME_SERVER, 4, 3);
       const node = stems.findNode(
@@ -43,18 +51,17 @@ export class Trunk {
       check(node >= 0, "a zone has no name server");
       return node;
     });
-    this.#namespaces = new Int32Array(stems.nodes).fill(-1);
     const clusterset = stems.treeOf(CLUSTERSET_TREE);
-    for (let node = frame.trees.length; node < stems.nodes; node++) {
-      if (!stems.hasFlag(node, NodeFlag.stem)) continue;
-      if (stems.apexOf(node) === clusterset)
-        this.#namespaces[node] = frame.namespaceOf(runLabels(stems.bytes, stems.runOf(node))[0]!);
-    }
+    for (const node of stems.nodes())
+      if (stems.hasFlag(node, NodeFlag.stem) && stems.treeAbove(node) === clusterset) {
+        const [label] = runLabels(stems.bytes, stems.runOf(node));
+        if (label !== undefined) this.#namespaces.set(node, frame.namespaceOf(label));
+      }
   }
 
   /** Whether the cluster of a view, by its index, lacks the namespace that a node of the stems is. */
   lacks(view: number, stem: number): boolean {
-    return view >= 0 && this.frame.lacks(view, this.#namespaces[stem]!);
+    return view >= 0 && this.frame.lacks(view, this.#namespaces.get(stem) ?? -1);
   }
 }
 

@@ -1,23 +1,20 @@
 import { addressLabel } from "../kinds/service-labels.ts";
 import type { Pace } from "../pace.ts";
-import { CapacityError } from "../segment/blob.ts";
 import { HeapWriter } from "../segment/heap-writer.ts";
 import {
-  ADDRESS_LABEL,
   ANY_VIEW,
   BlobKind,
+  REVERSE_TERMS_BYTES,
   type SegmentTables,
-  SLOT_ENTRY,
   TargetField,
+  TargetForm,
 } from "../segment/layout.ts";
 import { hashAddress } from "../segment/name-hash.ts";
-import { read16 } from "../segment/record-block.ts";
+import { read16, write16, write32 } from "../segment/record-block.ts";
 import { type ReverseSegment, targetEnd } from "../segment/reverse-segment.ts";
-import { packSegment, TableBuilder } from "../segment/segment-builder.ts";
-import { type SeededSlots, takeSlot } from "../segment/slots.ts";
+import { type SeededSlots, SlotBuilder } from "../segment/slots.ts";
+import { intern, packSegment, TableBuilder } from "../segment/table-builder.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
-
-const NO_NODES = new Uint32Array();
 
 /** A PTR target of an address. */
 export interface ReverseTarget {
@@ -34,11 +31,18 @@ export interface ReverseTarget {
   readonly above: readonly string[];
 }
 
-/** The indices of another segment's tables here; undefined for those that were not needed yet. */
+/** View, TTL and tree of targets, with their indices in the tables. */
+interface ReverseTerms {
+  /** `ANY_VIEW`, or an index and 1. */
+  readonly view: number;
+  readonly ttl: number;
+  readonly tree: number;
+}
+
+/** The indices of another segment's terms and lease groups here; undefined for those that were not needed yet. */
 interface Indices {
-  readonly views: number[];
+  readonly terms: number[];
   readonly leaseGroups: number[];
-  readonly trees: number[];
 }
 
 /** Writes the bytes of a reverse segment. Equal entries in the same order give equal bytes, whether they are written or copied. */
@@ -47,6 +51,8 @@ export class ReverseBuilder {
   readonly #tables: TableBuilder;
   readonly #entries: number[] = [];
   readonly #indices = new Map<ReverseSegment, Indices>();
+  readonly #terms = new Map<string, number>();
+  readonly #termsList: ReverseTerms[] = [];
 
   /** @param trees their keys, in the order of their indices @param bytes how many it will probably have */
   constructor(trees: readonly TreeKey[], bytes?: number) {
@@ -66,17 +72,24 @@ export class ReverseBuilder {
 
   #writeTarget({ view, ttl, clusters, tree, label, above }: ReverseTarget, bytes: Uint8Array): void {
     const heap = this.#heap;
-    const tables = this.#tables;
-    const isDerived = label === undefined || label === addressLabel(bytes);
-    let labelBytes = isDerived ? 0 : 1 + label.length;
-    for (const one of above) labelBytes += 1 + one.length;
-    heap.write16(view === undefined ? ANY_VIEW : tables.view(view) + 1);
-    heap.write32(ttl);
-    heap.write16(tables.leaseGroup(clusters));
-    heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
+    const isAddress = label === undefined || label === addressLabel(bytes);
+    const skipped = clusters.length === 1 ? clusterLabels(clusters[0]!, above) : 0;
+    let labelBytes = isAddress ? 0 : 1 + label.length;
+    for (let index = skipped; index < above.length; index++) labelBytes += 1 + above[index]!.length;
+    heap.write16(this.#termsOf(view, ttl, tree));
+    heap.write16(this.#tables.leaseGroup(clusters));
+    heap.write8((isAddress ? TargetForm.address : 0) | (skipped > 0 ? TargetForm.cluster : 0));
     heap.write8(labelBytes);
-    if (!isDerived) heap.writeLabel(label);
-    for (const one of above) heap.writeLabel(one);
+    if (!isAddress) heap.writeLabel(label);
+    for (let index = skipped; index < above.length; index++) heap.writeLabel(above[index]!);
+  }
+
+  #termsOf(viewName: string | undefined, ttl: number, key: TreeKey): number {
+    const view = viewName === undefined ? ANY_VIEW : this.#tables.view(viewName) + 1;
+    const tree = this.#tables.tree(key);
+    const index = intern(this.#terms, `${view} ${ttl} ${tree}`, "terms of targets");
+    if (index === this.#termsList.length) this.#termsList.push({ view, ttl, tree });
+    return index;
   }
 
   /** Adds the address of an entry of another segment with its targets. */
@@ -91,59 +104,73 @@ export class ReverseBuilder {
       this.#renumber(from, indices, target, at + target - entry);
   }
 
-  /** Writes the indices of a copied target's view, lease group and tree. */
-  #renumber(from: ReverseSegment, { views, leaseGroups, trees }: Indices, target: number, at: number): void {
+  /** Writes the indices of a copied target's terms and lease group. */
+  #renumber(from: ReverseSegment, { terms, leaseGroups }: Indices, target: number, at: number): void {
     const heap = this.#heap;
-    const tables = this.#tables;
-    const viewNumber = read16(from.bytes, target);
-    if (viewNumber !== ANY_VIEW) {
-      views[viewNumber] ??= tables.view(from.views[viewNumber - 1]!) + 1;
-      heap.put16(at, views[viewNumber]);
+    const own = read16(from.bytes, target);
+    if (terms[own] === undefined) {
+      const view = from.viewOf(target);
+      const viewName = view === ANY_VIEW ? undefined : from.views[view - 1]!;
+      terms[own] = this.#termsOf(viewName, from.ttlOf(target), from.treeOf(target));
     }
-    const group = read16(from.bytes, target + TargetField.leaseGroup);
-    leaseGroups[group] ??= tables.leaseGroup(from.leaseGroups[group]!);
+    heap.put16(at, terms[own]);
+    const group = from.leaseGroupOf(target);
+    leaseGroups[group] ??= this.#tables.leaseGroup(from.leaseGroups[group]!);
     heap.put16(at + TargetField.leaseGroup, leaseGroups[group]);
-    const named = read16(from.bytes, target + TargetField.tree);
-    const tree = named & ~ADDRESS_LABEL;
-    trees[tree] ??= tables.tree(from.trees[tree]!);
-    heap.put16(at + TargetField.tree, trees[tree] | (named & ADDRESS_LABEL));
   }
 
   #indicesOf(segment: ReverseSegment): Indices {
     const known = this.#indices.get(segment);
     if (known !== undefined) return known;
-    const indices = { views: [], leaseGroups: [], trees: [] };
+    const indices = { terms: [], leaseGroups: [] };
     this.#indices.set(segment, indices);
     return indices;
   }
 
-  /** @throws {CapacityError} if it would have more bytes than its slots can refer to */
+  /** @throws {CapacityError} if it would have more bytes than a segment holds */
   *finish(
     pace: Pace,
   ): Generator<void, { readonly bytes: Uint8Array<ArrayBuffer>; readonly tables: SegmentTables }> {
-    const heap = this.#heap;
-    if (heap.length > SLOT_ENTRY)
-      throw new CapacityError(`a reverse segment has at most ${SLOT_ENTRY} bytes`);
     const tables = this.#tables.finish();
-    return { bytes: packSegment(BlobKind.reverse, heap, NO_NODES, yield* this.#place(pace), tables), tables };
+    const slots = yield* this.#place(pace);
+    const bytes = packSegment(BlobKind.reverse, {
+      ...{ heap: this.#heap.bytes, names: this.#entries.length, slots, tables },
+      ...{ terms: this.#writeTerms(), termsBytes: REVERSE_TERMS_BYTES },
+    });
+    return { bytes, tables };
+  }
+
+  #writeTerms(): Uint8Array {
+    const bytes = new Uint8Array(this.#termsList.length * REVERSE_TERMS_BYTES);
+    for (const [index, { view, ttl, tree }] of this.#termsList.entries()) {
+      const at = index * REVERSE_TERMS_BYTES;
+      write16(bytes, at, view);
+      write32(bytes, at + 2, ttl);
+      write16(bytes, at + 6, tree);
+    }
+    return bytes;
   }
 
   /** Slots with the first seed with which a search finds every address. */
   *#place(pace: Pace): Generator<void, SeededSlots> {
     const entries = this.#entries;
     const { bytes } = this.#heap;
-    let size = 4;
-    while (size < entries.length * 2) size *= 2;
     // Seed 0 selected the segment: its addresses have hashes with equal bits.
     for (let seed = 1; ; seed++) {
-      const slots = new Uint32Array(size);
+      const slots = new SlotBuilder(entries.length, bytes.length);
       const hashOf = (entry: number) => hashAddress(bytes, bytes[entry]!, seed, entry + 1);
       let placed = 0;
-      while (placed < entries.length && takeSlot(slots, hashOf(entries[placed]!), entries[placed]!)) {
+      while (placed < entries.length && slots.take(hashOf(entries[placed]!), entries[placed]!)) {
         placed++;
         if (pace.isOver(1)) yield;
       }
-      if (placed === entries.length) return { slots, seed };
+      if (placed === entries.length) return { slots: slots.bytes, count: slots.count, seed };
     }
   }
+}
+
+/** How many labels above an endpoint are those of a cluster. */
+function clusterLabels(clusterId: string, [first, second]: readonly string[]): 0 | 1 | 2 {
+  if (first === clusterId) return 1;
+  return `${first}.${second}` === clusterId ? 2 : 0;
 }

@@ -2,6 +2,8 @@ import { HEAP_START, LONG_COUNT } from "./layout.ts";
 import { write16, write32 } from "./record-block.ts";
 
 const FIRST_BYTES = 1 << 10;
+/** Longer ranges are copied by a call, which costs as much as so many bytes one by one. */
+const SHORT_RANGE = 64;
 
 /** A growing byte array with big-endian writes, behind room for a header: offset 0 can mean "none". */
 export class HeapWriter {
@@ -73,12 +75,18 @@ export class HeapWriter {
   writeRange(from: Uint8Array, start: number, end: number): void {
     const at = this.#reserve(end - start);
     const bytes = this.#bytes;
-    for (let index = start; index < end; index++) bytes[at + index - start] = from[index]!;
+    if (end - start > SHORT_RANGE) bytes.set(from.subarray(start, end), at);
+    else for (let index = start; index < end; index++) bytes[at + index - start] = from[index]!;
   }
 
   /** Writes another 16-bit number over what is at an offset. */
   put16(at: number, value: number): void {
     write16(this.#bytes, at, value);
+  }
+
+  /** Writes another 32-bit number over what is at an offset. */
+  put32(at: number, value: number): void {
+    write32(this.#bytes, at, value);
   }
 
   /** Writes a label of ASCII characters with its length byte. */

@@ -1,5 +1,5 @@
 import { RecordType } from "../../dns/codes.ts";
-import { LONG_COUNT, SET_HEADER_BYTES, SetField } from "./layout.ts";
+import { LONG_COUNT, SetField } from "./layout.ts";
 
 /** The size in bytes of each record's data in a set of this type, or 0 if each has its own length. */
 export function fixedDataBytes(type: number): number {
@@ -56,21 +56,36 @@ export function countEnd(bytes: Uint8Array, position: number): number {
   return position + (bytes[position]! < LONG_COUNT ? 1 : 3);
 }
 
+/** The number of records of a set. */
+export function recordCount(heap: Uint8Array, set: number): number {
+  return readCount(heap, set + SetField.count);
+}
+
+/** The offset of the first record of a set. */
+export function recordsOf(heap: Uint8Array, set: number): number {
+  return countEnd(heap, set + SetField.count);
+}
+
 /** The offset after the set at `set`. */
 export function setEnd(heap: Uint8Array, set: number): number {
-  const fixed = fixedDataBytes(read16(heap, set));
-  const count = read16(heap, set + SetField.count);
-  let position = set + SET_HEADER_BYTES;
+  const fixed = fixedDataBytes(heap[set]!);
+  const count = recordCount(heap, set);
+  let position = recordsOf(heap, set);
   if (fixed > 0) return position + fixed * count;
   for (let index = 0; index < count; index++) position += 2 + read16(heap, position);
   return position;
+}
+
+/** The offset of the name that an SRV record at `record` has as its target. */
+export function targetOf(heap: Uint8Array, record: number): number {
+  return record + (read32(heap, record + 2) | 0);
 }
 
 /** The offset of the set of `type` in the set list at `list` (its count byte), or 0 if it has none. */
 export function findSet(heap: Uint8Array, list: number, type: number): number {
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
-    if (read16(heap, set) === type) return set;
+    if (heap[set] === type) return set;
     set = setEnd(heap, set);
   }
   return 0;
@@ -83,9 +98,8 @@ export function listEnd(heap: Uint8Array, list: number): number {
   return position;
 }
 
-/** The set list of a record block for a view index, or for queries without a view if `view` is -1. */
+/** The set list of a record block with variants for a view index. */
 export function listForView(heap: Uint8Array, block: number, view: number): number {
-  if (view < 0) return block;
   let position = listEnd(heap, block);
   let left = readCount(heap, position);
   position = countEnd(heap, position);
@@ -94,4 +108,14 @@ export function listForView(heap: Uint8Array, block: number, view: number): numb
     position = listEnd(heap, position + 2);
   }
   return block;
+}
+
+/** The offset after a record block. */
+export function blockEnd(heap: Uint8Array, block: number, hasVariants: boolean): number {
+  let position = listEnd(heap, block);
+  if (!hasVariants) return position;
+  let left = readCount(heap, position);
+  position = countEnd(heap, position);
+  for (; left > 0; left--) position = listEnd(heap, position + 2);
+  return position;
 }

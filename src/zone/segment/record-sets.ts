@@ -1,6 +1,7 @@
 import { RecordType } from "../../dns/codes.ts";
 import type { HeapWriter } from "./heap-writer.ts";
 import { fixedDataBytes } from "./record-block.ts";
+import type { TableBuilder } from "./table-builder.ts";
 
 /** The most records of one RRset. */
 export const MAX_SET_RECORDS = 0xffff;
@@ -118,14 +119,13 @@ export class RecordSets {
     return set;
   }
 
-  /** Writes a set list: the count, then the sets. */
-  write(heap: HeapWriter): void {
+  /** Writes a set list: the count, then the sets. The targets of SRV records are nodes (`SegmentBuilder.block`). */
+  write(heap: HeapWriter, tables: Pick<TableBuilder, "terms">): void {
     heap.write8(this.#sets.length);
     for (const { type, ttl, leaseGroup, count, data } of this.#sets) {
-      heap.write16(type);
-      heap.write32(ttl);
-      heap.write16(leaseGroup);
-      heap.write16(count);
+      heap.write8(type);
+      heap.write16(tables.terms(ttl, leaseGroup));
+      heap.writeCount(count);
       heap.writeBytes(data);
     }
   }

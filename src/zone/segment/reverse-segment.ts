@@ -1,25 +1,26 @@
 import { MAX_NAME_BYTES } from "../../dns/codes.ts";
-import { addressLabel } from "../kinds/service-labels.ts";
-import { align, check, readBlob } from "./blob.ts";
+import { addressLabel, clusterIdLabels } from "../kinds/service-labels.ts";
+import { check, readBlob } from "./blob.ts";
 import {
-  ADDRESS_LABEL,
   ANY_VIEW,
   BlobKind,
   HEAP_START,
   LONG_COUNT,
   MOST_PROBES,
-  SegmentHeader,
+  REVERSE_TERMS_BYTES,
   type SegmentTables,
-  SLOT_ENTRY,
   TARGET_HEADER_BYTES,
   TargetField,
+  TargetForm,
 } from "./layout.ts";
 import { hashAddress } from "./name-hash.ts";
-import { countEnd, read16, readCount } from "./record-block.ts";
+import { countEnd, read16, read32, readCount } from "./record-block.ts";
 import { indexByName } from "./segment.ts";
-import { checkSlots, labelAt, readLayout, type SegmentLayout } from "./segment-checks.ts";
-import { mayHave } from "./slots.ts";
+import { checkSlots, labelAt, layoutOf, readLayout, type SegmentLayout } from "./segment-checks.ts";
+import { firstSlot, offsetBits, readSlot, slotBytes } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
+
+const ALL_FORMS = TargetForm.address | TargetForm.cluster;
 
 /** The PTR targets of some addresses, as immutable bytes (layout.ts). */
 export class ReverseSegment {
@@ -33,24 +34,17 @@ export class ReverseSegment {
   readonly trees: readonly TreeKey[];
   readonly views: readonly string[];
   readonly leaseGroups: readonly (readonly string[])[];
-  readonly #slots: Uint32Array;
-  readonly #seed: number;
+  readonly #layout: SegmentLayout;
   readonly #viewIndex: ReadonlyMap<string, number>;
 
-  private constructor(
-    bytes: Uint8Array<ArrayBuffer>,
-    hash: string,
-    slots: Uint32Array,
-    seed: number,
-    { trees, views, leaseGroups }: SegmentTables,
-  ) {
+  private constructor(bytes: Uint8Array<ArrayBuffer>, hash: string, layout: SegmentLayout) {
+    const { trees, views, leaseGroups } = layout.tables;
     this.bytes = bytes;
     this.hash = hash;
     this.trees = trees;
     this.views = views;
     this.leaseGroups = leaseGroups;
-    this.#slots = slots;
-    this.#seed = seed;
+    this.#layout = layout;
     this.#viewIndex = indexByName(views);
   }
 
@@ -60,14 +54,16 @@ export class ReverseSegment {
    */
   static load(bytes: Uint8Array<ArrayBuffer>, hash: string): ReverseSegment {
     const words = readBlob(bytes, BlobKind.reverse, "a reverse segment");
-    const layout = readLayout(bytes, words);
-    check(layout.nodes === 0, "a reverse segment has no nodes");
-    checkSlots(words, layout.slotsAt, layout.slots, layout.heapEnd);
-    const slots = words.subarray(layout.slotsAt, layout.slotsAt + layout.slots);
-    let checked = 0;
-    for (const slot of slots) if (slot !== 0) checked += checkEntry(bytes, slot & SLOT_ENTRY, layout);
-    check(checked <= bytes.length, "reverse entries overlap");
-    return new ReverseSegment(bytes, hash, slots, layout.seed, layout.tables);
+    const layout = readLayout(bytes, words, REVERSE_TERMS_BYTES);
+    checkTerms(bytes, layout);
+    const starts = new Set<number>();
+    for (let entry = HEAP_START; entry < layout.heapEnd; ) {
+      starts.add(entry);
+      entry = checkEntry(bytes, entry, layout);
+    }
+    check(starts.size === layout.names, `there are ${starts.size} addresses and not ${layout.names}`);
+    checkSlots(bytes, layout, (offset) => starts.has(offset));
+    return new ReverseSegment(bytes, hash, layout);
   }
 
   /**
@@ -75,10 +71,7 @@ export class ReverseSegment {
    * take half as much memory as the bytes
    */
   static compiled(bytes: Uint8Array<ArrayBuffer>, hash: string, tables: SegmentTables): ReverseSegment {
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
-    const slotsAt = align(words[SegmentHeader.heapEnd]!) >> 2;
-    const slots = words.subarray(slotsAt, slotsAt + words[SegmentHeader.slots]!);
-    return new ReverseSegment(bytes, hash, slots, words[SegmentHeader.seed]!, tables);
+    return new ReverseSegment(bytes, hash, layoutOf(bytes, REVERSE_TERMS_BYTES, tables));
   }
 
   /** The offset of the target of an address for a view by its name, or 0. */
@@ -90,17 +83,17 @@ export class ReverseSegment {
   /** The offset of the entry of an address, or 0. */
   entryOf(address: Uint8Array, length: number): number {
     const { bytes } = this;
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    const hash = hashAddress(address, length, this.#seed);
+    const { slots, slotsAt, seed, heapEnd } = this.#layout;
+    const width = slotBytes(heapEnd);
+    const offsets = 2 ** offsetBits(heapEnd) - 1;
+    const hash = hashAddress(address, length, seed);
+    let slot = firstSlot(hash, slots);
     for (let probe = 0; probe < MOST_PROBES; probe++) {
-      const slot = slots[(hash + probe) & mask]!;
-      if (slot === 0) return 0;
-      const entry = slot & SLOT_ENTRY;
-      if (!mayHave(slot, hash) || bytes[entry] !== length) continue;
-      let index = 0;
-      while (index < length && bytes[entry + 1 + index] === address[index]) index++;
-      if (index === length) return entry;
+      const found = readSlot(bytes, slotsAt + slot * width, width);
+      if (found === 0) return 0;
+      const entry = found & offsets;
+      if (isEntryOf(bytes, entry, address, length)) return entry;
+      slot = slot + 1 === slots ? 0 : slot + 1;
     }
     return 0;
   }
@@ -112,7 +105,7 @@ export class ReverseSegment {
     let forAllViews = 0;
     let target = countEnd(bytes, targets);
     for (let left = readCount(bytes, targets); left > 0; left--, target = targetEnd(bytes, target)) {
-      const own = read16(bytes, target);
+      const own = this.viewOf(target);
       if (own === viewNumber) return target;
       if (own === ANY_VIEW) forAllViews = target;
     }
@@ -132,41 +125,87 @@ export class ReverseSegment {
     return at;
   }
 
+  #termsOf(target: number): number {
+    return this.#layout.heapEnd + REVERSE_TERMS_BYTES * read16(this.bytes, target);
+  }
+
+  /** The view of a target: `ANY_VIEW`, or an index and 1. */
+  viewOf(target: number): number {
+    return read16(this.bytes, this.#termsOf(target));
+  }
+
+  /** The TTL of a target in seconds. */
+  ttlOf(target: number): number {
+    return read32(this.bytes, this.#termsOf(target) + 2);
+  }
+
+  /** The tree in which a target is a name. */
+  treeOf(target: number): TreeKey {
+    return this.trees[read16(this.bytes, this.#termsOf(target) + 6)]!;
+  }
+
+  /** The lease group of a target. */
+  leaseGroupOf(target: number): number {
+    return read16(this.bytes, target + TargetField.leaseGroup);
+  }
+
   /** The first label of a target's name; undefined for the address with dashes. */
   labelOf(target: number): string | undefined {
     const { bytes } = this;
-    if ((read16(bytes, target + TargetField.tree) & ADDRESS_LABEL) !== 0) return undefined;
+    if ((bytes[target + TargetField.form]! & TargetForm.address) !== 0) return undefined;
     const start = target + TARGET_HEADER_BYTES + 1;
     let label = "";
     for (let at = start; at < start + bytes[start - 1]!; at++) label += String.fromCharCode(bytes[at]!);
     return label;
   }
 
-  /** The tree in which a target is a name. */
-  treeOf(target: number): TreeKey {
-    return this.trees[read16(this.bytes, target + TargetField.tree) & ~ADDRESS_LABEL]!;
-  }
-
   /** The name of a target, relative to its tree: labels with their length bytes. @param address the address */
   nameOf(target: number, address: Uint8Array): Uint8Array {
     const { bytes } = this;
-    const labels = bytes.subarray(target + TARGET_HEADER_BYTES, targetEnd(bytes, target));
-    if ((read16(bytes, target + TargetField.tree) & ADDRESS_LABEL) === 0) return labels;
-    const label = addressLabel(address);
-    const name = new Uint8Array(1 + label.length + labels.length);
-    name[0] = label.length;
-    for (let index = 0; index < label.length; index++) name[1 + index] = label.charCodeAt(index);
-    name.set(labels, 1 + label.length);
+    const form = bytes[target + TargetField.form]!;
+    const start = target + TARGET_HEADER_BYTES;
+    const end = targetEnd(bytes, target);
+    if (form === 0) return bytes.subarray(start, end);
+    const isAddress = (form & TargetForm.address) !== 0;
+    const first = isAddress
+      ? wireOf([addressLabel(address)])
+      : bytes.subarray(start, start + 1 + bytes[start]!);
+    const cluster = (form & TargetForm.cluster) === 0 ? NO_LABELS : this.#clusterOf(target);
+    const others = bytes.subarray(isAddress ? start : start + first.length, end);
+    const name = new Uint8Array(first.length + cluster.length + others.length);
+    name.set(first);
+    name.set(cluster, first.length);
+    name.set(others, first.length + cluster.length);
     return name;
   }
 
-  /** All addresses, in the order of the slots. They are only lent. */
-  *addresses(): Generator<Uint8Array> {
-    for (const slot of this.#slots) {
-      const entry = slot & SLOT_ENTRY;
-      if (entry !== 0) yield this.bytes.subarray(entry + 1, entry + 1 + this.bytes[entry]!);
-    }
+  /** The labels of the only cluster of a target's lease group. */
+  #clusterOf(target: number): Uint8Array {
+    return wireOf(this.leaseGroups[this.leaseGroupOf(target)]![0]!.split("."));
   }
+
+  /** All addresses, in the order of their bytes. They are only lent. */
+  *addresses(): Generator<Uint8Array> {
+    const { bytes } = this;
+    for (let entry = HEAP_START; entry < this.#layout.heapEnd; entry = this.entryEnd(entry))
+      yield bytes.subarray(entry + 1, entry + 1 + bytes[entry]!);
+  }
+}
+
+const NO_LABELS = new Uint8Array();
+
+/** Labels with their length bytes. */
+function wireOf(labels: readonly string[]): Uint8Array {
+  return Uint8Array.from(
+    labels.flatMap((label) => [label.length, ...Array.from(label, (one) => one.charCodeAt(0))]),
+  );
+}
+
+function isEntryOf(bytes: Uint8Array, entry: number, address: Uint8Array, length: number): boolean {
+  if (bytes[entry] !== length) return false;
+  let index = 0;
+  while (index < length && bytes[entry + 1 + index] === address[index]) index++;
+  return index === length;
 }
 
 /** The offset after a target. */
@@ -174,10 +213,16 @@ export function targetEnd(bytes: Uint8Array, target: number): number {
   return target + TARGET_HEADER_BYTES + bytes[target + TargetField.labelBytes]!;
 }
 
-/** @returns the length of the entry in bytes */
-function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, tables }: SegmentLayout): number {
+function checkTerms(bytes: Uint8Array, { heapEnd, terms, tables }: SegmentLayout): void {
+  for (let at = heapEnd; at < heapEnd + terms * REVERSE_TERMS_BYTES; at += REVERSE_TERMS_BYTES) {
+    check(read16(bytes, at) <= tables.views.length, "a reverse target has an unknown view");
+    check(read16(bytes, at + 6) < tables.trees.length, "a reverse target has an unknown tree");
+  }
+}
+
+/** @returns the offset after the entry */
+function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, terms, tables }: SegmentLayout): number {
   const outside = "a reverse entry ends outside the heap";
-  check(entry >= HEAP_START && entry < heapEnd, outside);
   const length = bytes[entry]!;
   check(length === 4 || length === 16, "an address has neither 4 nor 16 bytes");
   const targets = entry + 1 + length;
@@ -185,20 +230,24 @@ function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, tables }: Segme
   let at = countEnd(bytes, targets);
   for (let left = readCount(bytes, targets); left > 0; left--) {
     check(at + TARGET_HEADER_BYTES <= heapEnd, outside);
-    const tree = read16(bytes, at + TargetField.tree);
-    check(read16(bytes, at) <= tables.views.length, "a reverse target has an unknown view");
-    const leaseGroup = read16(bytes, at + TargetField.leaseGroup);
-    check(leaseGroup < tables.leaseGroups.length, "a reverse target has an unknown lease group");
-    check((tree & ~ADDRESS_LABEL) < tables.trees.length, "a reverse target has an unknown tree");
+    check(read16(bytes, at) < terms, "a reverse target has unknown terms");
+    const group = tables.leaseGroups[read16(bytes, at + TargetField.leaseGroup)];
+    check(group !== undefined, "a reverse target has an unknown lease group");
+    const form = bytes[at + TargetField.form]!;
+    check((form & ~ALL_FORMS) === 0, "a reverse target has an unknown form");
     const end = targetEnd(bytes, at);
     check(end <= heapEnd, outside);
-    const labelBytes =
-      (tree & ADDRESS_LABEL) === 0 ? 0 : 1 + addressLabel(bytes.subarray(entry + 1, targets)).length;
-    check(
-      bytes[at + TargetField.labelBytes]! + labelBytes < MAX_NAME_BYTES,
-      "the name of a reverse target is too long",
-    );
+    let nameBytes = bytes[at + TargetField.labelBytes]!;
+    const isAddress = (form & TargetForm.address) !== 0;
+    if (isAddress) nameBytes += 1 + addressLabel(bytes.subarray(entry + 1, targets)).length;
+    else check(nameBytes > 0, "a reverse target has no first label");
+    if ((form & TargetForm.cluster) !== 0) {
+      const labels = group.length === 1 ? clusterIdLabels(group[0]!) : undefined;
+      check(labels !== undefined, "a reverse target has no labels of a cluster");
+      nameBytes += 1 + group[0]!.length;
+    }
+    check(nameBytes < MAX_NAME_BYTES, "the name of a reverse target is too long");
     for (at += TARGET_HEADER_BYTES; at < end; ) at += 1 + labelAt(bytes, at, end);
   }
-  return at - entry;
+  return at;
 }

@@ -1,112 +1,112 @@
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
-import { align, check, readJson } from "./blob.ts";
+import { check, readJson } from "./blob.ts";
+import { distanceToParent, isTop, runOf, treeOfTop } from "./blocks/names.ts";
 import {
   HEAP_START,
   LONG_COUNT,
-  NODE_WORDS,
-  NodeWord,
-  RECORDS_OFFSET,
+  MOST_HEAP_BYTES,
+  NameForm,
   SEGMENT_WORDS,
-  SET_HEADER_BYTES,
   SegmentHeader,
   type SegmentTables,
   SetField,
-  SLOT_ENTRY,
+  TERMS_BYTES,
 } from "./layout.ts";
-import { fixedDataBytes, read16, read32 } from "./record-block.ts";
+import { countEnd, fixedDataBytes, read16, readCount, recordsOf, targetOf } from "./record-block.ts";
+import { offsetBits, readSlot, slotBytes } from "./slots.ts";
+
+const ALL_FORMS = Object.values(NameForm).reduce((forms, form) => forms | form, 0);
 
 /** Where the parts of a segment are. */
 export interface SegmentLayout {
   /** Their number. */
-  readonly nodes: number;
+  readonly names: number;
+  readonly terms: number;
   readonly slots: number;
   readonly seed: number;
-  /** Word index of the first node. */
-  readonly nodesAt: number;
-  /** Word index of the first slot. */
-  readonly slotsAt: number;
-  /** Offset of the end of the heap. */
+  /** Offset of the end of the heap, where the terms begin. */
   readonly heapEnd: number;
+  /** Offset of the first slot. */
+  readonly slotsAt: number;
   readonly tables: SegmentTables;
 }
 
 /**
  * Reads the header and the tables of a segment.
+ * @param termsBytes those of one of its terms
  * @throws {FormatError} if they do not fit together
  */
-export function readLayout(bytes: Uint8Array, words: Uint32Array): SegmentLayout {
+export function readLayout(bytes: Uint8Array, words: Uint32Array, termsBytes: number): SegmentLayout {
   check(words.length >= SEGMENT_WORDS, `${bytes.length} bytes are too few for a segment`);
-  const [heapEnd, trees, nodes, slots, tablesBytes, seed] = headerOf(words);
-  check(heapEnd >= HEAP_START && heapEnd <= bytes.length, "the heap ends outside the segment");
-  for (let index = heapEnd; index < align(heapEnd); index++)
-    check(bytes[index] === 0, "the heap is not followed by zeros");
-  check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
-  const { nodesAt, slotsAt } = sectionsOf(words);
-  const tablesAt = 4 * (slotsAt + slots);
+  const heapEnd = words[SegmentHeader.heapEnd]!;
+  const ends = "the heap ends outside the segment";
+  check(heapEnd >= HEAP_START && heapEnd <= bytes.length && heapEnd <= MOST_HEAP_BYTES, ends);
+  const sections = sectionsOf(words, termsBytes);
+  check(sections.slots > 0, "the segment has no slots");
+  // A forged count may be as large as a word can be, far above what is exact in 32 bits: plain arithmetic is exact.
+  const slotsEnd = sections.slotsAt + sections.slots * slotBytes(heapEnd);
+  const tablesAt = 4 * Math.ceil(slotsEnd / 4);
   check(tablesAt <= bytes.length, "the sections end outside the segment");
+  for (let at = slotsEnd; at < tablesAt; at++) check(bytes[at] === 0, "the slots are not followed by zeros");
+  const tablesBytes = words[SegmentHeader.tablesBytes]!;
   check(
     4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
     "the tables do not end with the segment",
   );
   const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
-  check(tables.trees.length === trees, "the tables have other trees than the header");
-  return { nodes, slots, seed, nodesAt, slotsAt, heapEnd, tables };
+  check(tables.trees.length === words[SegmentHeader.trees], "the tables have other trees than the header");
+  return { ...sections, tables };
 }
 
 /** The layout of a segment that this program compiled, without a check. */
-export function layoutOf(words: Uint32Array, tables: SegmentTables): SegmentLayout {
-  const [heapEnd, , nodes, slots, , seed] = headerOf(words);
-  return { nodes, slots, seed, ...sectionsOf(words), heapEnd, tables };
+export function layoutOf(bytes: Uint8Array, termsBytes: number, tables: SegmentTables): SegmentLayout {
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, SEGMENT_WORDS);
+  return { ...sectionsOf(words, termsBytes), tables };
 }
 
-function headerOf(words: Uint32Array): readonly [number, number, number, number, number, number] {
-  return words.subarray(SegmentHeader.heapEnd, SEGMENT_WORDS) as unknown as ReturnType<typeof headerOf>;
-}
-
-function sectionsOf(words: Uint32Array): Pick<SegmentLayout, "nodesAt" | "slotsAt"> {
-  const [heapEnd, , nodes] = headerOf(words);
-  const nodesAt = align(heapEnd) >> 2;
-  // A forged count may be as large as a word can be, far above what is exact in 32 bits: plain arithmetic is exact.
-  return { nodesAt, slotsAt: nodesAt + nodes * NODE_WORDS };
+function sectionsOf(words: Uint32Array, termsBytes: number): Omit<SegmentLayout, "tables"> {
+  const heapEnd = words[SegmentHeader.heapEnd]!;
+  const terms = words[SegmentHeader.terms]!;
+  return {
+    names: words[SegmentHeader.names]!,
+    ...{ heapEnd, terms, slotsAt: heapEnd + terms * termsBytes },
+    ...{ slots: words[SegmentHeader.slots]!, seed: words[SegmentHeader.seed]! },
+  };
 }
 
 /**
- * Checks nodes, slots and record blocks.
+ * Checks terms, names, record blocks and slots.
  * @throws {FormatError} for anything that a lookup could follow out of the segment, or for ever
  */
-export function checkNames(bytes: Uint8Array, words: Uint32Array, layout: SegmentLayout): void {
-  const { nodes, slots, nodesAt, slotsAt, heapEnd, tables } = layout;
-  const apexes = tables.trees.length;
-  check(apexes <= nodes, "there are fewer nodes than trees");
-  checkSlots(words, slotsAt, slots, nodes);
-  const nameBytes = new Uint8Array(nodes);
-  for (let node = apexes; node < nodes; node++) {
-    const parent = words[nodesAt + node * NODE_WORDS + NodeWord.parent]!;
-    const run = words[nodesAt + node * NODE_WORDS + NodeWord.run]!;
-    check(parent < node, `node ${node} comes before its parent`);
-    const named = nameBytes[parent]! + checkRun(bytes, run, heapEnd);
-    check(named < MAX_NAME_BYTES, `the name of node ${node} is too long`);
-    nameBytes[node] = named;
+export function checkNames(bytes: Uint8Array, layout: SegmentLayout): void {
+  const { names, terms, heapEnd, tables } = layout;
+  for (let index = 0; index < terms; index++) {
+    const leaseGroup = read16(bytes, heapEnd + index * TERMS_BYTES + 4);
+    check(leaseGroup < tables.leaseGroups.length, "a set has an unknown lease group");
   }
-  const blocks = new BlockChecks(bytes, layout);
-  for (let node = 0; node < nodes; node++) {
-    const block = words[nodesAt + node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET;
-    if (block !== 0) blocks.checkBlock(block);
-  }
+  const checks = new NameChecks(bytes, layout);
+  let count = 0;
+  for (let name = HEAP_START; name < heapEnd; count++) name = checks.check(name);
+  check(count === names, `there are ${count} names and not ${names}`);
+  checks.checkTargets();
+  checkSlots(bytes, layout, (offset) => checks.isName(offset));
 }
 
-/** Checks that entries are at most `most`, and that one slot is empty, at which a search ends. */
-export function checkSlots(words: Uint32Array, at: number, slots: number, most: number): void {
+/** Checks what slots refer to, and that one slot is empty, at which a search ends. */
+export function checkSlots(
+  bytes: Uint8Array,
+  { slots, slotsAt, heapEnd }: SegmentLayout,
+  isEntry: (offset: number) => boolean,
+): void {
+  const width = slotBytes(heapEnd);
+  const offsets = 2 ** offsetBits(heapEnd) - 1;
   let isFull = true;
-  for (let slot = at; slot < at + slots; slot++) {
-    if (words[slot] === 0) isFull = false;
-    else check(isWithin(words[slot]! & SLOT_ENTRY, most), "a slot refers to nothing");
+  for (let at = slotsAt; at < slotsAt + slots * width; at += width) {
+    const slot = readSlot(bytes, at, width);
+    if (slot === 0) isFull = false;
+    else check(isEntry(slot & offsets), "a slot refers to nothing");
   }
   check(!isFull, "no slot is empty");
-}
-
-function isWithin(entry: number, most: number): boolean {
-  return entry > 0 && entry <= most;
 }
 
 /** The length of the label at an offset. */
@@ -123,42 +123,85 @@ function checkRun(bytes: Uint8Array, run: number, heapEnd: number): number {
   check(run >= HEAP_START && run < heapEnd, "a run is outside the heap");
   const length = bytes[run]!;
   const end = run + 1 + length;
-  check(length > 0 && end <= heapEnd, `a run of ${length} bytes is empty or ends outside the heap`);
+  check(end <= heapEnd, `a run of ${length} bytes ends outside the heap`);
   for (let at = run + 1; at < end; ) at += 1 + labelAt(bytes, at, end);
   return length;
 }
 
-/** Checks record blocks, which together are not longer than the heap. */
-class BlockChecks {
+/** Checks names and their record blocks, one after the other. */
+class NameChecks {
   readonly #bytes: Uint8Array;
   readonly #end: number;
-  readonly #nodes: number;
+  readonly #terms: number;
   readonly #tables: SegmentTables;
-  #checked = 0;
+  /** By a quarter of a name's offset: the lowest two bits of the offset and 1. No name is shorter than 4 bytes. */
+  readonly #names: Uint8Array;
+  /** By a quarter of a name's offset: the length of its name. */
+  readonly #nameBytes: Uint8Array;
+  readonly #targets: number[] = [];
 
-  constructor(bytes: Uint8Array, { heapEnd, nodes, tables }: SegmentLayout) {
+  constructor(bytes: Uint8Array, { heapEnd, terms, tables }: SegmentLayout) {
     this.#bytes = bytes;
     this.#end = heapEnd;
-    this.#nodes = nodes;
+    this.#terms = terms;
     this.#tables = tables;
+    this.#names = new Uint8Array((heapEnd >> 2) + 1);
+    this.#nameBytes = new Uint8Array((heapEnd >> 2) + 1);
   }
 
-  checkBlock(block: number): void {
-    check(block >= HEAP_START, "a record block is outside the heap");
-    const at = this.#checkList(block);
-    this.#need(at, 1);
-    const isLong = this.#bytes[at] === LONG_COUNT;
-    if (isLong) this.#need(at, 3);
-    const count = isLong ? read16(this.#bytes, at + 1) : this.#bytes[at]!;
-    let position = at + (isLong ? 3 : 1);
+  /** Whether a name starts at an offset. */
+  isName(offset: number): boolean {
+    return offset >= HEAP_START && this.#names[offset >> 2] === (offset & 3) + 1;
+  }
+
+  /** @throws {FormatError} if an SRV record has a target that is no name */
+  checkTargets(): void {
+    for (const target of this.#targets) check(this.isName(target), "an SRV record has an unknown target");
+  }
+
+  /** Checks a name. @returns the offset after it */
+  check(name: number): number {
+    const bytes = this.#bytes;
+    const form = bytes[name]!;
+    check((form & ~ALL_FORMS) === 0, "a name has an unknown form");
+    const run = runOf(bytes, name);
+    check(run < this.#end, "a name ends outside the heap");
+    let above = 0;
+    if (isTop(bytes, name))
+      check(treeOfTop(bytes, name) < this.#tables.trees.length, "a name has an unknown tree");
+    else {
+      const parent = name - distanceToParent(bytes, name);
+      check(parent < name && this.isName(parent), "a parent is no name in front of its child");
+      above = this.#nameBytes[parent >> 2]!;
+    }
+    const length = checkRun(bytes, run, this.#end);
+    check(length > 0 || isTop(bytes, name), "a run of 0 bytes is empty");
+    check(above + length < MAX_NAME_BYTES, "a name is too long");
+    this.#names[name >> 2] = (name & 3) + 1;
+    this.#nameBytes[name >> 2] = above + length;
+    const block = run + 1 + length;
+    if ((form & NameForm.records) === 0) return block;
+    return this.#checkBlock(block, (form & NameForm.variants) !== 0);
+  }
+
+  #checkBlock(block: number, hasVariants: boolean): number {
+    const bytes = this.#bytes;
+    let position = this.#checkList(block);
+    if (!hasVariants) return position;
+    const count = this.#checkCount(position);
+    position = countEnd(bytes, position);
     for (let left = count; left > 0; left--) {
       this.#need(position, 2);
-      check(read16(this.#bytes, position) < this.#tables.views.length, "a record block has an unknown view");
+      check(read16(bytes, position) < this.#tables.views.length, "a record block has an unknown view");
       position = this.#checkList(position + 2);
     }
-    this.#checked += position - block;
-    // Blocks that share bytes could take very long to check.
-    check(this.#checked <= this.#bytes.length, "record blocks overlap");
+    return position;
+  }
+
+  #checkCount(at: number): number {
+    this.#need(at, 1);
+    if (this.#bytes[at] === LONG_COUNT) this.#need(at, 3);
+    return readCount(this.#bytes, at);
   }
 
   /** @returns the offset after the set list */
@@ -171,18 +214,16 @@ class BlockChecks {
 
   #checkSet(set: number): number {
     const bytes = this.#bytes;
-    this.#need(set, SET_HEADER_BYTES);
-    const type = read16(bytes, set);
-    const leaseGroup = read16(bytes, set + SetField.leaseGroup);
-    check(leaseGroup < this.#tables.leaseGroups.length, "a set has an unknown lease group");
-    const count = read16(bytes, set + SetField.count);
+    this.#need(set, SetField.count);
+    const type = bytes[set]!;
+    check(read16(bytes, set + SetField.terms) < this.#terms, "a set has unknown terms");
+    const count = this.#checkCount(set + SetField.count);
     const fixed = fixedDataBytes(type);
-    let at = set + SET_HEADER_BYTES;
+    let at = recordsOf(bytes, set);
     if (fixed > 0) {
       this.#need(at, count * fixed);
       if (type === RecordType.SRV)
-        for (let index = 0; index < count; index++)
-          check(read32(bytes, at + index * fixed + 2) < this.#nodes, "an SRV record has an unknown target");
+        for (let index = 0; index < count; index++) this.#targets.push(targetOf(bytes, at + index * fixed));
       return at + count * fixed;
     }
     for (let index = 0; index < count; index++) {

@@ -1,19 +1,23 @@
 import { FOLD } from "../../dns/name.ts";
 import { readBlob } from "./blob.ts";
 import type { BlockSource } from "./blocks/key-block.ts";
+import { distanceToParent, isTop, nameEnd, runEnd, runOf, treeOfTop } from "./blocks/names.ts";
 import {
+  BELOW_APEX,
   BlobKind,
+  HEAP_START,
   MOST_PROBES,
-  NODE_WORDS,
+  NameForm,
   type NodeFlag,
-  NodeWord,
-  RECORDS_OFFSET,
+  PARENT_BYTES,
   type SegmentTables,
-  SLOT_ENTRY,
+  SetField,
+  TERMS_BYTES,
 } from "./layout.ts";
-import { listForView } from "./record-block.ts";
+import { listForView, read16, read32 } from "./record-block.ts";
 import { checkNames, layoutOf, readLayout, type SegmentLayout } from "./segment-checks.ts";
-import { mayHave } from "./slots.ts";
+import { firstSlot, offsetBits, readSlot, slotBytes } from "./slots.ts";
+import { readTerms } from "./table-builder.ts";
 import { CLUSTERSET_TREE, type TreeKey } from "./tree-key.ts";
 
 /** When the lease groups of a segment expire, and for whom that was looked up. */
@@ -22,24 +26,32 @@ export interface LeaseMemo {
   readonly table: Float64Array;
 }
 
+const NO_NAMES: ReadonlyMap<string, number> = new Map();
+
 /** A table of indices by name. */
 export function indexByName(names: readonly string[]): ReadonlyMap<string, number> {
+  // Nearly all segments have no views: a map for each of them would be a tenth of what they take.
+  if (names.length === 0) return NO_NAMES;
   return new Map(names.map((name, index) => [name, index]));
 }
 
-/** The names of some services, or the stems, as immutable bytes: a hash table from names to RRsets (byte layout in layout.ts). */
+/**
+ * The names of some services, or the stems, as immutable bytes: a hash table from names to RRsets (byte layout in layout.ts). A node is the offset of
+ * a name.
+ */
 export class Segment {
-  // A query reads these fields first: together, they are in one or two cache lines.
+  // A query reads these fields first: together, they are in one or two cache lines. All else that it reads is in `bytes`.
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly #words: Uint32Array;
-  readonly #nodesAt: number;
   readonly #slotsAt: number;
-  readonly #mask: number;
+  readonly #slots: number;
+  readonly #slotBytes: number;
+  /** The bits of a slot that are an offset. */
+  readonly #offset: number;
+  readonly #offsetBits: number;
+  readonly #termsAt: number;
   /** See `apexHash`. */
   readonly seed: number;
-  /** The number of trees: their apexes are the first nodes. */
-  readonly apexes: number;
-  /** The apex of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
+  /** The index of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
   readonly #clusterset: number;
   /** A segment is the branch to itself in a directory: one object less, and so one cache miss less (54 ns), on the way to it. */
   segment: Segment | undefined = this;
@@ -51,29 +63,28 @@ export class Segment {
   readonly leaseGroups: readonly (readonly string[])[];
   /** Kept by `Leases` with the segment, where a query finds it without another look-up. */
   leaseMemo: LeaseMemo | undefined = undefined;
-  readonly nodes: number;
+  /** The number of names. */
+  readonly names: number;
   readonly #treeIndex: ReadonlyMap<TreeKey, number>;
   readonly #viewIndex: ReadonlyMap<string, number>;
 
-  private constructor(
-    bytes: Uint8Array<ArrayBuffer>,
-    words: Uint32Array,
-    hash: string,
-    { nodes, slots, seed, nodesAt, slotsAt, tables: { trees, views, leaseGroups } }: SegmentLayout,
-  ) {
+  private constructor(bytes: Uint8Array<ArrayBuffer>, hash: string, layout: SegmentLayout) {
+    const { names, slots, seed, heapEnd, slotsAt } = layout;
+    const { trees, views, leaseGroups } = layout.tables;
     this.bytes = bytes;
+    this.#slotsAt = slotsAt;
+    this.#slots = slots;
+    this.#slotBytes = slotBytes(heapEnd);
+    this.#offsetBits = offsetBits(heapEnd);
+    this.#offset = 2 ** this.#offsetBits - 1;
+    this.#termsAt = heapEnd;
+    this.seed = seed;
+    this.#clusterset = trees.indexOf(CLUSTERSET_TREE);
     this.hash = hash;
     this.trees = trees;
     this.leaseGroups = leaseGroups;
-    this.nodes = nodes;
-    this.seed = seed;
-    this.apexes = trees.length;
-    this.#words = words;
-    this.#nodesAt = nodesAt;
-    this.#slotsAt = slotsAt;
-    this.#mask = slots - 1;
+    this.names = names;
     this.#treeIndex = indexByName(trees);
-    this.#clusterset = trees.indexOf(CLUSTERSET_TREE);
     this.#viewIndex = indexByName(views);
   }
 
@@ -85,9 +96,9 @@ export class Segment {
    */
   static load(bytes: Uint8Array<ArrayBuffer>, hash: string): Segment {
     const words = readBlob(bytes, BlobKind.segment, "a segment");
-    const layout = readLayout(bytes, words);
-    checkNames(bytes, words, layout);
-    return new Segment(bytes, words, hash, layout);
+    const layout = readLayout(bytes, words, TERMS_BYTES);
+    checkNames(bytes, layout);
+    return new Segment(bytes, hash, layout);
   }
 
   /**
@@ -95,18 +106,18 @@ export class Segment {
    * with many endpoints.
    */
   static compiled(bytes: Uint8Array<ArrayBuffer>, hash: string, tables: SegmentTables): Segment {
-    const words = new Uint32Array(bytes.buffer);
-    return new Segment(bytes, words, hash, layoutOf(words, tables));
+    return new Segment(bytes, hash, layoutOf(bytes, TERMS_BYTES, tables));
   }
 
   /** Its names, to be copied into the next segment. */
   source(): BlockSource {
     const { bytes, trees, leaseGroups } = this;
-    const nodes = this.#words.subarray(this.#nodesAt, this.#nodesAt + this.nodes * NODE_WORDS);
-    return { bytes, nodes, trees, views: [...this.#viewIndex.keys()], leaseGroups };
+    const at = this.#termsAt;
+    const terms = readTerms(bytes, at, (this.#slotsAt - at) / TERMS_BYTES);
+    return { bytes, terms, trees, views: [...this.#viewIndex.keys()], leaseGroups };
   }
 
-  /** The index of a tree, which is the node of its apex; -1 where the segment has no names in it. */
+  /** The index of a tree; -1 where the segment has no names in it. */
   treeOf(key: TreeKey): number {
     return key === CLUSTERSET_TREE ? this.#clusterset : (this.#treeIndex.get(key) ?? -1);
   }
@@ -116,56 +127,67 @@ export class Segment {
     return name === undefined ? -1 : (this.#viewIndex.get(name) ?? -1);
   }
 
-  /** The apex above a node. */
-  apexOf(start: number): number {
-    const { apexes } = this;
-    let node = start;
-    while (node >= apexes) node = this.parentOf(node);
-    return node;
+  /** The nodes of all names: parents come before children. */
+  *nodes(): Generator<number> {
+    const { bytes } = this;
+    const end = this.#termsAt;
+    for (let node = HEAP_START; node < end; node = nameEnd(bytes, node)) yield node;
   }
 
-  /** The parent of a node that is no apex. */
+  /** The index of the tree that a name is in. */
+  treeAbove(start: number): number {
+    const { bytes } = this;
+    let node = start;
+    while (!isTop(bytes, node)) node -= distanceToParent(bytes, node);
+    return treeOfTop(bytes, node);
+  }
+
+  /** The parent of a node; -1 if that is an apex. */
   parentOf(node: number): number {
-    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.parent]!;
+    const { bytes } = this;
+    return isTop(bytes, node) ? -1 : node - distanceToParent(bytes, node);
   }
 
   /** The offset of a node's run of labels: the length in bytes of all, then each with its length byte. */
   runOf(node: number): number {
-    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.run]!;
+    return runOf(this.bytes, node);
   }
 
   /** Whether a node has a bit of `NodeFlag`. */
   hasFlag(node: number, flag: (typeof NodeFlag)[keyof typeof NodeFlag]): boolean {
-    return (this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.records]! & flag) !== 0;
+    return (this.bytes[node]! & flag) !== 0;
   }
 
   /**
-   * The node of a folded relative name (labels only, no root label, from `start` to `end` in `name`) below an apex, or -1.
+   * The node of a folded relative name (labels only, no root label, from `start` to `end` in `name`) in a tree, or -1.
    * `hash` is that of the name, see name-hash.ts.
    */
-  findNode(apex: number, name: Uint8Array, start: number, end: number, hash: number): number {
-    if (end === start) return apex;
-    const words = this.#words;
-    const mask = this.#mask;
+  findNode(tree: number, name: Uint8Array, start: number, end: number, hash: number): number {
+    const { bytes } = this;
     const slotsAt = this.#slotsAt;
+    const slots = this.#slots;
+    const width = this.#slotBytes;
+    const offset = this.#offset;
+    // A slot of 3 bytes lacks the highest bits.
+    const wanted = (hash << this.#offsetBits) & (width === 3 ? 0xffffff : -1);
+    let slot = firstSlot(hash, slots);
     for (let probe = 0; probe < MOST_PROBES; probe++) {
-      const slot = words[slotsAt + ((hash + probe) & mask)]!;
-      if (slot === 0) return -1;
-      const node = (slot & SLOT_ENTRY) - 1;
-      if (mayHave(slot, hash) && this.#hasName(node, apex, name, start, end)) return node;
+      const found = readSlot(bytes, slotsAt + slot * width, width);
+      if (found === 0) return -1;
+      if (((found ^ wanted) & ~offset) === 0 && this.#hasName(found & offset, tree, name, start, end))
+        return found & offset;
+      slot = slot + 1 === slots ? 0 : slot + 1;
     }
     return -1;
   }
 
-  #hasName(deepest: number, apex: number, name: Uint8Array, start: number, end: number): boolean {
-    const words = this.#words;
-    const nodesAt = this.#nodesAt;
-    const { bytes, apexes } = this;
+  #hasName(deepest: number, tree: number, name: Uint8Array, start: number, end: number): boolean {
+    const { bytes } = this;
     let node = deepest;
     let position = start;
-    while (node >= apexes) {
-      const nodeAt = nodesAt + node * NODE_WORDS;
-      let at = words[nodeAt + NodeWord.run]!;
+    for (;;) {
+      const parent = (bytes[node]! & NameForm.parent) as 0 | 1 | 2 | 3;
+      let at = node + 1 + PARENT_BYTES[parent];
       const stop = position + bytes[at]!;
       if (stop > end) return false;
       // A length byte is at most 63 and a letter is at least 65: where all bytes are equal, labels are.
@@ -174,14 +196,29 @@ export class Segment {
         if (own !== name[position] && FOLD[own] !== name[position]) return false;
         position++;
       }
-      node = words[nodeAt + NodeWord.parent]!;
+      if (parent === BELOW_APEX) return position === end && treeOfTop(bytes, node) === tree;
+      node -= distanceToParent(bytes, node);
     }
-    return node === apex && position === end;
   }
 
   /** The offset of the node's set list for a view by its index here, or 0 for an empty non-terminal. */
   setListOf(node: number, view: number): number {
-    const block = this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET;
-    return block === 0 ? 0 : listForView(this.bytes, block, view);
+    const { bytes } = this;
+    const form = bytes[node]!;
+    if ((form & NameForm.records) === 0) return 0;
+    const block = runEnd(bytes, node);
+    return view < 0 || (form & NameForm.variants) === 0 ? block : listForView(bytes, block, view);
+  }
+
+  /** The TTL of a set in seconds, with KEEP_ORDER if the order of its records matters. */
+  ttlOf(set: number): number {
+    const { bytes } = this;
+    return read32(bytes, this.#termsAt + TERMS_BYTES * read16(bytes, set + SetField.terms));
+  }
+
+  /** The lease group of a set. */
+  leaseGroupOf(set: number): number {
+    const { bytes } = this;
+    return read16(bytes, this.#termsAt + TERMS_BYTES * read16(bytes, set + SetField.terms) + 4);
   }
 }

@@ -59,7 +59,7 @@ describe("GET /state", () => {
 
 /** The hash of a segment of names. */
 const segmentOf = (gateway: Awaited<ReturnType<typeof openRoutes>>["gateway"], now: number) =>
-  [...gateway.current(now)!.generation.segments()].find(({ nodes }) => nodes > 0)!;
+  [...gateway.current(now)!.generation.segments()].find(({ names }) => names > 0)!;
 
 describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
   async function openPart() {

@@ -120,11 +120,11 @@ const FORGED: readonly (readonly [string, ForgedOf])[] = [
       ),
   ],
   [
-    "stems with more nodes",
+    "stems with more names",
     ({ blob }) =>
       blob(
         "stems",
-        word(SegmentHeader.nodes, (value) => value + 1),
+        word(SegmentHeader.names, (value) => value + 1),
       ),
   ],
   [

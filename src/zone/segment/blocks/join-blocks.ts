@@ -1,33 +1,22 @@
-import { RecordType } from "../../../dns/codes.ts";
 import type { Pace } from "../../pace.ts";
 import { CapacityError } from "../blob.ts";
 import {
   BlobKind,
   HEAP_START,
-  NODE_WORDS,
-  NodeWord,
-  RECORDS_OFFSET,
-  SET_HEADER_BYTES,
+  MOST_HEAP_BYTES,
+  NameForm,
   type SegmentTables,
   SetField,
-  SLOT_ENTRY,
+  TERMS_BYTES,
 } from "../layout.ts";
 import { apexHash, treeHash } from "../name-hash.ts";
-import {
-  countEnd,
-  fixedDataBytes,
-  read16,
-  read32,
-  readCount,
-  setEnd,
-  write16,
-  write32,
-} from "../record-block.ts";
-import { packSegment, TableBuilder } from "../segment-builder.ts";
-import { type SeededSlots, takeSlot } from "../slots.ts";
+import { countEnd, read16, readCount, setEnd, write16 } from "../record-block.ts";
+import { type SeededSlots, SlotBuilder } from "../slots.ts";
+import { intern, packSegment, TableBuilder, writeTerms } from "../table-builder.ts";
 import type { TreeKey } from "../tree-key.ts";
 import type { BlockSource, KeyBlock, KeyRange } from "./key-block.ts";
 import { hashRun } from "./label-run.ts";
+import { distanceToParent, isTop, runEnd, runOf, treeOfTop } from "./names.ts";
 
 /** The bytes of a segment, with what is known of them. */
 export interface JoinedBlocks {
@@ -38,158 +27,161 @@ export interface JoinedBlocks {
 }
 
 /**
- * Joins the names of keys, in the order of the blocks, to a segment. It copies bytes and changes the numbers in them, so a key that did not change is
- * copied from the segment before; equal blocks give equal bytes, wherever they come from.
- * @throws {CapacityError} if there are more names than a segment holds
+ * Joins the names of keys, in the order of the blocks, to a segment. It copies bytes and changes the indices of tables in them, so a key that did not
+ * change is copied from the segment before; equal blocks give equal bytes, wherever they come from.
+ * @param ordered all trees in which they have names, in the order of their indices; default: sorted
+ * @throws {CapacityError} if they have more bytes than a segment holds
  */
-export function* joinBlocks(blocks: readonly KeyBlock[], pace: Pace): Generator<void, JoinedBlocks> {
+export function* joinBlocks(
+  blocks: readonly KeyBlock[],
+  pace: Pace,
+  ordered?: readonly TreeKey[],
+): Generator<void, JoinedBlocks> {
   const joining = new Joining(blocks);
   const ranges: KeyRange[] = [];
   for (const block of blocks) ranges.push(yield* joining.copy(block, pace));
-  const { heap, nodes, trees } = joining;
-  const slots = yield* placeNames(heap, nodes, trees, pace);
-  const tables = joining.tables.finish();
-  const bytes = packSegment(BlobKind.segment, { bytes: heap, length: heap.length }, nodes, slots, tables);
+  const { heap, names } = joining;
+  const trees = joining.orderTrees(ordered);
+  const slots = yield* placeNames(heap, trees, names, pace);
+  const terms = writeTerms(joining.tables.termsList);
+  const tables = { ...joining.tables.finish(), trees };
+  const bytes = packSegment(BlobKind.segment, {
+    ...{ heap, names: names.length, slots, tables },
+    ...{ terms, termsBytes: TERMS_BYTES },
+  });
   return { bytes, tables, ranges };
 }
 
 /** The indices in a segment of what a source has in its tables; -1 for what no block has used yet. */
 interface Renumbering {
-  readonly trees: Int32Array;
   readonly views: Int32Array;
-  readonly leaseGroups: Int32Array;
+  readonly terms: Int32Array;
 }
 
 class Joining {
-  readonly trees: readonly TreeKey[];
-  readonly tables: TableBuilder;
+  readonly tables = new TableBuilder([]);
   readonly heap: Uint8Array<ArrayBuffer>;
-  readonly nodes: Uint32Array;
+  /** The offsets of the names that were copied. */
+  readonly names: number[] = [];
+  readonly #trees = new Map<TreeKey, number>();
+  /** The offsets of names below apexes. */
+  readonly #tops: number[] = [];
   readonly #renumberings = new Map<BlockSource, Renumbering>();
-  #node: number;
   #heapAt = HEAP_START;
 
   constructor(blocks: readonly KeyBlock[]) {
-    this.trees = treesOf(blocks);
-    this.tables = new TableBuilder(this.trees);
-    const heapBytes = blocks.reduce((sum, { heapStart, heapEnd }) => sum + heapEnd - heapStart, HEAP_START);
-    const nodes = blocks.reduce((sum, { firstNode, nodeEnd }) => sum + nodeEnd - firstNode, 0);
-    if (heapBytes > RECORDS_OFFSET || nodes + this.trees.length > SLOT_ENTRY)
-      throw new CapacityError(`a segment holds at most ${SLOT_ENTRY} names and ${RECORDS_OFFSET} bytes`);
+    const heapBytes = blocks.reduce((sum, { start, end }) => sum + end - start, HEAP_START);
+    if (heapBytes > MOST_HEAP_BYTES)
+      throw new CapacityError(`the heap of a segment has at most ${MOST_HEAP_BYTES} bytes`);
     this.heap = new Uint8Array(heapBytes);
-    this.nodes = new Uint32Array((nodes + this.trees.length) * NODE_WORDS);
-    this.#node = this.trees.length;
   }
 
-  *copy(block: KeyBlock, pace: Pace): Generator<void, KeyRange> {
-    const { source, firstNode, nodeEnd, heapStart, heapEnd } = block;
-    const { nodes } = this;
-    const apexes = source.trees.length;
-    const first = this.#node;
-    const at = this.#heapAt;
-    this.heap.set(source.bytes.subarray(heapStart, heapEnd), at);
-    const moved = at - heapStart;
+  *copy({ source, start, end }: KeyBlock, pace: Pace): Generator<void, KeyRange> {
+    const { heap } = this;
+    const first = this.#heapAt;
+    const last = first + end - start;
+    heap.set(source.bytes.subarray(start, end), first);
     const renumbering = this.#renumberingOf(source);
-    for (let node = firstNode; node < nodeEnd; node++) {
-      const from = node * NODE_WORDS;
-      const to = (node - firstNode + first) * NODE_WORDS;
-      const parent = source.nodes[from + NodeWord.parent]!;
-      const records = source.nodes[from + NodeWord.records]!;
-      nodes[to + NodeWord.parent] = parent < apexes ? renumbering.trees[parent]! : parent - firstNode + first;
-      nodes[to + NodeWord.run] = source.nodes[from + NodeWord.run]! + moved;
-      const hasRecords = (records & RECORDS_OFFSET) !== 0;
-      nodes[to + NodeWord.records] = hasRecords ? records + moved : records;
-      const units = hasRecords
-        ? this.#renumberBlock((records & RECORDS_OFFSET) + moved, source, renumbering, first - firstNode)
-        : 1;
-      if (pace.isOver(units)) yield;
+    for (let name = first; name < last; ) {
+      this.names.push(name);
+      if (isTop(heap, name)) this.#renumberTop(name, source);
+      const next = this.#renumberBlock(name, source, renumbering);
+      // Sixteen bytes are as much work as a name.
+      if (pace.isOver(1 + ((next - name) >> 4))) yield;
+      name = next;
     }
-    this.#node += nodeEnd - firstNode;
-    this.#heapAt += heapEnd - heapStart;
-    return { firstNode: first, nodeEnd: this.#node, heapStart: at, heapEnd: this.#heapAt };
+    this.#heapAt = last;
+    return { start: first, end: last };
+  }
+
+  /** Trees are counted in the order of first use until all names are copied. */
+  #renumberTop(name: number, source: BlockSource): void {
+    const tree = intern(this.#trees, source.trees[treeOfTop(this.heap, name)]!, "trees");
+    write16(this.heap, name + 1, tree);
+    this.#tops.push(name);
+  }
+
+  /** Gives trees their indices. @returns them in their order */
+  orderTrees(ordered: readonly TreeKey[] | undefined): readonly TreeKey[] {
+    const { heap } = this;
+    const used = [...this.#trees.keys()];
+    const sorted = ordered ?? used.toSorted();
+    const indices = used.map((tree) => sorted.indexOf(tree));
+    for (const top of this.#tops) write16(heap, top + 1, indices[treeOfTop(heap, top)]!);
+    return sorted;
   }
 
   #renumberingOf(source: BlockSource): Renumbering {
     const known = this.#renumberings.get(source);
     if (known !== undefined) return known;
     const renumbering = {
-      trees: Int32Array.from(source.trees, (tree) => this.tables.tree(tree)),
       views: new Int32Array(source.views.length).fill(-1),
-      leaseGroups: new Int32Array(source.leaseGroups.length).fill(-1),
+      terms: new Int32Array(source.terms.length).fill(-1),
     };
     this.#renumberings.set(source, renumbering);
     return renumbering;
   }
 
-  /** Renumbers views, lease groups and SRV targets of a record block that was copied. @returns the work in units */
-  #renumberBlock(block: number, source: BlockSource, renumbering: Renumbering, nodes: number): number {
+  /** Renumbers views and terms of a name that was copied. @returns the offset after it */
+  #renumberBlock(name: number, source: BlockSource, renumbering: Renumbering): number {
     const { heap } = this;
     const { views } = renumbering;
-    let at = this.#renumberList(block, source, renumbering, nodes);
+    const block = runEnd(heap, name);
+    const form = heap[name]!;
+    if ((form & NameForm.records) === 0) return block;
+    let at = this.#renumberList(block, source, renumbering);
+    if ((form & NameForm.variants) === 0) return at;
     let left = readCount(heap, at);
     at = countEnd(heap, at);
     for (; left > 0; left--) {
       const view = read16(heap, at);
       if (views[view]! < 0) views[view] = this.tables.view(source.views[view]!);
       write16(heap, at, views[view]!);
-      at = this.#renumberList(at + 2, source, renumbering, nodes);
+      at = this.#renumberList(at + 2, source, renumbering);
     }
-    // Eight bytes of records are as much work as a node.
-    return 1 + ((at - block) >> 3);
+    return at;
   }
 
   /** @returns the offset after the set list */
-  #renumberList(list: number, source: BlockSource, { leaseGroups }: Renumbering, nodes: number): number {
-    const { heap } = this;
+  #renumberList(list: number, source: BlockSource, { terms }: Renumbering): number {
+    const { heap, tables } = this;
     let set = list + 1;
     for (let left = heap[list]!; left > 0; left--) {
-      const group = read16(heap, set + SetField.leaseGroup);
-      if (leaseGroups[group]! < 0) leaseGroups[group] = this.tables.leaseGroup(source.leaseGroups[group]!);
-      write16(heap, set + SetField.leaseGroup, leaseGroups[group]!);
-      const type = read16(heap, set);
-      const end = setEnd(heap, set);
-      if (type === RecordType.SRV && nodes !== 0)
-        for (let at = set + SET_HEADER_BYTES; at < end; at += fixedDataBytes(type))
-          write32(heap, at + 2, read32(heap, at + 2) + nodes);
-      set = end;
+      const own = read16(heap, set + SetField.terms);
+      if (terms[own]! < 0) {
+        const { ttl, leaseGroup } = source.terms[own]!;
+        terms[own] = tables.terms(ttl, tables.leaseGroup(source.leaseGroups[leaseGroup]!));
+      }
+      write16(heap, set + SetField.terms, terms[own]!);
+      set = setEnd(heap, set);
     }
     return set;
   }
 }
 
-/** The trees in which blocks have names, in an order of their own. */
-function treesOf(blocks: readonly KeyBlock[]): TreeKey[] {
-  const used = new Set<TreeKey>();
-  for (const { source, firstNode, nodeEnd } of blocks)
-    for (let node = firstNode; node < nodeEnd; node++) {
-      const parent = source.nodes[node * NODE_WORDS + NodeWord.parent]!;
-      if (parent < source.trees.length) used.add(source.trees[parent]!);
-    }
-  return [...used].sort();
-}
-
-/** Slots for all names, hashed with the first seed with which a search finds each of them. At most half of them are taken. */
+/** Slots for all names, hashed with the first seed with which a search finds each of them. */
 function* placeNames(
   heap: Uint8Array,
-  nodes: Uint32Array,
   trees: readonly TreeKey[],
+  names: readonly number[],
   pace: Pace,
 ): Generator<void, SeededSlots> {
-  const count = nodes.length / NODE_WORDS;
-  let size = 4;
-  while (size < count * 2) size *= 2;
-  const hashes = new Int32Array(count);
+  // By a quarter of a name's offset: no name is shorter than 4 bytes.
+  const hashes = new Int32Array((heap.length >> 2) + 1);
   for (let seed = 0; ; seed++) {
-    for (const [apex, tree] of trees.entries()) hashes[apex] = apexHash(treeHash(tree), seed);
-    const slots = new Uint32Array(size);
-    let node = trees.length;
-    for (; node < count; node++) {
-      const at = node * NODE_WORDS;
-      const hash = hashRun(hashes[nodes[at + NodeWord.parent]!]!, heap, nodes[at + NodeWord.run]!);
-      hashes[node] = hash;
-      if (!takeSlot(slots, hash, node + 1)) break;
+    const apexes = trees.map((tree) => apexHash(treeHash(tree), seed));
+    const slots = new SlotBuilder(names.length, heap.length);
+    let placed = 0;
+    for (; placed < names.length; placed++) {
+      const name = names[placed]!;
+      const parent = isTop(heap, name)
+        ? apexes[treeOfTop(heap, name)]!
+        : hashes[(name - distanceToParent(heap, name)) >> 2]!;
+      const hash = hashRun(parent, heap, runOf(heap, name));
+      hashes[name >> 2] = hash;
+      if (!slots.take(hash, name)) break;
       if (pace.isOver(1)) yield;
     }
-    if (node === count) return { slots, seed };
+    if (placed === names.length) return { slots: slots.bytes, count: slots.count, seed };
   }
 }

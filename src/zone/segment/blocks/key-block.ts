@@ -1,19 +1,17 @@
 import type { SegmentTables } from "../layout.ts";
+import type { Terms } from "../table-builder.ts";
 
-/** Bytes with names of keys: a segment, or the builder of one key. */
+/** Bytes with names of keys: a segment, or the names of one key. */
 export interface BlockSource extends SegmentTables {
   /** Offsets of its heap count from their start. */
   readonly bytes: Uint8Array;
-  /** `NODE_WORDS` for each node. */
-  readonly nodes: Uint32Array;
+  readonly terms: readonly Terms[];
 }
 
-/** Where the names of a key are. Empty ranges for a key without names. */
+/** Where the names of a key are. An empty range for a key without names. */
 export interface KeyRange {
-  readonly firstNode: number;
-  readonly nodeEnd: number;
-  readonly heapStart: number;
-  readonly heapEnd: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** The names of a key. */

@@ -1,13 +1,16 @@
-import { CapacityError } from "./blob.ts";
-import { areSameRuns, hashRun, runLabels } from "./blocks/label-run.ts";
-import type { HeapWriter } from "./heap-writer.ts";
-import { NODE_WORDS, NodeWord, RECORDS_OFFSET, SLOT_ENTRY } from "./layout.ts";
-import { apexHash, treeHash } from "./name-hash.ts";
-import { mayHave, type SeededSlots, takeSlot } from "./slots.ts";
-import type { TreeKey } from "./tree-key.ts";
+import { CapacityError } from "../blob.ts";
+import type { HeapWriter } from "../heap-writer.ts";
+import { MOST_PROBES } from "../layout.ts";
+import { apexHash, treeHash } from "../name-hash.ts";
+import type { TreeKey } from "../tree-key.ts";
+import { areSameRuns, hashRun, runLabels } from "./label-run.ts";
 
 const FIRST_NODES = 1 << 5;
 const FIRST_SLOTS = 1 << 6;
+const MOST_NODES = 0xffffff;
+/** Words of a node: parent, offset of its run, offset of its record block or 0. */
+const NODE_WORDS = 3;
+const NodeWord = { parent: 0, run: 1, records: 2 } as const;
 
 /**
  * The trees of names while the names of a key, or the stems, are built: the first nodes are their apexes; every other node has a parent and a run of
@@ -22,6 +25,9 @@ export class NodeTable {
   #nodes = new Uint32Array(FIRST_NODES * NODE_WORDS);
   #hash = new Int32Array(FIRST_NODES);
   #nameBytes = new Uint8Array(FIRST_NODES);
+  /** Bits of `NameForm`. */
+  #flags = new Uint8Array(FIRST_NODES);
+  /** A node and 1. */
   #slots = new Uint32Array(FIRST_SLOTS);
   #seed = 0;
   #count: number;
@@ -53,7 +59,7 @@ export class NodeTable {
     const hash = hashRun(this.#hash[parent]!, this.#heap.buffer, runAt);
     const known = this.#find(parent, runAt, hash);
     if (known >= 0) return known;
-    if (this.#count === SLOT_ENTRY) throw new CapacityError(`a segment holds at most ${SLOT_ENTRY} names`);
+    if (this.#count === MOST_NODES) throw new CapacityError(`a key has at most ${MOST_NODES} names`);
     if (this.#count === this.#hash.length) this.#growNodes();
     const node = this.#count++;
     this.#nodes[node * NODE_WORDS + NodeWord.parent] = parent;
@@ -61,7 +67,7 @@ export class NodeTable {
     this.#hash[node] = hash;
     this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + run.length;
     const isFull = this.#count * 2 > this.#slots.length;
-    if (isFull || !takeSlot(this.#slots, hash, node + 1)) this.#place(this.#slots.length * (isFull ? 2 : 1));
+    if (isFull || !this.#takeSlot(this.#slots, node)) this.#place(this.#slots.length * (isFull ? 2 : 1));
     return node;
   }
 
@@ -70,15 +76,15 @@ export class NodeTable {
     for (let probe = hash; ; probe++) {
       const slot = this.#slots[probe & mask]!;
       if (slot === 0) return -1;
-      const node = (slot & SLOT_ENTRY) - 1;
-      if (mayHave(slot, hash) && this.#hash[node] === hash && this.#isAt(node, parent, runAt)) return node;
+      const node = slot - 1;
+      if (this.#hash[node] === hash && this.#isAt(node, parent, runAt)) return node;
     }
   }
 
   /** Whether a node has the name of a run below a parent: one name may be divided into runs in several ways. */
   #isAt(node: number, parent: number, runAt: number): boolean {
     const bytes = this.#heap.buffer;
-    if (this.#parentOf(node) === parent) return areSameRuns(bytes, this.#runOf(node), runAt);
+    if (this.parentOf(node) === parent) return areSameRuns(bytes, this.runOf(node), runAt);
     if (this.apexOf(node) !== this.apexOf(parent)) return false;
     const wanted = [...runLabels(bytes, runAt), ...this.labels(parent)];
     return wanted.join(".").toLowerCase() === this.labels(node).join(".").toLowerCase();
@@ -87,55 +93,61 @@ export class NodeTable {
   /** The labels of the node's relative name, the leftmost first. */
   labels(start: number): string[] {
     const labels: string[] = [];
-    for (let node = start; node >= this.#trees.length; node = this.#parentOf(node))
-      labels.push(...runLabels(this.#heap.buffer, this.#runOf(node)));
+    for (let node = start; node >= this.#trees.length; node = this.parentOf(node))
+      labels.push(...runLabels(this.#heap.buffer, this.runOf(node)));
     return labels;
   }
 
   /** The apex above a node. */
   apexOf(start: number): number {
     let node = start;
-    while (node >= this.#trees.length) node = this.#parentOf(node);
+    while (node >= this.#trees.length) node = this.parentOf(node);
     return node;
   }
 
   /** Whether a node is directly below an apex. */
   isTop(node: number): boolean {
-    return node >= this.#trees.length && this.#parentOf(node) < this.#trees.length;
+    return node >= this.#trees.length && this.parentOf(node) < this.#trees.length;
   }
 
-  #parentOf(node: number): number {
+  /** The parent of a node that is no apex. */
+  parentOf(node: number): number {
     return this.#nodes[node * NODE_WORDS + NodeWord.parent]!;
   }
 
-  #runOf(node: number): number {
+  /** The offset of a node's run in the builder's heap; 0 for an apex. */
+  runOf(node: number): number {
     return this.#nodes[node * NODE_WORDS + NodeWord.run]!;
+  }
+
+  /** The offset of a node's record block in the builder's heap, or 0. */
+  recordsOf(node: number): number {
+    return this.#nodes[node * NODE_WORDS + NodeWord.records]!;
   }
 
   /** Whether a node has a record block already. */
   hasRecords(node: number): boolean {
-    return (this.#nodes[node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET) !== 0;
+    return this.recordsOf(node) !== 0;
   }
 
   /** Sets the heap offset of the node's record block. */
   setRecords(node: number, block: number): void {
-    this.#nodes[node * NODE_WORDS + NodeWord.records]! |= block;
+    this.#nodes[node * NODE_WORDS + NodeWord.records] = block;
   }
 
-  /** Sets bits of `NodeFlag`. */
+  /** Sets bits of `NameForm`. */
   addFlags(node: number, flags: number): void {
-    this.#nodes[node * NODE_WORDS + NodeWord.records]! |= flags;
+    this.#flags[node]! |= flags;
   }
 
-  /** Whether a node has a bit of `NodeFlag`. */
+  /** The bits of `NameForm` that a node has. */
+  flagsOf(node: number): number {
+    return this.#flags[node]!;
+  }
+
+  /** Whether a node has a bit of `NameForm`. */
   hasFlag(node: number, flag: number): boolean {
-    return (this.#nodes[node * NODE_WORDS + NodeWord.records]! & flag) !== 0;
-  }
-
-  /** The sections of the segment; valid until the next name. */
-  sections(): SeededSlots & { readonly nodes: Uint32Array } {
-    const nodes = this.#nodes.subarray(0, this.#count * NODE_WORDS);
-    return { nodes, slots: this.#slots, seed: this.#seed };
+    return (this.#flags[node]! & flag) !== 0;
   }
 
   #runOffset(run: string): number {
@@ -155,13 +167,24 @@ export class NodeTable {
     for (const [apex, tree] of this.#trees.entries()) this.#hash[apex] = apexHash(treeHash(tree), this.#seed);
   }
 
+  #takeSlot(slots: Uint32Array, node: number): boolean {
+    const mask = slots.length - 1;
+    for (let probe = 0; probe < MOST_PROBES; probe++) {
+      const slot = (this.#hash[node]! + probe) & mask;
+      if (slots[slot] !== 0) continue;
+      slots[slot] = node + 1;
+      return true;
+    }
+    return false;
+  }
+
   /** Places all names in so many slots. */
   #place(size: number): void {
     const trees = this.#trees.length;
     for (;;) {
       const slots = new Uint32Array(size);
       let node = trees;
-      while (node < this.#count && takeSlot(slots, this.#hash[node]!, node + 1)) node++;
+      while (node < this.#count && this.#takeSlot(slots, node)) node++;
       if (node === this.#count) {
         this.#slots = slots;
         return;
@@ -169,7 +192,7 @@ export class NodeTable {
       this.#seed++;
       this.#hashApexes();
       for (let own = trees; own < this.#count; own++)
-        this.#hash[own] = hashRun(this.#hash[this.#parentOf(own)]!, this.#heap.buffer, this.#runOf(own));
+        this.#hash[own] = hashRun(this.#hash[this.parentOf(own)]!, this.#heap.buffer, this.runOf(own));
     }
   }
 
@@ -182,5 +205,6 @@ export class NodeTable {
     this.#nodes = grow(this.#nodes, new Uint32Array(size * NODE_WORDS));
     this.#hash = grow(this.#hash, new Int32Array(size));
     this.#nameBytes = grow(this.#nameBytes, new Uint8Array(size));
+    this.#flags = grow(this.#flags, new Uint8Array(size));
   }
 }
