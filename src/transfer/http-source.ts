@@ -3,7 +3,7 @@ import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/
 import { hashBlob } from "../zone/segment/hash.ts";
 import { readBounded } from "./parts/bounded-body.ts";
 import { changePart, PartChangeError } from "./parts/part-change.ts";
-import { readRootNews } from "./parts/root-news.ts";
+import { readRootNews } from "./parts/root-responses.ts";
 import type { TransferCounters } from "./parts/transfer-counters.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";

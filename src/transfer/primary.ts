@@ -4,8 +4,7 @@ import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
 import type { UsedPart } from "./parts/follow-parts.ts";
 import { KeptParts } from "./parts/kept-parts.ts";
 import { partChange } from "./parts/part-change.ts";
-import { writeRootDocument } from "./parts/root-document.ts";
-import { writeRootNews } from "./parts/root-news.ts";
+import { writeRootDocument, writeRootNews } from "./parts/root-responses.ts";
 import { ServedParts } from "./parts/served-parts.ts";
 import type { TransferState } from "./transfer-state.ts";
 
@@ -34,7 +33,7 @@ const MOST_NEWS_BYTES = 128 * 1024;
 /** A root or a segment as it is sent. */
 export interface SentPart {
   readonly bytes: Bytes;
-  /** The hash of the part that `bytes` are the change of (part-change.ts, root-news.ts); "" for the whole part. */
+  /** The hash of the part that `bytes` are the change of (part-change.ts, root-responses.ts); "" for the whole part. */
   readonly since: string;
 }
 
@@ -42,7 +41,7 @@ export interface SentPart {
 export interface ScopeTransfer {
   state(): TransferState;
   /**
-   * The document of a root, or what is new in it since another one (root-news.ts); undefined where it is neither the newest nor was named
+   * The document of a root, or what is new in it since another one (root-responses.ts); undefined where it is neither the newest nor was named
    * lately.
    */
   root(hash: string, since: string): SentPart | undefined;

@@ -25,7 +25,7 @@ export interface NamedBytes {
 
 /** A root as it was transferred. */
 export interface TransferredRoot {
-  /** Its document (parts/root-document.ts). */
+  /** Its document (parts/root-responses.ts). */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Segments that came with it, by the hash that they have. */
   readonly segments: readonly NamedBytes[];

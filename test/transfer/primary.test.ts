@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { changePart } from "../../src/transfer/parts/part-change.ts";
-import { readRootDocument } from "../../src/transfer/parts/root-document.ts";
-import { readRootNews } from "../../src/transfer/parts/root-news.ts";
+import { readRootDocument, readRootNews } from "../../src/transfer/parts/root-responses.ts";
 import { Primary, type TransferGateway } from "../../src/transfer/primary.ts";
 import { type Branch, Page } from "../../src/zone/generation/directory.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";

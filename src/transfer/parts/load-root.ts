@@ -6,7 +6,7 @@ import { ReverseSegment } from "../../zone/segment/reverse-segment.ts";
 import { Segment } from "../../zone/segment/segment.ts";
 import type { AnySegment } from "./any-segment.ts";
 import { checkHash } from "./part-fetcher.ts";
-import { readRootDocument } from "./root-document.ts";
+import { readRootDocument } from "./root-responses.ts";
 
 /** Holds segments of both kinds. */
 export interface SegmentsInMemory {

@@ -14,7 +14,7 @@ import { Segment } from "../../zone/segment/segment.ts";
 import type { AnySegment } from "../parts/any-segment.ts";
 import { followParts, type PartFollower } from "../parts/follow-parts.ts";
 import { isOfNames, isOfReverseNames, loadRoot } from "../parts/load-root.ts";
-import { writeRootDocument } from "../parts/root-document.ts";
+import { writeRootDocument } from "../parts/root-responses.ts";
 import type { StoredParts } from "./stored-parts.ts";
 
 const StoredRecord = z.strictObject({

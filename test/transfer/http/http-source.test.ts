@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { partChange } from "../../../src/transfer/parts/part-change.ts";
-import { writeRootNews } from "../../../src/transfer/parts/root-news.ts";
+import { writeRootNews } from "../../../src/transfer/parts/root-responses.ts";
 import type { NamedBytes } from "../../../src/transfer/transfer-state.ts";
 import { hashBlob } from "../../../src/zone/segment/hash.ts";
 

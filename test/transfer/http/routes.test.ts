@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer-routes.ts";
 import { changePart } from "../../../src/transfer/parts/part-change.ts";
-import { readRootNews } from "../../../src/transfer/parts/root-news.ts";
+import { readRootNews } from "../../../src/transfer/parts/root-responses.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { openPair } from "../pair.ts";
 

@@ -1,4 +1,4 @@
-import { readRootDocument } from "../../../src/transfer/parts/root-document.ts";
+import { readRootDocument } from "../../../src/transfer/parts/root-responses.ts";
 import type { ScopeTransfer } from "../../../src/transfer/primary.ts";
 import { readRoot } from "../../../src/zone/generation/root.ts";
 import { HASH_BYTES, hashBlob, writeHash } from "../../../src/zone/segment/hash.ts";
