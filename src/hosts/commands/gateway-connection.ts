@@ -1,17 +1,13 @@
 import { type Dispatcher, Pool } from "undici";
-import { UsageError } from "../../config/values/usage-error.ts";
 import { JSON_TYPE } from "../../http/messages/media-type.ts";
 import { explainCertificate } from "../../sync/push/certificate-failures.ts";
 import { readToken } from "../node/access/token-file.ts";
-import { readCertificates, readIdentity } from "../node/tls/tls.ts";
+import { readCertificates } from "../node/tls/tls.ts";
+import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
 
 /** Flags of commands that query a gateway. */
-export interface ConnectionFlags {
+export interface ConnectionFlags extends GatewayFlags {
   readonly server?: string | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly clientCertFile?: string | undefined;
-  readonly clientKeyFile?: string | undefined;
-  readonly caFile?: string | undefined;
 }
 
 /** A request that a gateway did not answer with 200. */
@@ -46,23 +42,17 @@ const MOST_BYTES = 16 * 1024 * 1024;
 
 /** @throws {UsageError} for an address, a certificate or a token file that is none */
 export async function connectTo(server: string, flags: ConnectionFlags): Promise<GatewayConnection> {
-  const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
-    throw new UsageError(
-      `--server ${JSON.stringify(server)} is not an address such as https://doh.example:8443`,
-    );
-  const { caFile, tokenFile, clientCertFile, clientKeyFile } = flags;
-  if ((clientCertFile === undefined) !== (clientKeyFile === undefined))
-    throw new UsageError("--client-cert-file and --client-key-file go together");
+  const url = readGatewayUrl("--server", server);
+  const { caFile, tokenFile } = flags;
+  const identity = identityOf(flags);
   const ca = caFile === undefined ? undefined : await readCertificates(caFile);
-  const identity =
-    clientCertFile === undefined ? undefined : await readIdentity(clientCertFile, clientKeyFile!);
+  const certificate = await identity?.();
   const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
   const prefix = url.pathname.replace(/\/+$/, "");
   const name = url.origin + prefix;
   const pool = new Pool(url.origin, {
     connections: 1,
-    connect: { timeout: TIMEOUT, ...(ca !== undefined && { ca }), ...identity },
+    connect: { timeout: TIMEOUT, ...(ca !== undefined && { ca }), ...certificate },
   });
 
   const request = async (

@@ -3,24 +3,21 @@ import { UsageError } from "../../config/values/usage-error.ts";
 import { openSyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
-import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls/tls.ts";
+import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
+import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */
 const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
-export interface SyncFlags extends ClusterZoneFlags {
+export interface SyncFlags extends ClusterZoneFlags, GatewayFlags {
   readonly gateway: readonly string[];
-  readonly tokenFile?: string | undefined;
-  readonly clientCertFile?: string | undefined;
-  readonly clientKeyFile?: string | undefined;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly manifests?: string | undefined;
   readonly clusterId?: string | undefined;
-  readonly caFile?: string | undefined;
   /** Seconds. */
   readonly lease?: number | undefined;
   /** Seconds. */
@@ -51,9 +48,9 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   if (listen !== undefined && flags.once === true)
     throw new UsageError("--listen is for a worker that keeps running: leave out --once");
   const clusterZone = readClusterZone(flags);
-  const gateways = flags.gateway.map(readGatewayUrl);
+  const gateways = flags.gateway.map(readGateway);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
-  const identity = readIdentityFlags(flags);
+  const identity = readCredential(flags);
   // Missing credentials are an error at the start.
   if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
@@ -89,24 +86,16 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   }
 }
 
-/** Reads the client certificate; undefined without one. @throws {UsageError} if the worker has no credential */
-function readIdentityFlags(flags: SyncFlags): (() => Promise<TlsIdentity>) | undefined {
-  const { tokenFile, clientCertFile: certificate, clientKeyFile: key } = flags;
-  if ((certificate === undefined) !== (key === undefined))
-    throw new UsageError("--client-cert-file and --client-key-file go together");
-  if (certificate !== undefined && key !== undefined) return () => readIdentity(certificate, key);
-  if (tokenFile === undefined)
-    throw new UsageError(
-      "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
-    );
-  return undefined;
+/** The client certificate; undefined without one. @throws {UsageError} if the worker has no credential */
+function readCredential(flags: SyncFlags): (() => Promise<TlsIdentity>) | undefined {
+  const identity = identityOf(flags);
+  if (identity !== undefined || flags.tokenFile !== undefined) return identity;
+  throw new UsageError(
+    "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
+  );
 }
 
-function readGatewayUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
-    throw new UsageError(
-      `--gateway ${JSON.stringify(text)} is not an address such as https://doh.example:8443${text === "" ? "; the manifests take it from gateway in the ConfigMap sync-worker" : ""}`,
-    );
-  return url.href.replace(/\/+$/, "");
+function readGateway(text: string): string {
+  const hint = text === "" ? "; the manifests take it from gateway in the ConfigMap sync-worker" : "";
+  return readGatewayUrl("--gateway", text, hint).href.replace(/\/+$/, "");
 }
