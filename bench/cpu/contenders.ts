@@ -8,7 +8,10 @@ import { ServerProcess } from "../../test/e2e/servers/process.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { askOnce, type HttpAnswer } from "../processes/ask.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
+import type { Progress } from "../report/report.ts";
+import { loadedSnapshots } from "../worlds/asked.ts";
 import { applyObjects, importObjects } from "../worlds/kubernetes-objects.ts";
+import { compareAnswers } from "./compare-answers.ts";
 import type { FixedAnswer } from "./fixed-answer.ts";
 
 /** A DoH server under load. */
@@ -38,6 +41,34 @@ export async function startLoadedGateway(
   const { ca, url, stop } = gateway;
   const pid = pidOf(gateway.process);
   return { name: "gateway", url: `${url}/dns-query`, ca, pid, dnsPort, stop, gateway };
+}
+
+/**
+ * Runs a measurement on the gateway and CoreDNS with equal services, once both answer alike, and stops them with the servers that it starts.
+ * @param measure puts further servers into `started`
+ */
+export async function withLoadedServers<Server extends { readonly stop: () => Promise<unknown> }, Result>(
+  progress: Progress,
+  measure: (
+    gateway: Awaited<ReturnType<typeof startLoadedGateway>>,
+    coredns: LoadedServer,
+    started: Server[],
+  ) => Promise<Result>,
+): Promise<Result> {
+  progress("starting an API server, CoreDNS and the gateway");
+  const running: { readonly stop: () => Promise<unknown> }[] = [];
+  const started: Server[] = [];
+  try {
+    const snapshots = loadedSnapshots();
+    const coredns = await startLoadedCoreDns(snapshots);
+    running.push(coredns);
+    const gateway = await startLoadedGateway(snapshots);
+    running.push(gateway);
+    await compareAnswers(gateway, coredns);
+    return await measure(gateway, coredns, started);
+  } finally {
+    await Promise.all([...running, ...started].map(({ stop }) => stop()));
+  }
 }
 
 /** One of our programs that know one answer only, with the gateway's certificate. */

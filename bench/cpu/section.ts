@@ -4,9 +4,8 @@ import { askOnce } from "../processes/ask.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report/report.ts";
 import { type Contender, measureInTurns } from "../report/rounds.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../worlds/asked.ts";
-import { compareAnswers } from "./compare-answers.ts";
-import { type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
+import { ASKED, LOADED_WORLD, prepareLoad, queryOf } from "../worlds/asked.ts";
+import { type DohServer, startFixed, withLoadedServers } from "./contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "./h2load.ts";
 
 /** Long enough that every sample pays for its share of garbage collections. */
@@ -21,32 +20,18 @@ const HONO = "Hono, fixed bytes";
 export const cpuSection: Section = {
   name: "cpu",
   summary: "CPU time for each DoH query, beside servers that send fixed bytes, and CoreDNS",
-  async measure(effort, progress) {
-    progress("starting an API server, CoreDNS and the gateway");
-    const servers: DohServer[] = [];
-    try {
-      const snapshots = loadedSnapshots();
-      const coredns = await startLoadedCoreDns(snapshots);
-      servers.push(coredns);
-      const gateway = await startLoadedGateway(snapshots);
-      servers.unshift(gateway);
+  measure: (effort, progress) =>
+    withLoadedServers<DohServer, Table[]>(progress, async (gateway, coredns, started) => {
       const answer = await askOnce(gateway, queryOf(ASKED[0]!));
-      servers.splice(1, 0, await startFixed(HONO, "fixed-hono", answer, gateway.gateway));
-      servers.splice(
-        2,
-        0,
-        await startFixed("node:http2, fixed bytes", "fixed-http2", answer, gateway.gateway),
-      );
-      await compareAnswers(gateway, coredns);
+      started.push(await startFixed(HONO, "fixed-hono", answer, gateway.gateway));
+      started.push(await startFixed("node:http2, fixed bytes", "fixed-http2", answer, gateway.gateway));
       const sizes = [answer.body.length, (await askOnce(coredns, queryOf(ASKED[0]!))).body.length];
+      const servers = [gateway, ...started, coredns];
       const tables: Table[] = [];
       for (const method of ["GET", "POST"] as const)
         tables.push(await measureMethod(method, servers, sizes, effort, progress));
       return tables;
-    } finally {
-      await Promise.all(servers.map(({ stop }) => stop()));
-    }
-  },
+    }),
 };
 
 async function measureMethod(

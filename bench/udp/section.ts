@@ -5,12 +5,11 @@ import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
 import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
-import { compareAnswers } from "../cpu/compare-answers.ts";
-import { pidOf, startLoadedCoreDns, startLoadedGateway } from "../cpu/contenders.ts";
+import { pidOf, withLoadedServers } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report/report.ts";
 import { type Contender, measureInTurns } from "../report/rounds.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, nameOf, queryOf } from "../worlds/asked.ts";
+import { ASKED, LOADED_WORLD, nameOf, queryOf } from "../worlds/asked.ts";
 import { IN_FLIGHT, type Load, SOCKETS, sendLoad } from "./dnsperf.ts";
 
 /** A server of plain DNS under load. */
@@ -30,33 +29,21 @@ const FLOOR = "node:dgram, fixed bytes";
 export const udpSection: Section = {
   name: "udp",
   summary: "CPU time for each query of plain DNS over UDP and TCP, beside CoreDNS and Node's bare sockets",
-  async measure(effort, progress) {
-    progress("starting an API server, CoreDNS and the gateway");
-    const servers: DnsServer[] = [];
-    try {
-      const snapshots = loadedSnapshots();
-      const coredns = await startLoadedCoreDns(snapshots);
-      servers.push(coredns);
-      const gateway = await startLoadedGateway(snapshots);
-      servers.unshift(gateway);
+  measure: (effort, progress) =>
+    withLoadedServers<DnsServer, Table[]>(progress, async (gateway, coredns, started) => {
       // dnsperf is installed by now, with what the end-to-end tests need.
       if (findProgram("dnsperf") === undefined)
         throw new Error("dnsperf is not on PATH: `node test/e2e/servers/tools/install.ts` installs it");
-      await compareAnswers(gateway, coredns);
       const { raw } = await queryUdp(gateway.dnsPort, queryOf(ASKED[0]!));
-      const fixed = await startFixedUdp(raw);
-      servers.push(fixed);
+      started.push(await startFixedUdp(raw));
       const sizes = [raw.length, (await queryUdp(coredns.dnsPort, queryOf(ASKED[0]!))).raw.length];
       const overTcp = await queryTcp(gateway.dnsPort, queryOf(ASKED[0]!));
       if (!overTcp.raw.equals(raw)) throw new Error("the gateway says something else over TCP");
       return [
-        await measureTransport("udp", [gateway, coredns, fixed], sizes, effort, progress),
+        await measureTransport("udp", [gateway, coredns, ...started], sizes, effort, progress),
         await measureTransport("tcp", [gateway, coredns], sizes, effort, progress),
       ];
-    } finally {
-      await Promise.all(servers.map(({ stop }) => stop()));
-    }
-  },
+    }),
 };
 
 async function measureTransport(
