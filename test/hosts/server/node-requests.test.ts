@@ -1,36 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
 import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
-import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
+import { serversOf } from "./tls-fixture.ts";
 
 const MIB = 1024 * 1024;
 const PAGE = "x".repeat(40_000);
 
-let folder: string;
-let tls: TlsIdentity;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-requests-"));
-  tls = await keepSelfSigned(folder, "localhost", Date.now());
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const closing: { destroy(): void }[] = [];
-const running: NodeServer[] = [];
-afterEach(async () => {
-  for (const one of closing.splice(0)) one.destroy();
-  await Promise.all(running.splice(0).map((server) => server.stop(0)));
-});
+const servers = serversOf("requests");
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -42,7 +26,7 @@ async function start(
   const errors = new ConnectionErrors();
   const server = await startNodeServer({
     listen: { host: "127.0.0.1", port: 0 },
-    tls: more.secure === false ? undefined : tls,
+    tls: more.secure === false ? undefined : servers.tls,
     fetch,
     ...(more.paths !== undefined && { paths: more.paths }),
     onError: (error) => unforeseen.push(error),
@@ -54,20 +38,15 @@ async function start(
       clients: undefined,
     },
   });
-  running.push(server);
+  servers.stopLater(server);
   return { port: server.address.port, unforeseen, errors };
 }
 
-function keep<Emitter extends Socket | ClientHttp2Session>(emitter: Emitter): Emitter {
-  emitter.on("error", () => {});
-  closing.push(emitter);
-  return emitter;
-}
-
+const { keep } = servers;
 const plain = (port: number) => keep(connectTcp(port, "127.0.0.1"));
 const secure = (port: number, protocol: "h2" | "http/1.1") =>
-  keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] }));
-const http2 = (port: number) => keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert }));
+  keep(connectTls({ host: "127.0.0.1", port, ca: servers.tls.cert, ALPNProtocols: [protocol] }));
+const http2 = (port: number) => keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: servers.tls.cert }));
 
 /** The status of a request over HTTP/2, or the code that its stream was reset with. */
 function statusOf(session: ClientHttp2Session, headers: Record<string, string> = {}): Promise<string> {

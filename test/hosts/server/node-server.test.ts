@@ -1,29 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
-import { networkInterfaces, tmpdir } from "node:os";
-import { join } from "node:path";
+import { networkInterfaces } from "node:os";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
 import { UsageError } from "../../../src/config/values/usage-error.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { serversOf } from "./tls-fixture.ts";
 
-let folder: string;
-let tls: TlsIdentity;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-server-"));
-  tls = await keepSelfSigned(folder, "localhost", Date.now());
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const running: NodeServer[] = [];
-const closing: { destroy(): void }[] = [];
-afterEach(async () => {
-  for (const one of closing.splice(0)) one.destroy();
-  await Promise.all(running.splice(0).map((server) => server.stop(0)));
-});
+const servers = serversOf("server");
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -34,36 +19,32 @@ async function start(
 ): Promise<NodeServer> {
   const server = await startNodeServer({
     listen: { host: "127.0.0.1", port: 0 },
-    tls: secure ? tls : undefined,
+    tls: secure ? servers.tls : undefined,
     fetch,
     limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
   });
-  running.push(server);
+  servers.stopLater(server);
   return server;
 }
 
 const echo: Fetch = async (request) => new Response(`${request.method} ${await request.text()}`);
 
 function http2(server: NodeServer): ClientHttp2Session {
-  const session = connectHttp2(`https://127.0.0.1:${server.address.port}`, { ca: tls.cert });
-  session.on("error", () => {});
-  closing.push(session);
-  return session;
+  return servers.keep(connectHttp2(`https://127.0.0.1:${server.address.port}`, { ca: servers.tls.cert }));
 }
 
 function secureSocket(server: NodeServer, protocol: "h2" | "http/1.1"): TLSSocket {
-  const options = { host: "127.0.0.1", port: server.address.port, ca: tls.cert, ALPNProtocols: [protocol] };
-  const socket = connectTls(options);
-  socket.on("error", () => {});
-  closing.push(socket);
-  return socket;
+  const options = {
+    host: "127.0.0.1",
+    port: server.address.port,
+    ca: servers.tls.cert,
+    ALPNProtocols: [protocol],
+  };
+  return servers.keep(connectTls(options));
 }
 
 function plainSocket(server: NodeServer): Socket {
-  const socket = connectTcp(server.address.port, "127.0.0.1");
-  socket.on("error", () => {});
-  closing.push(socket);
-  return socket;
+  return servers.keep(connectTcp(server.address.port, "127.0.0.1"));
 }
 
 const closed = (emitter: { once(event: "close", listener: () => void): unknown }) =>
@@ -100,17 +81,17 @@ describe("protocols", () => {
   it("listens on both addresses of localhost, where there are both", async () => {
     const server = await startNodeServer({
       listen: { host: "localhost", port: 0 },
-      tls,
+      tls: servers.tls,
       fetch: echo,
       limits: DEFAULT_SERVER_LIMITS,
     });
-    running.push(server);
+    servers.stopLater(server);
     const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
       list?.some((one) => one.address === "::1"),
     );
     for (const host of hasIPv6 ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]) {
-      const session = connectHttp2(`https://${host}:${server.address.port}`, { ca: tls.cert });
-      closing.push(session);
+      const session = connectHttp2(`https://${host}:${server.address.port}`, { ca: servers.tls.cert });
+      servers.keep(session);
       // Node's client leaves out the brackets of an IPv6 authority.
       const stream = session.request({ ":method": "GET", ":authority": "localhost" });
       expect(await answered(stream), host).toBe("GET ");
@@ -121,7 +102,7 @@ describe("protocols", () => {
     const { port } = (await start()).address;
     const again = startNodeServer({
       listen: { host: "127.0.0.1", port },
-      tls,
+      tls: servers.tls,
       fetch: echo,
       limits: DEFAULT_SERVER_LIMITS,
     });
@@ -239,10 +220,10 @@ describe("stopping", () => {
 describe("another certificate", () => {
   it("is used for new connections", async () => {
     const server = await start();
-    const other = await keepSelfSigned(join(folder, "other"), "localhost", Date.now());
+    const other = await servers.anotherCertificate();
     server.renew(other);
     const socket = connectTls({ host: "127.0.0.1", port: server.address.port, ca: other.cert });
-    closing.push(socket);
+    servers.keep(socket);
     await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
     expect(socket.authorized).toBe(true);
   });

@@ -1,34 +1,18 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
 import { PipelinedRequests } from "../../../src/hosts/node/server/http1/pipelined-requests.ts";
-import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { serversOf } from "./tls-fixture.ts";
 
 const HANDLED = 16;
 const MIB = 1024 * 1024;
 /** For `vi.waitFor`. */
 const PATIENTLY = { interval: 1, timeout: 30_000 };
 
-let folder: string;
-let tls: TlsIdentity;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-pipelined-"));
-  tls = await keepSelfSigned(folder, "localhost", Date.now());
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const closing: { destroy(): void }[] = [];
-const running: NodeServer[] = [];
-afterEach(async () => {
-  for (const one of closing.splice(0)) one.destroy();
-  await Promise.all(running.splice(0).map((server) => server.stop(0)));
-});
+const servers = serversOf("pipelined");
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -36,19 +20,17 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 async function start(isSecure: boolean, fetch: Fetch): Promise<() => Socket> {
   const server = await startNodeServer({
     listen: { host: "127.0.0.1", port: 0 },
-    tls: isSecure ? tls : undefined,
+    tls: isSecure ? servers.tls : undefined,
     fetch,
     limits: DEFAULT_SERVER_LIMITS,
   });
-  running.push(server);
+  servers.stopLater(server);
   const { port } = server.address;
   return () => {
-    const socket = isSecure
-      ? connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: ["http/1.1"] })
+    const socket: Socket = isSecure
+      ? connectTls({ host: "127.0.0.1", port, ca: servers.tls.cert, ALPNProtocols: ["http/1.1"] })
       : connectTcp(port, "127.0.0.1");
-    socket.on("error", () => {});
-    closing.push(socket);
-    return socket;
+    return servers.keep(socket);
   };
 }
 
@@ -173,11 +155,7 @@ it("a connection whose requests wait is not read on", async () => {
     first ??= socket;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const connect = () => {
-    const socket = connectTcp((server.address() as AddressInfo).port, "127.0.0.1");
-    closing.push(socket.on("error", () => {}));
-    return socket;
-  };
+  const connect = () => servers.keep(connectTcp((server.address() as AddressInfo).port, "127.0.0.1"));
   const socket = connect();
   const other = connect();
   socket.write(get("x").repeat((4 * MIB) / get("x").length));
