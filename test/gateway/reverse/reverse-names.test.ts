@@ -60,6 +60,7 @@ describe.each(cases)(
       await world.put(east(address), 2 * HOUR);
       await world.put(north(address), 2 * HOUR);
       await world.clock.advance(2 * HOUR);
+      await world.restart();
       await world.put(west(address));
       await world.leave("east");
       await world.restart();
