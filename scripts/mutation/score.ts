@@ -13,7 +13,7 @@ export interface Score {
   readonly survived: readonly MutantResult[];
 }
 
-/** Stryker stops a mutant that loops a hundred times as often as the code, which does not depend on the clock. */
+/** A mutant that loops is stopped by counting, which does not depend on the clock (`one-worker/instrumented.ts`). */
 const LOOPS = /^Hit limit reached/;
 
 /** Vitest stops a test that waits for too long; Stryker reports that as a failed test. */

@@ -241,6 +241,7 @@ describe("for any query over UDP", () => {
   const types = ["A", "AAAA", "SRV", "TXT", "SOA", "NS", "PTR", "ANY", "CNAME", "AXFR"];
 
   it("the answer fits and is whole, or has TC", () => {
+    let runs = 0;
     let truncated = 0;
     fc.assert(
       fc.property(
@@ -252,6 +253,7 @@ describe("for any query over UDP", () => {
         fc.nat(),
         fc.constantFrom(world, longWorld),
         (name, type, payload, codes, bound, rotation, compiled) => {
+          runs++;
           const query = queryWith(name, type, payload === undefined ? {} : { payload, codes });
           const context: ResolveContext = { ...compiled, rotation, transport: udpTransport(bound) };
           const { bytes, freshness } = resolve(query, context)!;
@@ -273,7 +275,7 @@ describe("for any query over UDP", () => {
       ),
       { numRuns: 3000 },
     );
-    expect(truncated).toBeGreaterThan(100);
+    expect(truncated).toBeGreaterThan(runs / 30);
   });
 });
 

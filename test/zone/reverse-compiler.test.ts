@@ -92,6 +92,7 @@ function snapshotOf(clusterId: string, hasZone: boolean, parts: readonly Part[])
 
 describe("reverse names of worlds in which services want the same addresses", () => {
   it.each([1, 3, 1e9])("are those of a compilation from scratch, in segments of %d records", (reverse) => {
+    let runs = 0;
     let contested = 0;
     let settled = 0;
     fc.assert(
@@ -104,13 +105,14 @@ describe("reverse names of worlds in which services want the same addresses", ()
         expect(ordersOf(changed)).toEqual(ordersOf(scratch));
         expect(findingsOf(changed)).toEqual(findingsOf(scratch));
         const sizes = changed.map(({ reverse: { orders } }) => orders.size);
+        runs++;
         contested += Math.max(...sizes);
         settled += sizes.filter((size, index) => size < (sizes[index - 1] ?? 0)).length;
       }),
       { numRuns: 120 },
     );
-    expect(contested).toBeGreaterThan(100);
-    expect(settled).toBeGreaterThan(20);
+    expect(contested).toBeGreaterThan(runs);
+    expect(settled).toBeGreaterThan(runs / 6);
   });
 });
 

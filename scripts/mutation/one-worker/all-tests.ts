@@ -1,32 +1,20 @@
 import { BroadcastChannel } from "node:worker_threads";
 import { describe, inject, it, type RunnerTestCase } from "vitest";
-import { CHANNEL, type CoverageByTest, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
+import { instrumented } from "./instrumented.ts";
+import { CHANNEL, type Measured, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
 import { idOf, SuiteRun, testsIn } from "./suite-run.ts";
-
-/** The state of Stryker's instrumented code. */
-interface Instrumented {
-  activeMutant?: string | undefined;
-  currentTestId?: string | undefined;
-  hitCount?: number;
-  hitLimit?: number | undefined;
-  readonly mutantCoverage: CoverageByTest;
-}
 
 const TIMED_OUT = /^(?:Error: )?(?:Test|Hook) timed out/;
 
-// The instrumented code keeps this object from its first call on: it must stay the same.
-const coverage: CoverageByTest = { static: {}, perTest: {} };
-const instrumented: Instrumented = { mutantCoverage: coverage };
-(globalThis as Record<string, unknown>).__stryker__ = instrumented;
+let measured = inject("measured" as never) as Measured;
 
 // The first test never ends: it runs the others, in this worker, as often as there are mutants.
 it("runs tests on request", { timeout: Number.POSITIVE_INFINITY }, async ({ task }) => {
   const tests = new Map(testsIn(task.file).map((test) => [idOf(test), test]));
   tests.delete(idOf(task));
-  const lasted = new Map<string, number>();
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = (event) => {
-    run(tests, lasted, event.data as RunRequest).then(
+    run(tests, event.data as RunRequest).then(
       (reply) => channel.postMessage(reply),
       (error: Error) => channel.postMessage({ error: error.stack ?? error.message }),
     );
@@ -41,49 +29,59 @@ for (const file of inject("files" as never) as readonly string[]) {
   });
 }
 
-/** Runs the shortest tests first, and ends at the first one that fails if there is a mutant. */
+/** Runs the tests with the least work first, and ends at the first one that fails if there is a mutant. */
 async function run(
   all: ReadonlyMap<string, RunnerTestCase>,
-  lasted: Map<string, number>,
-  { tests, mutant, hitLimit }: RunRequest,
+  { tests, mutant }: RunRequest,
 ): Promise<RunReply> {
   const ids = (tests ?? [...all.keys()]).filter((id) => all.has(id));
-  if (mutant !== undefined) ids.sort((a, b) => (lasted.get(a) ?? 0) - (lasted.get(b) ?? 0));
-  Object.assign(instrumented, { hitCount: 0, hitLimit, activeMutant: mutant });
+  if (mutant !== undefined) ids.sort((a, b) => (measured.work[a] ?? 0) - (measured.work[b] ?? 0));
+  const work: Record<string, number> = {};
+  const passes: Record<string, number> = {};
+  instrumented.activeMutant = mutant;
   const ran: RanTest[] = [];
   const suites = new SuiteRun();
   for (const id of ids) {
     const test = all.get(id) as RunnerTestCase;
     const started = performance.now();
+    const workBefore = process.threadCpuUsage();
+    instrumented.begin(mutant === undefined ? undefined : (measured.passes[id] ?? 0));
     const failure = await suites.runTest(test, (running) => {
       instrumented.currentTestId = running ? id : undefined;
     });
-    const milliseconds = performance.now() - started;
-    if (mutant === undefined) lasted.set(id, milliseconds);
+    const { user, system } = process.threadCpuUsage(workBefore);
+    work[id] = user + system;
+    passes[id] = instrumented.passes;
     ran.push({
       id,
       file: id.slice(0, id.indexOf("#")),
-      milliseconds,
+      milliseconds: performance.now() - started,
       ...(failure === undefined ? {} : { failure }),
     });
-    if (failure !== undefined && mutant !== undefined) break;
+    if (mutant !== undefined && (failure !== undefined || instrumented.hasLooped())) break;
   }
+  const looped = instrumented.hasLooped();
+  instrumented.begin();
   await suites.end();
   instrumented.activeMutant = undefined;
-  const hitCount = instrumented.hitCount ?? 0;
-  const failed = mutant === undefined ? undefined : ran.find(({ failure }) => failure !== undefined);
-  const pending = TIMED_OUT.test(failed?.failure ?? "");
+  if (mutant === undefined) {
+    measured = { work, passes };
+    return { tests: ran, measured, coverage: instrumented.mutantCoverage };
+  }
+  const last = ran.at(-1);
+  const detected = last !== undefined && (looped || last.failure !== undefined);
+  const pending = TIMED_OUT.test(last?.failure ?? "");
   return {
     tests: ran,
-    hitCount,
+    looped,
     pending,
-    damaged: failed !== undefined && !pending && (await failsAgain(all.get(failed.id) as RunnerTestCase)),
-    ...(mutant === undefined ? { coverage } : {}),
+    damaged: detected && !pending && (await failsAgain(all.get(last.id) as RunnerTestCase)),
   };
 }
 
 /** Whether a test that failed fails without the mutant, too: then a module has kept something of a mutant. */
 async function failsAgain(test: RunnerTestCase): Promise<boolean> {
+  instrumented.begin();
   const suites = new SuiteRun();
   const failure = await suites.runTest(test, () => {});
   await suites.end();

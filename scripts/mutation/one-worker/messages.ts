@@ -6,8 +6,6 @@ export interface RunRequest {
   /** Ids of tests; all unless given. */
   readonly tests?: readonly string[];
   readonly mutant?: string;
-  /** How often the mutant's code may run before it counts as a loop. */
-  readonly hitLimit?: number;
 }
 
 /** A test that ran. */
@@ -19,19 +17,29 @@ export interface RanTest {
   readonly failure?: string;
 }
 
+/** What the run without a mutant measures, by test. A process that replaces another one needs it, too. */
+export interface Measured {
+  /** Microseconds of CPU time: the clock says nothing on a busy machine. */
+  readonly work: Readonly<Record<string, number>>;
+  /** How often each test passed code that could be mutated. */
+  readonly passes: Readonly<Record<string, number>>;
+}
+
 /** What a run resulted in. */
 export interface RunReply {
   readonly tests: readonly RanTest[];
-  /** Mutants by test, with how often their code ran; only of a run without mutant. */
+  /** Only of a run without mutant. */
+  readonly measured?: Measured;
   readonly coverage?: CoverageByTest;
-  readonly hitCount: number;
+  /** The last test did not end by itself. */
+  readonly looped?: boolean;
   /** The test that failed also fails without the mutant. */
-  readonly damaged: boolean;
+  readonly damaged?: boolean;
   /** A test timed out: it may still run. */
-  readonly pending: boolean;
+  readonly pending?: boolean;
 }
 
-/** As Stryker's instrumented code writes it. */
+/** Mutants by test, with how often their code ran, as Stryker's instrumented code writes it. */
 export interface CoverageByTest {
   static: Record<string, number>;
   perTest: Record<string, Record<string, number>>;

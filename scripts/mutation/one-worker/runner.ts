@@ -1,13 +1,13 @@
-import { globSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { BroadcastChannel } from "node:worker_threads";
 import { declareFactoryPlugin, PluginKind } from "@stryker-mutator/api/plugin";
 import {
   type DryRunResult,
   DryRunStatus,
-  determineHitLimitReached,
   type MutantRunOptions,
   type MutantRunResult,
+  MutantRunStatus,
   type TestResult,
   type TestRunner,
   TestStatus,
@@ -15,7 +15,13 @@ import {
 } from "@stryker-mutator/api/test-runner";
 import { createVitest } from "vitest/node";
 import { foldersTests } from "../folders.ts";
-import { CHANNEL, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
+import { CHANNEL, type Measured, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
+
+/** In the sandbox, so it is gone with it. */
+const MEASURED = "measured.json";
+
+/** As Stryker's own runners say it (`score.ts`). */
+const LOOPED = "Hit limit reached";
 
 /** Loads all tests once into one worker of Vitest, and runs those that reach a mutant there. */
 class OneWorkerRunner implements TestRunner {
@@ -30,7 +36,8 @@ class OneWorkerRunner implements TestRunner {
 
   async dryRun(): Promise<DryRunResult> {
     await this.#load();
-    const { tests, coverage } = await this.#run({});
+    const { tests, measured, coverage } = await this.#run({});
+    writeFileSync(MEASURED, JSON.stringify(measured));
     return {
       status: DryRunStatus.Complete,
       tests: tests.map(toResult),
@@ -38,22 +45,21 @@ class OneWorkerRunner implements TestRunner {
     };
   }
 
-  async mutantRun({ testFilter, activeMutant, hitLimit }: MutantRunOptions): Promise<MutantRunResult> {
+  async mutantRun({ testFilter, activeMutant }: MutantRunOptions): Promise<MutantRunResult> {
     if (this.#channel === undefined) await this.#load();
     const request: RunRequest = {
       mutant: activeMutant.id,
       ...(testFilter === undefined ? {} : { tests: testFilter }),
-      ...(hitLimit === undefined ? {} : { hitLimit }),
     };
     // After an error Stryker runs the mutant again, in a new process.
     if (this.#spoiled) throw new Error("an earlier mutant changed the state of a module");
     const reply = await this.#run(request);
-    this.#spoiled = reply.pending || reply.damaged;
+    this.#spoiled = reply.pending === true || reply.damaged === true;
     // An earlier mutant may have done the damage.
     if (reply.damaged && this.#mutants > 0) throw new Error("the test fails without the mutant, too");
     this.#mutants++;
-    const looped = determineHitLimitReached(reply.hitCount, hitLimit);
-    return toMutantRunResult(looped ?? { status: DryRunStatus.Complete, tests: reply.tests.map(toResult) });
+    if (reply.looped) return { status: MutantRunStatus.Timeout, reason: LOOPED };
+    return toMutantRunResult({ status: DryRunStatus.Complete, tests: reply.tests.map(toResult) });
   }
 
   async #load(): Promise<void> {
@@ -70,6 +76,10 @@ class OneWorkerRunner implements TestRunner {
       reporters: [{}],
       onConsoleLog: () => false,
     });
+    const measured: Measured = existsSync(MEASURED)
+      ? JSON.parse(readFileSync(MEASURED, "utf8"))
+      : { work: {}, passes: {} };
+    vitest.provide("measured" as never, measured as never);
     vitest.provide("files" as never, files.sort().map((file) => resolve(file)) as never);
     this.#channel = new BroadcastChannel(CHANNEL);
     const loaded = this.#next();

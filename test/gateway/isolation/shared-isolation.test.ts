@@ -40,6 +40,7 @@ function expectNothingDecided(before: ClustersetService, after: ClustersetServic
 }
 
 it("a cluster that comes late to a service changes nothing that earlier ones decide; its endpoints join", async () => {
+  let runs = 0;
   let shared = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -49,6 +50,7 @@ it("a cluster that comes late to a service changes nothing that earlier ones dec
       fc.array(hostilePush, { minLength: 1, maxLength: 3 }),
       fc.boolean(),
       async (east, north, west, pushes, hostileIsKnown) => {
+        runs++;
         const world = await openWorld([east, north, west], hostileIsKnown);
         const before = world.services();
         for (const pushed of pushes) {
@@ -63,5 +65,5 @@ it("a cluster that comes late to a service changes nothing that earlier ones dec
     ),
     { numRuns: 150 },
   );
-  expect(shared).toBeGreaterThan(100);
+  expect(shared).toBeGreaterThan(runs * 0.67);
 });

@@ -98,10 +98,12 @@ async function carryOut(world: SharedService, one: Step, histories: Record<Step[
 }
 
 it("whatever two clusters do, the gateway ranks them as the slow model, and none overtakes what was served 5 minutes before", async () => {
+  let runs = 0;
   let compared = 0;
   let kept = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
+      runs++;
       const world = await openSharedService();
       for (const cluster of ["east", "west"]) await world.put(cluster);
       await world.at(STARTS);
@@ -125,6 +127,6 @@ it("whatever two clusters do, the gateway ranks them as the slow model, and none
     }),
     { numRuns: 300 },
   );
-  expect(compared).toBeGreaterThan(300);
-  expect(kept).toBeGreaterThan(100);
+  expect(compared).toBeGreaterThan(runs);
+  expect(kept).toBeGreaterThan(runs / 3);
 });

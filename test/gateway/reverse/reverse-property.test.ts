@@ -80,12 +80,14 @@ class Model {
 it.each(["headless", "clusterset IP"] as const)(
   "whatever clusters push, the reverse name of a %s stays with a live cluster that keeps the address",
   async (kind) => {
+    let runs = 0;
     let moved = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 3, maxLength: 3 }),
         fc.array(step, { minLength: 3, maxLength: 14 }),
         async (ages, steps) => {
+          runs++;
           const world = await openReverseWorld();
           const model = new Model();
           const report = (clusterId: string, has: readonly string[]) => {
@@ -116,6 +118,6 @@ it.each(["headless", "clusterset IP"] as const)(
       ),
       { numRuns: 150 },
     );
-    expect(moved).toBeGreaterThan(200);
+    expect(moved).toBeGreaterThan(runs * 1.34);
   },
 );
