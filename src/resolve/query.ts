@@ -52,7 +52,6 @@ export interface QueryFault {
  */
 export function readPlainQuery(message: Uint8Array): Query | undefined {
   const { length } = message;
-  if (length < HEADER_BYTES + 5) return undefined;
   const flags = readWord(message, 2);
   if ((flags & 0xf800) !== 0 || message[4] !== 0 || message[5] !== 1) return undefined;
   if ((message[6]! | message[7]! | message[8]! | message[9]! | message[10]!) !== 0 || message[11]! > 1)
@@ -62,7 +61,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
   const questionEnd = HEADER_BYTES + name.length + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   if (message[11] === 1) {
-    if (questionEnd + OPT_BYTES > length || message[questionEnd] !== 0) return undefined;
+    if (message[questionEnd] !== 0) return undefined;
     if (readWord(message, questionEnd + 1) !== RecordType.OPT) return undefined;
     if (questionEnd + OPT_BYTES + readWord(message, questionEnd + 9) !== length) return undefined;
     edns = readEdns(message, questionEnd, length);
