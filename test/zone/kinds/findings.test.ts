@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
+import { compileGeneration } from "../../../src/zone/compile.ts";
+import type { ZoneOptions } from "../../../src/zone/options.ts";
+import { alias, local } from "../../conformance/cases/cluster-local.ts";
+import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
+
+const findingsOf = (world: readonly ClusterSnapshot[], options: Partial<ZoneOptions> = {}) =>
+  compileGeneration(mergeClusterset(world), options).findings;
+
+const headless = (address: string, hostname?: string) => ({
+  headless: true,
+  endpoints: endpoints({ address, ...(hostname === undefined ? {} : { hostname }) }),
+});
+
+describe("a finding of a clusterset service names the object and says what is left out", () => {
+  it.each([
+    [
+      "InvalidPortNumber",
+      { ports: [port("zero", 0)] },
+      'port "zero" (TCP 0) is outside 1 to 65535: it gets no SRV record',
+    ],
+    [
+      "InvalidPortNumber",
+      { ports: [port("much", 65_536, "")] },
+      'port "much" (TCP 65536) is outside 1 to 65535: it gets no SRV record',
+    ],
+    [
+      "InvalidPortName",
+      { ports: [port("sp ace", 80, "UDP")] },
+      'port "sp ace" (UDP 80) has a name that cannot be a DNS label: it gets no SRV record',
+    ],
+    [
+      "InvalidProtocol",
+      { ports: [port("quic", 80, "QUIC")] },
+      'port "quic" (QUIC 80) has a protocol that is not TCP, UDP or SCTP: it gets no SRV record',
+    ],
+    ["InvalidAddress", headless("10.0.0.999"), '"10.0.0.999" is not a usable address: it is left out'],
+    [
+      "InvalidHostname",
+      headless("10.0.0.1", "a.b"),
+      'the hostname "a.b" cannot be a DNS label: the name uses the address instead',
+    ],
+  ])("%s", (reason, parts, message) => {
+    const world = snapshot("east", { exports: { "shop/odd": exported(parts) } });
+    expect(findingsOf([world])).toEqual([
+      { clusterId: "east", reason, kind: "Service", namespace: "shop", name: "odd", message },
+    ]);
+  });
+
+  it("InvalidName, for a name in upper case too", () => {
+    const world = snapshot("east", { exports: { "shop/Odd": exported() } });
+    expect(findingsOf([world])).toEqual([
+      {
+        ...{ clusterId: "east", reason: "InvalidName", kind: "Service", namespace: "shop", name: "Odd" },
+        message: "shop/Odd cannot be labels of a DNS name: the service is not served",
+      },
+    ]);
+  });
+
+  it("NameTooLong, once for each of the names", () => {
+    const host = "h".repeat(63);
+    const name = "n".repeat(63);
+    const namespace = "m".repeat(63);
+    const clusterId = `${"c".repeat(40)}.${"d".repeat(40)}`;
+    const world = snapshot(clusterId, {
+      namespaces: { [namespace]: {} },
+      exports: { [`${namespace}/${name}`]: exported(headless("10.0.0.1", host)) },
+    });
+    expect(findingsOf([world])).toEqual([
+      {
+        ...{ clusterId, reason: "NameTooLong", kind: "Service", namespace, name },
+        message: `a name that starts with "${host}" would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
+      },
+    ]);
+  });
+
+  it("one finding, however many endpoints have the same error; ports in bounds and unnamed ones have none", () => {
+    const members = ["10.0.0.1", "10.0.0.2"].map((address) => ({ address, hostname: "a.b" }));
+    const many = exported({ headless: true, endpoints: endpoints(...members) });
+    const ports = [port("first", 1), port("last", 65_535), port("p".repeat(62), 80), port("", 80, "QUIC")];
+    const world = snapshot("east", { exports: { "shop/many": many, "shop/fine": exported({ ports }) } });
+    expect(findingsOf([world]).map(({ name, reason }) => [name, reason])).toEqual([
+      ["many", "InvalidHostname"],
+    ]);
+  });
+});
+
+describe("a finding in federation zones", () => {
+  const federations = [{ name: "fed", zone: "federation" }];
+  const balanced = (names: readonly string[], ips: readonly string[] = []) =>
+    exported({
+      serviceType: "LoadBalancer",
+      loadBalancer: [...names.map((hostname) => ({ hostname })), ...ips.map((ip) => ({ ip }))],
+    });
+  const shown = (world: ClusterSnapshot) =>
+    findingsOf([world], { federations }).map(({ reason, name, message }) => [reason, name, message]);
+
+  it("HostNameLeftOut: a CNAME record next to other records (RFC 1034 section 3.6.2)", () => {
+    const message = (target: string) =>
+      `the load balancer's host name ${target} cannot be a CNAME record next to other records (RFC 1034 section 3.6.2): only the names of its shard have it`;
+    const two = snapshot("east", { exports: { "shop/two": balanced(["a.example", "b.example"]) } });
+    expect(shown(two)).toEqual([["HostNameLeftOut", "two", message("b.example")]]);
+    const mixed = snapshot("east", { exports: { "shop/mixed": balanced(["a.example"], ["192.0.2.1"]) } });
+    expect(shown(mixed)).toEqual([["HostNameLeftOut", "mixed", message("a.example")]]);
+    const one = snapshot("east", { exports: { "shop/one": balanced(["a.example"]) } });
+    expect(shown(one)).toEqual([]);
+  });
+
+  it("InvalidTopology: a region or zone that cannot be a label", () => {
+    const world = snapshot("east", {
+      topology: { region: "eu west", zones: ["a"] },
+      exports: { "shop/web": balanced([], ["192.0.2.1"]) },
+    } as Partial<ClusterSnapshot>);
+    const message = (place: string) =>
+      `${place} cannot be labels of a DNS name: the service has no names in that region or zone`;
+    expect(shown(world)).toEqual([
+      ["InvalidTopology", "web", message("eu west")],
+      ["InvalidTopology", "web", message("a.eu west")],
+    ]);
+  });
+});
+
+describe("a finding in a cluster's own zone", () => {
+  const cluster = (services: Record<string, LocalService>, name = "cluster.local") =>
+    snapshot("east", { clusterZone: { name, pods: "disabled" }, services });
+  const shown = (services: Record<string, LocalService>) =>
+    findingsOf([cluster(services)]).map(({ clusterId, kind, namespace, name, reason, message }) => [
+      ...[`${clusterId} ${kind} ${namespace}/${name}`, reason, message],
+    ]);
+
+  it.each([
+    [
+      { "gone/web": local() },
+      "east Service gone/web",
+      "NoNamespace",
+      "namespace gone does not exist in the cluster: the service is not served",
+    ],
+    [
+      { "shop/Web": local() },
+      "east Service shop/Web",
+      "InvalidName",
+      "shop/Web cannot be labels of a DNS name: the service is not served",
+    ],
+    [
+      { "shop/web": alias("x.example", { ownedName: "a..b" }) },
+      "east Service shop/web",
+      "InvalidName",
+      '"a..b" cannot be labels of a DNS name: the CNAME record is not served',
+    ],
+    [
+      { "shop/web": local({ clusterIPs: ["10.0.0.300"] }) },
+      "east Service shop/web",
+      "InvalidAddress",
+      '"10.0.0.300" is not a usable address: it is left out',
+    ],
+    [
+      { "shop/web": alias(`${"x".repeat(64)}.example`) },
+      "east Service shop/web",
+      "InvalidExternalName",
+      expect.stringMatching(/^the external name is not a DNS name \(.+\): the CNAME record is not served$/),
+    ],
+    [
+      {
+        "shop/old": alias("old.example", { ownedName: "a.b" }),
+        "shop/young": alias("young.example", { createdAt: "2026-02-01T00:00:00Z", ownedName: "A.b" }),
+      },
+      "east Service shop/young",
+      "NameClash",
+      "a.b.shop.svc (below the zone) belongs to an older object: this object is not served there",
+    ],
+  ])("%j", (services, object, reason, message) => {
+    expect(shown(services as Record<string, LocalService>)).toEqual([[object, reason, message]]);
+  });
+
+  it("an alias may own a name with underscores (RFC 8552)", () => {
+    expect(shown({ "shop/web": alias("x.example", { ownedName: "_sip._tcp.a" }) })).toEqual([]);
+  });
+
+  it.each([
+    ["clusterset.local", "clusterset.local. is a zone of the gateway: the cluster's own zone is not served"],
+    [".", "a cluster's zone cannot be the root: the cluster's own zone is not served"],
+    ["a..b", expect.stringMatching(/.: the cluster's own zone is not served$/)],
+  ])("InvalidZone: %s", (name, message) => {
+    expect(findingsOf([cluster({}, name)])).toEqual([
+      { clusterId: "east", reason: "InvalidZone", kind: "ClusterZone", name, message },
+    ]);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { placeHosts } from "../../src/zone/compiler/hosts.ts";
+import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../../src/zone/options.ts";
+import { planZones } from "../../src/zone/zone-plan.ts";
+import type { SourceCluster } from "../../src/zone/zone-source.ts";
+
+const cluster = (clusterId: string, zone?: string): SourceCluster => ({
+  ...{ clusterId, namespaces: new Set(["shop"]), zones: [] },
+  ...(zone !== undefined && {
+    localZone: { zone: { name: zone, pods: "disabled" }, services: new Map(), pods: new Set<string>() },
+  }),
+});
+
+function plan(options: Partial<ZoneOptions>, clusters: readonly SourceCluster[] = []) {
+  const { trees, zones } = planZones(clusters, { ...DEFAULT_ZONE_OPTIONS, ...options }, []);
+  return { trees: trees.map(({ key, kind }) => [key, kind]), zones };
+}
+
+describe("the plan of zones", () => {
+  it("has the clusterset's zones as one tree, by their canonical names", () => {
+    expect(plan({ zones: ["ClusterSet.local", "clusterset.local.", "eu.example"] })).toEqual({
+      trees: [["clusterset", "clusterset"]],
+      zones: [
+        { name: "clusterset.local.", tree: 0, byView: [] },
+        { name: "eu.example.", tree: 0, byView: [] },
+      ],
+    });
+  });
+
+  it("has a tree for each federation zone, which several federations may share", () => {
+    const federations = [
+      { name: "one", zone: "federation", domain: "fed.example" },
+      { name: "two", zone: "Federation." },
+      { name: "three" },
+    ];
+    const { trees } = planZones([], { ...DEFAULT_ZONE_OPTIONS, federations }, []);
+    expect(trees.slice(1)).toEqual([
+      {
+        ...{ key: "federation:federation.", kind: "federation" },
+        zones: [
+          { federation: "one", clients: "internal" },
+          { federation: "two", clients: "internal" },
+        ],
+      },
+      {
+        ...{ key: "federation:fed.example.", kind: "federation" },
+        zones: [{ federation: "one", clients: "external" }],
+      },
+    ]);
+  });
+
+  it("has a tree for each cluster with a zone of its own, in its own view alone", () => {
+    const clusters = [cluster("a"), cluster("b", "cluster.local"), cluster("c", "Cluster.Local.")];
+    expect(plan({}, clusters)).toEqual({
+      trees: [
+        ["clusterset", "clusterset"],
+        ["local:b", "cluster-local"],
+        ["local:c", "cluster-local"],
+      ],
+      zones: [
+        { name: "clusterset.local.", tree: 0, byView: [] },
+        {
+          ...{ name: "cluster.local.", tree: -1 },
+          byView: [
+            [1, 1],
+            [2, 2],
+          ],
+        },
+      ],
+    });
+  });
+
+  it.each([
+    [{ zones: [] }, "a gateway needs at least one zone"],
+    [
+      { federations: [{ name: "one", zone: "clusterset.local" }] },
+      "the zone clusterset.local. is claimed by federation one and by another kind of zone",
+    ],
+    [
+      { federations: [{ name: "one", zone: "fed", domain: "fed" }] },
+      "the zone fed. is claimed by federation one and by another kind of zone",
+    ],
+  ])("rejects %j", (options, message) => {
+    expect(() => plan(options)).toThrow(new RangeError(message));
+  });
+});
+
+describe("hosts of the gateway", () => {
+  const options = { zones: ["clusterset.local"], federations: [{ name: "fed", zone: "federation" }] };
+  const { trees, zones } = planZones(
+    [cluster("east", "cluster.local")],
+    { ...DEFAULT_ZONE_OPTIONS, ...options },
+    [],
+  );
+  const planned = trees.map((tree, index) => ({
+    ...{ key: tree.key, plan: tree },
+    zones: zones
+      .filter((zone) => zone.tree === index || zone.byView.some(([, own]) => own === index))
+      .map(({ name }) => name),
+  }));
+  const placed = (name: string) =>
+    [...placeHosts(planned, [{ name, addresses: ["192.0.2.1"] }])].map(([key, hosts]) => [
+      key,
+      ...hosts.map(({ tree, labels, stemLabels }) => [tree, labels.join("."), stemLabels]),
+    ]);
+
+  it.each([
+    ["clusterset.local", ["", ["clusterset", "", 0]]],
+    ["gw.clusterset.local", ["", ["clusterset", "gw", 0]]],
+    ["shop.svc.clusterset.local", ["", ["clusterset", "shop.svc", 0]]],
+    ["GW.Shop.svc.clusterset.local", ["shop/gw", ["clusterset", "gw.shop.svc", 2]]],
+    ["a.gw.shop.svc.clusterset.local", ["shop/gw", ["clusterset", "a.gw.shop.svc", 2]]],
+    ["gw.shop.pod.clusterset.local", ["", ["clusterset", "gw.shop.pod", 0]]],
+    ["gw.shop.pod.cluster.local", ["shop/gw", ["local:east", "gw.shop.pod", 2]]],
+    ["gw.shop.fed.svc.federation", ["shop/gw", ["federation:federation.", "gw.shop.fed.svc", 3]]],
+    ["gw.shop.other.svc.federation", ["", ["federation:federation.", "gw.shop.other.svc", 0]]],
+    ["shop.fed.svc.federation", ["", ["federation:federation.", "shop.fed.svc", 0]]],
+  ])("%s is at the key of its name", (name, expected) => {
+    expect(placed(name)).toEqual([expected]);
+  });
+
+  it.each(["example.com", "xclusterset.local", "local"])("%s is out of zone", (name) => {
+    expect(placed(name)).toEqual([]);
+  });
+
+  it("with one name share it, and two names may share a key", () => {
+    const hosts = [
+      { name: "gw.shop.svc.clusterset.local", addresses: ["192.0.2.1"] },
+      { name: "GW.shop.svc.clusterset.local", addresses: ["2001:db8::1"] },
+      { name: "a.gw.shop.svc.clusterset.local", addresses: [] },
+    ];
+    const [[key, shared]] = [...placeHosts(planned, hosts)] as [[string, { addresses: Uint8Array[] }[]]];
+    expect([key, shared.map(({ addresses }) => addresses.map(({ length }) => length))]).toEqual([
+      "shop/gw",
+      [[4, 16], []],
+    ]);
+    expect(() => placeHosts(planned, [{ name: "gw.clusterset.local", addresses: ["here"] }])).toThrow(
+      'the address "here" is not an IP address',
+    );
+  });
+});
