@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
+import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
+import { listServices, serviceAt } from "../../src/zone/services.ts";
+import { alias, local } from "../conformance/cases/cluster-local.ts";
+import { endpoints, exported, imported, port, snapshot } from "../merge/fixtures.ts";
+
+const world = [
+  snapshot("east", {
+    namespaces: { shop: {}, ops: {} },
+    clusterZone: { name: "cluster.local", pods: "disabled" },
+    exports: {
+      "shop/web": exported({ ports: [port("http", 80), port("dns", 53, "UDP")] }),
+      "shop/Many": exported(),
+      "shop/many": exported({
+        headless: true,
+        endpoints: endpoints(
+          ...["10.1.0.5", "10.1.0.1", "10.1.0.2", "10.1.0.3", "10.1.0.4", "fd00::1"].map((address) => ({
+            address,
+          })),
+        ),
+      }),
+      "ops/log": exported({ endpoints: endpoints({ address: "10.1.0.9" }) }),
+    },
+    imports: { "shop/web": imported({ ips: ["10.200.0.1", "fd00::c8:1"], ports: [port("http", 80)] }) },
+    services: {
+      "shop/own": local({ clusterIPs: ["10.96.0.1"], ports: [port("https", 443)] }),
+      "shop/alias": alias("www.example.com"),
+    },
+  }),
+  snapshot("west", {
+    exports: { "shop/web": exported({ exportedAt: "2026-02-01T00:00:00Z", ports: [port("http", 80)] }) },
+    imports: { "shop/web": imported({ ips: ["10.201.0.1"], ports: [port("http", 80)] }) },
+  }),
+];
+const options = { zones: ["clusterset.test", "alias.test"], serial: 3, ttl: 9, negativeTtl: 4 };
+const { generation } = compileGeneration(mergeClusterset(world), options);
+
+function lines(zone: string | undefined, view?: string): string[] {
+  return Array.from(listRecords(generation, { zone, view }), ({ name, ttl, type, rdata }) =>
+    [name, ttl, type, rdata].join(" "),
+  );
+}
+
+describe("the records of a zone in a view", () => {
+  it("are SOA, NS, then the names, then the reverse names", () => {
+    const seen = lines(undefined, "west");
+    expect(seen.slice(0, 2)).toEqual([
+      "clusterset.test. 4 SOA ns.dns.clusterset.test. hostmaster.clusterset.test. 3 7200 1800 86400 4",
+      "clusterset.test. 4 NS ns.dns.clusterset.test.",
+    ]);
+    const types = seen.map((line) => line.split(" ")[2]);
+    expect(types.indexOf("PTR")).toBeGreaterThan(types.lastIndexOf("SRV"));
+    expect(types.lastIndexOf("PTR")).toBe(types.length - 1);
+    expect(seen).toContain('dns-version.clusterset.test. 28800 TXT "1.0.0"');
+  });
+
+  it("of a service have its ports and reverse names; SRV targets are in the zone that is listed", () => {
+    const ofWeb = (seen: readonly string[]) => seen.filter((line) => line.includes("web.shop"));
+    const seen = ofWeb(lines(undefined, "west"));
+    expect(seen.slice(0, 5)).toEqual([
+      "web.shop.svc.clusterset.test. 9 A 10.201.0.1",
+      "web.shop.svc.clusterset.test. 9 SRV 0 50 80 web.shop.svc.clusterset.test.",
+      "web.shop.svc.clusterset.test. 9 SRV 0 50 53 web.shop.svc.clusterset.test.",
+      "_http._tcp.web.shop.svc.clusterset.test. 9 SRV 0 100 80 web.shop.svc.clusterset.test.",
+      "_dns._udp.web.shop.svc.clusterset.test. 9 SRV 0 100 53 web.shop.svc.clusterset.test.",
+    ]);
+    const reverse = `1.0.0.0.8.c.${"0.".repeat(24)}d.f.ip6.arpa.`;
+    expect(seen.slice(5).sort()).toEqual([
+      `${reverse} 9 PTR web.shop.svc.clusterset.test.`,
+      "1.0.200.10.in-addr.arpa. 9 PTR web.shop.svc.clusterset.test.",
+      "1.0.201.10.in-addr.arpa. 9 PTR web.shop.svc.clusterset.test.",
+    ]);
+    expect(ofWeb(lines("alias.test.", "west"))).toContain(
+      "_dns._udp.web.shop.svc.alias.test. 9 SRV 0 100 53 web.shop.svc.alias.test.",
+    );
+    // PTR targets are in the canonical zone.
+    expect(lines("alias.test.", "west")).toContain(
+      "1.0.201.10.in-addr.arpa. 9 PTR web.shop.svc.clusterset.test.",
+    );
+  });
+
+  it("do not have a namespace that the view's cluster lacks (KEP-1645)", () => {
+    const names = (view: string | undefined) =>
+      lines(undefined, view).filter((line) => line.includes(".ops.svc."));
+    expect(names("west")).toEqual([]);
+    expect(names("east")).not.toEqual([]);
+    expect(names(undefined)).toEqual(names("east"));
+  });
+
+  it("of a cluster's own zone exist in its view alone", () => {
+    const own = lines("cluster.local.", "east");
+    expect(own).toContain("alias.shop.svc.cluster.local. 9 CNAME www.example.com.");
+    expect(own).toContain("own.shop.svc.cluster.local. 9 A 10.96.0.1");
+    expect(own.filter((line) => line.includes("PTR"))).toEqual([
+      "1.0.96.10.in-addr.arpa. 9 PTR own.shop.svc.cluster.local.",
+    ]);
+    expect(own.join("\n")).not.toContain("clusterset.test");
+    expect(() => lines("cluster.local.")).toThrow(
+      new RangeError("cluster.local. exists only in the views of clusters: name a cluster"),
+    );
+    expect(() => lines("cluster.local.", "west")).toThrow("exists only in the views of clusters");
+    expect(() => lines("cluster.local.", "north")).toThrow(
+      new RangeError('the gateway does not know the cluster "north"'),
+    );
+    expect(() => lines("nothing.test.")).toThrow(new RangeError("the gateway has no zone nothing.test."));
+  });
+
+  it("below the root have one dot at their end, and a line of a zone file has tabs (RFC 1035 section 5)", () => {
+    const root = compileGeneration(mergeClusterset(world), { ...options, zones: ["."] }).generation;
+    const records = [...listRecords(root)];
+    expect(records.map(({ name }) => name)).toContain("web.shop.svc.");
+    expect(records[0]!.name).toBe(".");
+    expect(zoneFileLine(records.find(({ type }) => type === "A")!)).toMatch(/^[^\t]+\.\t9\tIN\tA\t[\d.]+$/);
+  });
+});
+
+describe("the services of the clusterset's zone", () => {
+  const all = { words: [], view: undefined, offset: 0, most: 100 };
+  const names = (search: object) =>
+    listServices(generation, { ...all, ...search }).services.map(
+      ({ namespace, name }) => `${namespace}/${name}`,
+    );
+
+  it("have some addresses, ports and the clusters on which the addresses depend", () => {
+    expect(listServices(generation, all)).toEqual({
+      total: 3,
+      services: [
+        {
+          ...{ namespace: "ops", name: "log", addresses: ["10.1.0.9"], addressCount: 1 },
+          ...{ ports: [], clusters: ["east"] },
+        },
+        {
+          ...{ namespace: "shop", name: "many", addressCount: 6, clusters: ["east"] },
+          addresses: expect.arrayContaining([expect.stringMatching(/^10\.1\.0\.[1-5]$/)]),
+          ports: [{ name: "_http._tcp", number: 8080 }],
+        },
+        {
+          ...{ namespace: "shop", name: "web" },
+          ...{ addresses: ["10.200.0.1", "10.201.0.1", "fd00::c8:1"], addressCount: 3 },
+          ports: expect.arrayContaining([
+            { name: "_http._tcp", number: 80 },
+            { name: "_dns._udp", number: 53 },
+          ]),
+          clusters: ["east", "west"],
+        },
+      ],
+    });
+    expect(listServices(generation, all).services[1]!.addresses).toHaveLength(4);
+  });
+
+  it("are those of the view, with its own addresses", () => {
+    const { total, services } = listServices(generation, { ...all, view: "west" });
+    expect([total, services.map(({ name }) => name)]).toEqual([2, ["many", "web"]]);
+    expect(services[1]!.addresses).toEqual(["10.201.0.1"]);
+  });
+
+  it("are found by all words of a search, in the service's name, a dot and its namespace", () => {
+    expect(names({ words: ["SHOP", "w"] })).toEqual(["shop/web"]);
+    expect(names({ words: ["b.sho"] })).toEqual(["shop/web"]);
+    expect(names({ words: ["web", "ops"] })).toEqual([]);
+    expect(names({ words: ["svc"] })).toEqual([]);
+  });
+
+  it("are a page of all that match", () => {
+    expect(names({ offset: 1, most: 1 })).toEqual(["shop/many"]);
+    expect(names({ offset: 3 })).toEqual([]);
+    expect(listServices(generation, { ...all, most: 0 })).toEqual({ total: 3, services: [] });
+  });
+
+  it("are at one node each: a port's node is none", () => {
+    const found = [...generation.segments()].flatMap((segment) =>
+      Array.from({ length: segment.nodes }, (_, node) => serviceAt(segment, node, "west")?.name ?? []).flat(),
+    );
+    expect(found.sort()).toEqual(["log", "many", "web"]);
+  });
+});
