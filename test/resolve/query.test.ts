@@ -61,6 +61,10 @@ describe("the plain form (RFC 1035 section 4.1, RFC 6891 section 6.1.2)", () => 
     ["half an OPT record", withOpt().subarray(0, -3)],
     ["another additional record", message({ counts: [1, 0, 0, 1], records: OTHER_RECORD })],
     ["OPT below a name", message({ counts: [1, 0, 0, 1], records: [3, 97, 98, 99, ...opt()] })],
+    [
+      "the bytes of OPT after another first byte",
+      message({ counts: [1, 0, 0, 1], records: [10, ...opt().slice(1)] }),
+    ],
     ["OPT that is not announced", message({ records: opt() })],
     ["a byte after the question", message({ records: [0] })],
     ["a byte after OPT", message({ counts: [1, 0, 0, 1], records: [...opt(), 0] })],
