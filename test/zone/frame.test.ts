@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { Frame, type FrameTables } from "../../src/zone/generation/frame.ts";
 import { Trunk } from "../../src/zone/generation/generation.ts";
@@ -25,8 +26,8 @@ describe("a frame", () => {
   };
   const lacking = new Set(["a n8", "b n0"]);
   const lacks = (view: string, namespace: string) => lacking.has(`${view} ${namespace}`);
-  const load = (changed: object = {}) =>
-    Frame.load(Frame.write({ ...tables, ...changed } as FrameTables, lacks), HASH);
+  const written = (all: FrameTables, isLacking = lacks) => drain(Frame.write(all, isLacking));
+  const load = (changed: object = {}) => Frame.load(written({ ...tables, ...changed } as FrameTables), HASH);
 
   it("says which namespaces a view lacks", () => {
     const frame = load();
@@ -37,7 +38,7 @@ describe("a frame", () => {
     expect(frame.lacks(0, frame.namespaceOf("other"))).toBe(false);
     expect(
       Frame.load(
-        Frame.write(tables, () => false),
+        written(tables, () => false),
         HASH,
       ).lacksAny(0),
     ).toBe(false);
@@ -114,7 +115,7 @@ describe("a frame", () => {
   });
 
   it("is rejected with tables that are not JSON, or end behind it, or do not fit its length", () => {
-    const bytes = Frame.write(tables, lacks);
+    const bytes = written(tables);
     expect(() => Frame.load(bytes.with(TABLES_AT, 0), HASH)).toThrow("the tables of a frame are not JSON");
     const longer = bytes.slice();
     new Uint32Array(longer.buffer)[BLOB_WORDS] = bytes.length;
@@ -130,7 +131,7 @@ describe("a frame", () => {
   function withTables(value: unknown): Bytes {
     const json = Buffer.from(JSON.stringify(value));
     const bytes = new Uint8Array(Math.ceil((TABLES_AT + json.length) / 4) * 4);
-    bytes.set(Frame.write(tables, lacks).subarray(0, TABLES_AT));
+    bytes.set(written(tables).subarray(0, TABLES_AT));
     bytes.set(json, TABLES_AT);
     const words = new Uint32Array(bytes.buffer);
     words[BlobHeader.totalBytes] = bytes.length;
