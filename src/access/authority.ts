@@ -1,3 +1,4 @@
+import type { Visibility } from "../merge/visibility/visibility.ts";
 import { AccessRejected } from "./access-rejected.ts";
 import { BearerTable, type BearerTableSettings, bearerToken } from "./bearer-table.ts";
 import {
@@ -14,6 +15,8 @@ export interface Holder {
   readonly credential: string;
   /** The cluster that the holder may write; undefined for a secondary. */
   readonly clusterId?: string | undefined;
+  /** What exists for the cluster in its desired state; undefined for a holder that may not read it. */
+  readonly control?: Visibility | undefined;
 }
 
 /** The credentials of clusters, or of secondaries. */

@@ -2,6 +2,7 @@ import type { AuthoritySettings } from "../access/authority.ts";
 import type { CertificatePattern } from "../access/certificates.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc-keys.ts";
 import type { IssuedTokens, IssuerKeysPlace } from "../config/access/issuer.ts";
+import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
 
 /** The options for fetching keys. */
 export interface KeysAccess {
@@ -33,6 +34,7 @@ export function selectedTokens({ issuer, audience, subject, claims = {} }: Issue
 export interface Credential {
   readonly name?: string | undefined;
   readonly clusterId?: string | undefined;
+  readonly control?: boolean | Visibility | undefined;
   readonly tokenSha256?: string | undefined;
   readonly tokenFile?: string | undefined;
   readonly oidc?: IssuedTokens | undefined;
@@ -51,7 +53,10 @@ export function authoritySettings(
 ): AuthoritySettings {
   const held = credentials.map((credential, index) => ({
     ...credential,
-    holder: { credential: credential.name ?? `${setting}[${index}]`, clusterId: credential.clusterId },
+    holder: {
+      ...{ credential: credential.name ?? `${setting}[${index}]`, clusterId: credential.clusterId },
+      control: controlScope(credential.control),
+    },
   }));
   return {
     setting,
@@ -65,4 +70,9 @@ export function authoritySettings(
       certificate === undefined ? [] : { holder, ...certificate },
     ),
   };
+}
+
+/** What exists for a cluster in its desired state; undefined where it may not read it. */
+export function controlScope(control: boolean | Visibility | undefined): Visibility | undefined {
+  return typeof control === "boolean" ? (control ? EVERYTHING : undefined) : control;
 }

@@ -10,6 +10,7 @@ import type { ServiceExplainer } from "../explain/service-explainer.ts";
 import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";
 import type { Upstream } from "../forward/upstreams/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
+import type { Control } from "../gateway/desired/control.ts";
 import type { GatewayDependencies } from "../gateway/gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
@@ -18,6 +19,8 @@ import type { AccessCounters } from "../http/metrics/access-counters.ts";
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
 import type { ListedGeneration } from "../http/pages/directory.ts";
 import type { Reach } from "../http/pages/page-parts.ts";
+import type { ControlLimits } from "../http/push/control-limits.ts";
+import type { ControlCounts, createDesiredRoute } from "../http/push/desired-route.ts";
 import type { Load } from "../limits/load.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
@@ -72,6 +75,14 @@ export interface Platform
   readonly designated?: () => DesignatedResolver | undefined;
 }
 
+/** What a control plane is served with. */
+export interface ControlParts {
+  readonly control: Control;
+  readonly limits?: Partial<ControlLimits>;
+  readonly counts: ControlCounts;
+  readonly createRoute: typeof createDesiredRoute;
+}
+
 /** A primary: takes pushes, stores snapshots, compiles generations. */
 export interface PrimaryParts
   extends Pick<
@@ -84,6 +95,8 @@ export interface PrimaryParts
   readonly grants?: Grants;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
+  /** The control plane, for hosts that serve it. */
+  readonly control?: ControlParts | undefined;
   /** Explains services, for hosts that answer clients themselves. Default: answers are explained as on secondaries. */
   readonly explainer?: ServiceExplainer;
   /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */

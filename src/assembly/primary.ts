@@ -42,6 +42,7 @@ export async function openPrimary(
     generations,
     authority,
     explainer,
+    control,
     transfer,
     transferKey,
   }: PrimaryParts,
@@ -52,6 +53,7 @@ export async function openPrimary(
     ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),
     ...(generations && { generations }),
+    ...(control && { control: control.control }),
     onEvent: logGateway(log),
     limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),
@@ -68,6 +70,10 @@ export async function openPrimary(
       return { gateway: within, listed };
     },
     pushRoutes: createPushRoutes({
+      openDesired: control?.createRoute({
+        ...{ gateway, clock, counts: control.counts, limits: control.limits },
+        counters: counters?.limits,
+      }),
       ...{ gateway, authority, onError, limits: config.limits, audit, clientAddress },
       ...(counters && { counters: counters.limits }),
     }),

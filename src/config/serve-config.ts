@@ -6,6 +6,7 @@ import { Stub } from "./federations.ts";
 import { Forward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { Clients } from "./limits/clients.ts";
+import { controlLimits } from "./limits/control-limits.ts";
 import { serverLimits } from "./limits/server-limits.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
 import { TransferCredential } from "./values/values.ts";
@@ -22,7 +23,7 @@ const Tls = z
     "must have certificateFile and keyFile together",
   );
 
-const Limits = z.strictObject({ ...gatewayLimits, ...serverLimits });
+const Limits = z.strictObject({ ...gatewayLimits, ...controlLimits, ...serverLimits });
 
 const Settings = z.strictObject({
   ...gatewaySettings,

@@ -1,4 +1,4 @@
-import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import { type Visibility, visibilityKey, withoutView } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
 import type { HeldState } from "../snapshot/lines/held-state.ts";
@@ -6,6 +6,8 @@ import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import { type Clock, unixTime } from "./clock.ts";
+import type { Control } from "./desired/control.ts";
+import type { DesiredFeed } from "./desired/desired-feed.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
@@ -43,6 +45,8 @@ export interface GatewayDependencies<Generation extends ServedGeneration> {
   readonly generations?: GenerationStore<Generation> | undefined;
   /** The scopes that it answers in, beside everything. Default: none. */
   readonly scopes?: readonly Visibility[];
+  /** Which clusters may read what the gateway desires in them. Default: none. */
+  readonly control?: Control | undefined;
 }
 
 /**
@@ -81,6 +85,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       mostLapsed: limits.clusters,
       generations,
       scopes,
+      control: dependencies.control,
       remembered: precedence,
       reverse,
       mostBehind: limits.pushDelaySeconds * 1000,
@@ -157,6 +162,16 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     const within = this.scopes.get(key);
     if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);
     return within;
+  }
+
+  /** The desired state of clusters as things exist in a scope; undefined where nobody may read it. */
+  desiredWithin(scope: Visibility): DesiredFeed | undefined {
+    return this.#serving.feeds.get(visibilityKey(withoutView(scope)));
+  }
+
+  /** Milliseconds of the clock by which leases expire. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import type { Grants } from "../../merge/grants.ts";
 import { SERVICE_PATTERN } from "../../merge/pins.ts";
+import type { Visibility } from "../../merge/visibility/visibility.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values/values.ts";
+import { Scope } from "./access.ts";
 import { issuerSettings } from "./issuer.ts";
 
 /** The other source clusters for which a cluster's ServiceImports count. */
@@ -35,12 +37,24 @@ export const PushCredential = z
     certificate: Certificate.optional(),
     speaksFor: SpeaksFor.optional(),
     exports: Exports.optional(),
+    /** Whether the cluster may read what the gateway desires in it, and what exists for it there. */
+    control: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
+    /** By which addresses other clusters reach its endpoints. */
+    reach: z.enum(["pods", "loadBalancers"]).optional(),
+  })
+  .refine(({ clusterId, control }) => typeof control !== "object" || isVisible(clusterId, control), {
+    error: "must not hide the cluster itself: add it to clusters, and leave view out",
+    path: ["control"],
   })
   .refine(
     (value) => countOf(value, KINDS) === 1,
     "must have one of tokenSha256, tokenFile, oidc and certificate",
   );
 export type PushCredential = z.infer<typeof PushCredential>;
+
+function isVisible(clusterId: string, { view, clusters }: Visibility): boolean {
+  return (view ?? clusterId) === clusterId && clusters?.includes(clusterId) !== false;
+}
 
 /** The entry for hosts without files and client certificates. */
 export const EdgePushCredential = z

@@ -67,6 +67,11 @@ export class ServedScope<Generation extends ServedGeneration> {
     return this.#ready && !this.clusters.unknown ? this.#served : undefined;
   }
 
+  /** The services of the scope. */
+  get services(): MergedServices {
+    return this.#services;
+  }
+
   /** Who came first where several clusters report one address. */
   get reverse(): ReverseHistory {
     return this.#reverse;

@@ -7,6 +7,8 @@ import {
   withoutView,
 } from "../../merge/visibility/visibility.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
+import type { Control } from "../desired/control.ts";
+import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "../leases/lease-timer.ts";
@@ -31,6 +33,8 @@ export interface ServingParts<Generation extends ServedGeneration> extends Scope
   readonly mostBehind: number;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
+  /** Default: the gateway desires nothing in clusters. */
+  readonly control?: Control | undefined;
   /** Called with clusters whose lease expired; they have left the answers. */
   readonly onExpired: (expired: readonly HeldCluster[]) => void;
 }
@@ -45,6 +49,8 @@ export class Serving<Generation extends ServedGeneration> {
   readonly scopes: ReadonlyMap<string, ScopedGateway<Generation>>;
   /** The pushes that are not in the answers yet. */
   readonly backlog: PushBacklog;
+  /** The desired state of clusters, by `visibilityKey` without a view. */
+  readonly feeds: ReadonlyMap<string, DesiredFeed>;
   readonly #parts: ServingParts<Generation>;
   readonly #index: ServiceIndex;
   /** What the index does not have yet, in order. */
@@ -72,6 +78,7 @@ export class Serving<Generation extends ServedGeneration> {
       servedScopes.set(key, servedScope);
       scopes.set(visibilityKey(scope), this.#answersIn(scope, servedScope));
     }
+    this.feeds = this.#openFeeds(parts, servedScopes);
     this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
@@ -170,6 +177,7 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   close(): void {
+    for (const feed of this.feeds.values()) feed.close();
     this.#closed = true;
     this.#leases.stop();
   }
@@ -228,6 +236,31 @@ export class Serving<Generation extends ServedGeneration> {
     const pushes = new Map(Array.from(this.clusters.live, ([id, { meta }]) => [id, meta.generation]));
     for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes);
     this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
+    for (const feed of this.feeds.values()) yield* feed.update();
+  }
+
+  #openFeeds(
+    { control, onEvent }: ServingParts<Generation>,
+    servedScopes: Map<string, ServedScope<Generation>>,
+  ): Map<string, DesiredFeed> {
+    const feeds = new Map<string, DesiredFeed>();
+    for (const { visibility } of control?.clusters ?? []) {
+      checkVisibility(visibility);
+      const visible = withoutView(visibility);
+      const key = visibilityKey(visible);
+      if (feeds.has(key)) continue;
+      const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, this.#parts);
+      servedScopes.set(key, servedScope);
+      const ofScope = control!.clusters.filter((one) => visibilityKey(withoutView(one.visibility)) === key);
+      const feed = control!.createFeed({
+        ...{ index: this.#index, services: servedScope.services, reachOf: control!.reachOf },
+        clusters: new Set(ofScope.map(({ clusterId }) => clusterId)),
+        expiresAt: servedScope.clusters.expiresAt,
+        onError: (error) => onEvent({ event: "compile-failed", error }),
+      });
+      feeds.set(key, feed);
+    }
+    return feeds;
   }
 
   #takeExpired(now: number): void {

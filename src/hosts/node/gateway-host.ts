@@ -3,6 +3,7 @@ import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
+import { controlOf } from "../../assembly/control.ts";
 import { logStore } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/version.ts";
 import { isStated } from "../../config/access/access.ts";
@@ -110,6 +111,7 @@ async function startParts(
   );
   const counters = new QueryCounters(errors);
   const accessCounters = new AccessCounters();
+  const controlCounts = { streams: 0, lines: 0 };
   const clientTests = new ClientTests();
   const { protection, load } = closers.add(createProtection(config, counters));
 
@@ -119,7 +121,7 @@ async function startParts(
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
   const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) =>
-    createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls));
+    createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls, controlCounts));
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, metrics: createMetrics },
@@ -139,6 +141,7 @@ async function startParts(
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
       explainer: SERVICE_EXPLAINER,
+      control: controlOf(config.push.credentials, controlCounts, limits),
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
       transferKey: access.transferKey?.current,
     },

@@ -1,14 +1,16 @@
 import { totalmem } from "node:os";
 import type { ProcessFacts } from "../../http/metrics/process-metrics.ts";
+import type { ControlCounts } from "../../http/push/desired-route.ts";
 import { expiryOf } from "./tls/tls.ts";
 import type { TlsSource } from "./tls/tls-source.ts";
 
 /** The facts of this process. Without a limit of its container the memory of the machine counts. */
-export function processFacts(tls: TlsSource | undefined): ProcessFacts {
+export function processFacts(tls: TlsSource | undefined, control: ControlCounts): ProcessFacts {
   // Runtimes other than Node may lack it; 0 and very large numbers mean that there is no limit.
   const constrained = process.constrainedMemory?.() ?? 0;
   return {
     memoryLimitBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    control,
     certificateExpiresAt: () => tls && expiryOf(tls.tls.cert),
   };
 }

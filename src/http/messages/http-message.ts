@@ -26,6 +26,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | null;
+  /** A body that is sent as it comes, instead of `body`. */
+  readonly stream?: ReadableStream<Uint8Array> | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { ControlCounts } from "../push/desired-route.ts";
 
 /** What a host knows of its process. */
 export interface ProcessFacts {
@@ -6,6 +7,8 @@ export interface ProcessFacts {
   readonly memoryLimitBytes: number;
   /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined;
+  /** Of the control plane. */
+  readonly control?: ControlCounts;
 }
 
 /** Registers the gauges of a process beside those that prom-client has. */
@@ -27,6 +30,24 @@ export function registerProcess(registry: Registry, facts: ProcessFacts): void {
       const expiresAt = facts.certificateExpiresAt();
       // Certificates expire by the wall clock.
       if (expiresAt !== undefined) this.set((expiresAt - Date.now()) / 1000);
+    },
+  });
+  const { control = { streams: 0, lines: 0 } } = facts;
+  new Gauge({
+    name: "clusterset_doh_control_streams",
+    help: "Open streams of desired states.",
+    registers: [registry],
+    collect() {
+      this.set(control.streams);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_control_lines_total",
+    help: "Lines of desired states sent to clusters.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(control.lines);
     },
   });
 }

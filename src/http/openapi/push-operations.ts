@@ -82,6 +82,19 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
+    ...{ method: "get", path: "/api/v1/clusters/{clusterId}/desired" },
+    summary: "Streams what the gateway desires in the cluster: the state, then its changes.",
+    parameters: [clusterId, inQuery("after", "The position from which to resume.", { type: "string" })],
+    success: { 200: { description: "Lines until the stream ends.", content: { [NDJSON_TYPE]: "text" } } },
+    errors: joinCodes(ofCluster, {
+      403: ["CONTROL_NOT_ALLOWED"],
+      409: ["CLUSTER_NOT_LIVE"],
+      429: ["TOO_MANY_STREAMS"],
+      501: ["CONTROL_NOT_SERVED"],
+    }),
+  },
+  {
+    ...shared,
     ...{ method: "delete", path: "/api/v1/clusters/{clusterId}" },
     summary: "Removes the cluster from the answers: it leaves on purpose.",
     parameters: [clusterId],

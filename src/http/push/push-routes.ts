@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { PushAuthority } from "../../access/authority.ts";
+import type { Holder, PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { withTimesAhead } from "../../gateway/leases/degraded.ts";
@@ -15,6 +15,8 @@ import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
+import { CONTROL_NOT_SERVED } from "./control-not-served.ts";
+import type { OpenDesired } from "./desired-route.ts";
 import { readJsonBody } from "./json-body.ts";
 import { stageLines } from "./lines-body.ts";
 import { PushAdmission } from "./push-admission.ts";
@@ -35,6 +37,8 @@ export interface PushDependencies extends AuditParts {
   readonly counters?: LimitCounters;
   /** By which slow bodies are given up. Default: the host's. */
   readonly clock?: Pick<Clock, "setTimer">;
+  /** Opens streams of desired states, on hosts that serve them. */
+  readonly openDesired?: OpenDesired | undefined;
   /** Called with every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
@@ -66,7 +70,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
 
   const route = (
     action: AuditAction,
-    handle: (context: PushContext, clusterId: string) => Promise<Response>,
+    handle: (context: PushContext, clusterId: string, holder: Holder) => Promise<Response>,
   ) =>
     apiRoute(
       { counters, onError },
@@ -74,10 +78,10 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         const cluster = context.req.param("clusterId") ?? "";
         noteForAudit(context, { cluster });
         const shown = [context.req.header("authorization"), context.env?.client] as const;
-        const { credential } = await authority.authorize(...shown, cluster);
-        noteForAudit(context, { credential });
+        const holder = await authority.authorize(...shown, cluster);
+        noteForAudit(context, { credential: holder.credential });
         admission.admit(cluster);
-        return handle(context, cluster);
+        return handle(context, cluster, holder);
       },
       auditAnswers(dependencies, action),
     );
@@ -175,8 +179,18 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId",
     route("read", async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
   );
+  routes.get(
+    "/:clusterId/desired",
+    route("read", async (context, clusterId, holder) => {
+      const { openDesired } = dependencies;
+      if (openDesired === undefined) throw CONTROL_NOT_SERVED();
+      if (context.req.raw.method === "HEAD") return methodNotAllowed("GET")(context);
+      return openDesired(clusterId, holder, context.req.query("after"));
+    }),
+  );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
+  routes.all("/:clusterId/desired", others(methodNotAllowed("GET")));
   routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
   routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
   routes.all(

@@ -47,8 +47,8 @@ export interface IndexWatcher {
   clusterChanged(clusterId: string): void;
   /** A Service or a pod of a cluster's own zone changed. */
   localChanged(clusterId: string, collection: "services" | "pods", key: string): void;
-  /** A finding of a cluster changed. */
-  findingChanged(clusterId: string): void;
+  /** A finding of a cluster changed, or, without a key, any of them may have. */
+  findingChanged(clusterId: string, key?: string): void;
 }
 
 type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Member] } & {
@@ -165,7 +165,7 @@ export class ServiceIndex {
       else if (isPart(collection)) {
         const isNewest = cluster.ahead.remove(collection, key) && cluster.state.isStored;
         this.#setPart(cluster, key, partOf(collection, entry && isNewest ? STORED : entry));
-      } else if (collection === "findings") this.#tell((watcher) => watcher.findingChanged(clusterId));
+      } else if (collection === "findings") this.#tell((watcher) => watcher.findingChanged(clusterId, key));
       else this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
       if (++count % KEYS_AT_ONCE === 0) yield;
     }

@@ -24,6 +24,9 @@ export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): 
   const response = await fetch(toRequest(request, url), client);
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return { status: response.status, headers, body: null };
+  // A response that no proxy may buffer has no end in sight.
+  if (headers["x-accel-buffering"] === "no")
+    return { status: response.status, headers, body: null, stream: response.body };
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: { "content-length": String(body.length), ...headers }, body };
 }

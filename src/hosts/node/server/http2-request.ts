@@ -7,6 +7,7 @@ import {
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { NodeClient } from "../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
+import { sendStream } from "./send-stream.ts";
 
 /** Node's own request and response objects for a stream cost more than an answer (docs/explanation/benchmarks.md). */
 export class Http2Request implements NodeRequest {
@@ -49,11 +50,17 @@ export class Http2Request implements NodeRequest {
     return readBody(this.parts, most, Number(length));
   }
 
-  respond({ status, headers, body }: HttpResponse): void {
+  respond({ status, headers, body, stream: lines }: HttpResponse): void {
     const stream = this.parts;
-    if (stream.destroyed || stream.closed) return;
+    if (stream.destroyed || stream.closed) {
+      void lines?.cancel();
+      return;
+    }
     const fields = fieldsOf(status, headers);
-    if (body === null || this.method === "HEAD") stream.respond(fields, { endStream: true });
+    if (lines !== undefined) {
+      stream.respond(fields);
+      void sendStream(lines, stream, () => stream.close(constants.NGHTTP2_CANCEL));
+    } else if (body === null || this.method === "HEAD") stream.respond(fields, { endStream: true });
     else {
       stream.respond(fields);
       stream.end(body);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../../http/messages/http-message.ts";
 import { NodeClient } from "../../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "../node-request.ts";
+import { sendStream } from "../send-stream.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {
@@ -45,10 +46,17 @@ export class Http1Request implements NodeRequest {
     return readBody(this.parts, most);
   }
 
-  respond({ status, headers, body }: HttpResponse): void {
+  respond({ status, headers, body, stream }: HttpResponse): void {
     const outgoing = this.#outgoing;
-    if (outgoing.destroyed) return;
+    if (outgoing.destroyed) {
+      void stream?.cancel();
+      return;
+    }
     outgoing.writeHead(status, headers);
+    if (stream !== undefined) {
+      void sendStream(stream, outgoing, () => outgoing.destroy());
+      return;
+    }
     const sent = this.method === "HEAD" ? null : body;
     if (this.parts.complete || !this.#hasBody) {
       outgoing.end(sent);

@@ -1,0 +1,122 @@
+import { Hono } from "hono";
+import { createAuthority } from "../../../src/access/authority.ts";
+import { systemClock } from "../../../src/gateway/clock.ts";
+import { createControl } from "../../../src/gateway/desired/control.ts";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import type { ControlLimits } from "../../../src/http/push/control-limits.ts";
+import { createDesiredRoute } from "../../../src/http/push/desired-route.ts";
+import { createPushRoutes } from "../../../src/http/push/push-routes.ts";
+import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { putSnapshot } from "../../gateway/pushes.ts";
+import { realStages } from "../../gateway/real-stages.ts";
+import { sha256 } from "./push-api.ts";
+
+/** Timers that fire when the test says so. */
+class Timers {
+  readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  #now = 0;
+  readonly now = () => this.#now;
+  readonly setTimer = (milliseconds: number, run: () => void) => {
+    const timer = { at: this.#now + milliseconds, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  };
+
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  pass(milliseconds: number): void {
+    this.#now += milliseconds;
+    for (const timer of this.#timers)
+      if (timer.at <= this.#now) {
+        this.#timers.delete(timer);
+        timer.run();
+      }
+  }
+}
+
+/** One stream, read line by line. */
+export class DesiredReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #rest = "";
+
+  constructor(response: Response) {
+    this.#reader = response.body!.getReader();
+  }
+
+  /** The next line; undefined at the end. */
+  async next(): Promise<DesiredLine | undefined> {
+    while (!this.#rest.includes("\n")) {
+      const { done, value } = await this.#reader.read();
+      if (done) return undefined;
+      this.#rest += new TextDecoder().decode(value);
+    }
+    const end = this.#rest.indexOf("\n");
+    const line = this.#rest.slice(0, end);
+    this.#rest = this.#rest.slice(end + 1);
+    return DesiredLine.parse(JSON.parse(line));
+  }
+
+  /** The lines up to the next position, without leases. */
+  async batch(): Promise<{ lines: DesiredLine[]; position: string }> {
+    const lines: DesiredLine[] = [];
+    for (;;) {
+      const line = await this.next();
+      if (line === undefined) throw new Error("the stream ended");
+      if ("position" in line) return { lines, position: line.position };
+      if (!("leases" in line)) lines.push(line);
+    }
+  }
+
+  cancel(): Promise<void> {
+    return this.#reader.cancel();
+  }
+}
+
+/** A gateway whose clusters "a", "b" and "c" have tokens of that name; "a" and "b" may read what is desired in them. */
+export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; scope?: Visibility } = {}) {
+  const visibility = given.scope ?? EVERYTHING;
+  const control = createControl([
+    { clusterId: "a", visibility },
+    { clusterId: "b", visibility: EVERYTHING },
+  ]);
+  const gateway = await Gateway.open({
+    ...{ store: createMemoryStore(), stages: realStages(), clock: systemClock, onEvent: () => {}, control },
+  });
+  const authority = createAuthority({
+    secrets: ["a", "b", "c"].map((clusterId) => ({
+      holder: {
+        ...{ credential: clusterId, clusterId },
+        control: clusterId === "a" ? visibility : clusterId === "b" ? EVERYTHING : undefined,
+      },
+      tokenSha256: sha256(clusterId),
+    })),
+  });
+  const timers = new Timers();
+  const counters = new LimitCounters();
+  const counts = { streams: 0, lines: 0 };
+  const { limits } = given;
+  const errors: unknown[] = [];
+  const routes = createPushRoutes({
+    ...{ gateway, authority, counters, onError: (error: unknown) => errors.push(error) },
+    openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits }),
+  });
+  const app = new Hono().route("/api/v1/clusters", routes);
+  const get = async (clusterId: string, after?: string, token = clusterId, method = "GET") =>
+    app.fetch(
+      new Request(
+        `http://gateway/api/v1/clusters/${clusterId}/desired${after === undefined ? "" : `?after=${after}`}`,
+        { method, headers: { authorization: `Bearer ${token}` } },
+      ),
+    );
+  return {
+    ...{ gateway, timers, counters, counts, errors, get },
+    open: async (clusterId: string, after?: string) => new DesiredReader(await get(clusterId, after)),
+    push: (snapshot: ClusterSnapshot) => putSnapshot(gateway, snapshot),
+  };
+}

@@ -1,0 +1,256 @@
+import { describe, expect, it } from "vitest";
+import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import { day, endpoints, exported, exporting, snapshot } from "../../merge/fixtures.ts";
+import { DesiredReader, openDesiredApi } from "./desired-api.ts";
+
+const pods = (...addresses: string[]) => endpoints(...addresses.map((address) => ({ address })));
+type Open = Awaited<ReturnType<typeof openDesiredApi>>["open"];
+
+/** The first lines of a new stream of the cluster "a". */
+async function readOnce(open: Open, after: string) {
+  const reader = await open("a", after);
+  const { lines } = await reader.batch();
+  await reader.cancel();
+  return abouts(lines);
+}
+
+/** What a line is about. */
+const about = (line: DesiredLine | undefined) => {
+  if (line === undefined) return "end";
+  if ("start" in line) return line.start;
+  if ("import" in line) return `import ${line.import}${line.desired === null ? " none" : ""}`;
+  if ("service" in line)
+    return `slice ${line.service} ${line.cluster}${line.desired === null ? " none" : ""}`;
+  if ("export" in line) return `export ${line.export}${line.conditions === null ? " none" : ""}`;
+  return "leases" in line ? `leases ${Object.keys(line.leases)}` : "position";
+};
+const abouts = (lines: readonly DesiredLine[]) => lines.map(about);
+const code = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { code: string }).code,
+];
+
+describe("GET /api/v1/clusters/<id>/desired", () => {
+  it("streams the state, its position and leases, then what changes", async () => {
+    const { push, get } = await openDesiredApi();
+    await push(exporting("a", { endpoints: pods("10.0.0.1") }));
+    await push(exporting("c", { exportedAt: day(9), endpoints: pods("10.2.0.1") }));
+    const response = await get("a");
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+    const reader = new DesiredReader(response);
+    expect(abouts((await reader.batch()).lines)).toEqual([
+      ...["snapshot", "import shop/web", "slice shop/web a", "export shop/web", "slice shop/web c"],
+    ]);
+    expect(about(await reader.next())).toBe("leases a,c");
+    await push(exporting("c", { exportedAt: day(9), endpoints: pods("10.2.0.2") }));
+    expect(abouts((await reader.batch()).lines)).toEqual(["slice shop/web c"]);
+    await push(snapshot("c"));
+    expect(abouts((await reader.batch()).lines)).toEqual(["import shop/web", "slice shop/web c none"]);
+    await push(snapshot("a"));
+    expect(abouts((await reader.batch()).lines)).toEqual([
+      ...["import shop/web none", "slice shop/web a none", "export shop/web none"],
+    ]);
+    await reader.cancel();
+  });
+
+  it("resumes after a position with what changed since, and begins anew after one of another process", async () => {
+    const { push, open } = await openDesiredApi();
+    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
+    await push(snapshot("a"));
+    const first = await open("a");
+    const { position } = await first.batch();
+    await first.cancel();
+    expect(await readOnce(open, position)).toEqual(["changes"]);
+    const both = { "shop/web": exported({ endpoints: pods("10.2.0.9") }), "shop/db": exported() };
+    await push(snapshot("c", { exports: both }));
+    const resumed = await readOnce(open, position);
+    expect(resumed.sort()).toEqual(["changes", "import shop/db", "slice shop/web c"]);
+    for (const after of ["0000000000000000.2", "nonsense", `${position.split(".")[0]}.999`])
+      expect((await readOnce(open, after))[0]).toBe("snapshot");
+  });
+
+  it("names the conditions of a cluster's own exports, also of those that its worker cannot export", async () => {
+    const { push, open } = await openDesiredApi();
+    const finding = {
+      reason: "NoService",
+      kind: "ServiceExport",
+      namespace: "shop",
+      name: "db",
+      message: "none",
+    };
+    await push({ ...exporting("a"), findings: { "ServiceExport/shop/db/NoService": finding } });
+    await push(exporting("c", { exportedAt: day(9), headless: true }));
+    const reader = await open("a");
+    const { lines } = await reader.batch();
+    const conditions = lines.flatMap((line) => ("export" in line ? [line] : []));
+    expect(conditions.map((line) => [line.export, line.conditions!.map(({ reason }) => reason)])).toEqual([
+      ["shop/web", ["Valid", "Exported", "TypeConflict"]],
+      ["shop/db", ["NoService", "Pending", "NoConflicts"]],
+    ]);
+    await push(exporting("a"));
+    expect(abouts((await reader.batch()).lines)).toEqual(["export shop/db none"]);
+    await reader.cancel();
+  });
+
+  it("has the services of namespaces that the cluster has, as the namespaces come and go", async () => {
+    const { push, open } = await openDesiredApi();
+    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
+    await push(snapshot("a", { namespaces: {} }));
+    const reader = await open("a");
+    const { lines, position } = await reader.batch();
+    expect(abouts(lines)).toEqual(["snapshot"]);
+    expect(about(await reader.next())).toBe("leases a");
+    await push(snapshot("a"));
+    const gained = await reader.batch();
+    expect(abouts(gained.lines)).toEqual(["import shop/web", "slice shop/web c"]);
+    await push(snapshot("a", { namespaces: {} }));
+    expect(abouts((await reader.batch()).lines)).toEqual(["import shop/web none", "slice shop/web c none"]);
+    expect(abouts((await (await open("a", gained.position)).batch()).lines)).toEqual([
+      ...["changes", "import shop/web none", "slice shop/web c none"],
+    ]);
+    expect(abouts((await (await open("a", position)).batch()).lines)).toContain("changes");
+    await reader.cancel();
+  });
+
+  it("sends nothing for what changes nothing, such as the addresses that a cluster gave a derived Service", async () => {
+    const { push, open, counts } = await openDesiredApi();
+    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
+    await push(snapshot("a"));
+    const reader = await open("a");
+    await reader.batch();
+    await reader.next();
+    const before = counts.lines;
+    const own = { "shop/web": { managed: true as const, ips: ["10.96.0.1"], ports: [], endpoints: {} } };
+    await push(snapshot("a", { imports: own }));
+    await push(exporting("c", { endpoints: pods("10.2.0.2") }));
+    expect(abouts((await reader.batch()).lines)).toEqual(["slice shop/web c"]);
+    expect(counts.lines - before).toBeLessThanOrEqual(3);
+    await reader.cancel();
+  });
+
+  it("names nothing that is hidden from the cluster: services, endpoints, conflicts and leases", async () => {
+    const { push, open } = await openDesiredApi({ scope: { clusters: ["a", "c"], namespaces: ["shop"] } });
+    await push(exporting("a", { exportedAt: day(5), endpoints: pods("10.0.0.1") }));
+    await push(exporting("b", { exportedAt: day(1), headless: true, endpoints: pods("10.9.9.9") }));
+    await push(snapshot("c", { namespaces: { shop: {}, secret: {} }, exports: { "secret/db": exported() } }));
+    const reader = await open("a");
+    const { lines } = await reader.batch();
+    expect(abouts(lines)).toEqual(["snapshot", "import shop/web", "slice shop/web a", "export shop/web"]);
+    expect(JSON.stringify([...lines, await reader.next()])).not.toMatch(
+      /"b"|10\.9\.9\.9|secret|Headless|TypeConflict/,
+    );
+    await reader.cancel();
+  });
+});
+
+describe("a stream of a desired state is rejected", () => {
+  it("without the credential of that cluster, and without the operator's leave", async () => {
+    const { push, get } = await openDesiredApi();
+    for (const cluster of ["a", "b", "c"]) await push(exporting(cluster));
+    expect(await code(await get("a", undefined, "nobody"))).toEqual([401, "UNKNOWN_TOKEN"]);
+    expect(await code(await get("a", undefined, "b"))).toEqual([403, "OTHER_CLUSTER"]);
+    expect(await code(await get("c"))).toEqual([403, "CONTROL_NOT_ALLOWED"]);
+    expect(await code(await get("a", undefined, "a", "POST"))).toEqual([405, "METHOD_NOT_ALLOWED"]);
+    expect((await get("a", undefined, "a", "HEAD")).status).toBe(405);
+  });
+
+  it("of a cluster that is not live, whose worker keeps what it has", async () => {
+    const { push, get, open, gateway } = await openDesiredApi();
+    expect(await code(await get("a"))).toEqual([409, "CLUSTER_NOT_LIVE"]);
+    await push(exporting("a"));
+    await push(exporting("c"));
+    const reader = await open("a");
+    await reader.batch();
+    await reader.next();
+    await gateway.leave("a");
+    await push(snapshot("c"));
+    expect(await reader.next()).toBeUndefined();
+    expect(await code(await get("a"))).toEqual([409, "CLUSTER_NOT_LIVE"]);
+  });
+
+  it("above the streams of one cluster and of all, and counted", async () => {
+    const { push, get, counters, counts } = await openDesiredApi({
+      limits: { controlStreamsPerCluster: 2, controlStreams: 3 },
+    });
+    for (const cluster of ["a", "b"]) await push(exporting(cluster));
+    const [one, two] = [await get("a"), await get("a")];
+    expect(await code(await get("a"))).toEqual([429, "TOO_MANY_STREAMS"]);
+    const three = await get("b");
+    expect(await code(await get("b"))).toEqual([429, "TOO_MANY_STREAMS"]);
+    expect(counters.counts().get("limits.controlStreamsPerCluster")).toBe(1);
+    expect(counters.counts().get("limits.controlStreams")).toBe(1);
+    await one.body!.cancel();
+    const again = await get("a");
+    expect(again.status).toBe(200);
+    for (const open of [two, three, again]) await open.body!.cancel();
+    expect(counts.streams).toBe(0);
+  });
+});
+
+describe("a stream ends", () => {
+  it("after a time, and is resumed", async () => {
+    const { push, open, timers, counts } = await openDesiredApi();
+    await push(exporting("a"));
+    const reader = await open("a");
+    const { position } = await reader.batch();
+    await reader.next();
+    const end = reader.next();
+    timers.pass(100_000);
+    expect(await end).toBeUndefined();
+    expect(counts.streams).toBe(0);
+    expect(timers.pending).toBe(0);
+    expect(abouts((await (await open("a", position)).batch()).lines)).toEqual(["changes"]);
+  });
+
+  it("when its reader takes nothing: it holds one piece, and the others go on", async () => {
+    const { push, open, get, timers, counters } = await openDesiredApi();
+    const many = Object.fromEntries(
+      Array.from({ length: 600 }, (_, index) => [
+        `shop/web-${index}`,
+        exported({ endpoints: pods("10.2.0.1") }),
+      ]),
+    );
+    await push(snapshot("c", { exports: many }));
+    for (const cluster of ["a", "b"]) await push(snapshot(cluster));
+    const slow = (await get("a")).body!.getReader();
+    const other = await open("b");
+    const { value } = await slow.read();
+    expect(value!.length).toBeLessThan(80_000);
+    expect((await other.batch()).lines.length).toBe(1201);
+    await other.next();
+    const waiting = other.batch();
+    timers.pass(20_000);
+    await expect(slow.read()).rejects.toThrow("took nothing");
+    expect(counters.counts().get("limits.controlIdleSeconds")).toBe(1);
+    await push(exporting("c"));
+    expect((await waiting).lines.length).toBeGreaterThan(600);
+    await other.cancel();
+  });
+
+  it("when the gateway closes, and when the client aborts", async () => {
+    const { push, open, gateway, counts } = await openDesiredApi();
+    await push(exporting("a"));
+    const [one, two] = [await open("a"), await open("a")];
+    for (const reader of [one, two]) {
+      await reader.batch();
+      await reader.next();
+    }
+    await two.cancel();
+    expect(counts.streams).toBe(1);
+    await gateway.close();
+    expect(await one.next()).toBeUndefined();
+    expect(counts.streams).toBe(0);
+  });
+
+  it("and sends leases at every third of the shortest one in between", async () => {
+    const { push, open, timers } = await openDesiredApi();
+    await push(exporting("a"));
+    const reader = await open("a");
+    await reader.batch();
+    const first = await reader.next();
+    const again = reader.next();
+    timers.pass(30_000);
+    for (const line of [first, await again]) expect(about(line)).toBe("leases a");
+    await reader.cancel();
+  });
+});
