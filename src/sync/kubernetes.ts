@@ -42,7 +42,7 @@ const OF_SERVER = new Set(["API_UNREACHABLE", "API_UNAUTHENTICATED"]);
 export class KubernetesSource implements ObjectSource {
   readonly #options: KubernetesSourceOptions;
   readonly #listener: SourceListener;
-  readonly #api: ApiServer;
+  readonly api: ApiServer;
   readonly #feeds: readonly ResourceFeed[];
   readonly #absentSince = new Map<ResourceFeed, number>();
   readonly #discoverNow = new Wakeup();
@@ -55,13 +55,13 @@ export class KubernetesSource implements ObjectSource {
   constructor(options: KubernetesSourceOptions, listener: SourceListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#api = new ApiServer(loadKubeConfig(options), options.pageSize);
+    this.api = new ApiServer(loadKubeConfig(options), options.pageSize);
     this.#backoff = options.backoff ?? BACKOFF;
     const problemAfter = options.problemAfterMilliseconds ?? 5000;
     this.#discoveryFailures = new Failures(problemAfter);
     const context = {
       problemAfter,
-      api: this.#api,
+      api: this.api,
       listener,
       logger: options.logger,
       backoff: this.#backoff,
@@ -81,6 +81,12 @@ export class KubernetesSource implements ObjectSource {
    */
   get complete(): boolean {
     return this.#feeds.every(({ synced }) => synced);
+  }
+
+  /** The version in which a resource is read, such as `v1beta1` of `serviceimports`; undefined if it is not served. */
+  versionOf(resource: string, group: string): string | undefined {
+    return this.#feeds.find((feed) => feed.resource.resource === resource && feed.resource.group === group)
+      ?.version;
   }
 
   /** The oldest confirmation of all resources; resources that are not served or not allowed do not count. */
@@ -107,7 +113,7 @@ export class KubernetesSource implements ObjectSource {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const discovery = await discoverVersions(this.#api, signal);
+        const discovery = await discoverVersions(this.api, signal);
         failures = 0;
         this.#discoveryFailures.over();
         this.#follow(discovery);

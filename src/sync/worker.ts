@@ -39,6 +39,8 @@ export interface SyncWorkerOptions {
   readonly leaveOnExit?: boolean;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number;
+  /** Gets every object, too: the control plane reads the cluster by the same watches. */
+  readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed">;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
   /** Pauses between attempts to reach a gateway. */
@@ -52,6 +54,8 @@ const WATCH_INTERVAL = 1000;
 /** A sync worker that was put together. */
 export interface SyncWorker {
   status(): WorkerStatus;
+  /** Where the objects come from. */
+  readonly source: ObjectSource;
   /**
    * Runs until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
    * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
@@ -74,7 +78,7 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
  * @throws {TypeError} if a gateway is not an http or https URL.
  */
 export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
-  const { signal, logger, clusterId, clusterZone, once } = options;
+  const { signal, logger, clusterId, clusterZone, once, follower } = options;
   const assembler = new SnapshotAssembler({
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
@@ -110,9 +114,18 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     else if (refresh()) whole.resolve(assembler.state.toSnapshot());
   });
   const listener: SourceListener = {
-    upsert: (object) => void assembler.upsert(object),
-    delete: (object) => void assembler.delete(object),
-    changed: () => changes.call(),
+    upsert(object) {
+      assembler.upsert(object);
+      follower?.upsert(object);
+    },
+    delete(object) {
+      assembler.delete(object);
+      follower?.delete(object);
+    },
+    changed() {
+      changes.call();
+      follower?.changed();
+    },
     failed: (error: SourceError) => {
       if (error.permanent || ++failures >= FAILURES_ONCE) whole.reject(error);
     },
@@ -178,7 +191,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       await Promise.all(clients.map((client) => client.close()));
     }
   };
-  return { status, run };
+  return { status, source, run };
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {

@@ -38,6 +38,15 @@ export function syncCommand(): Command {
       "--listen <host:port>",
       "serve /healthz, /readyz and /metrics over HTTP here, such as :8080 (default: nowhere)",
     )
+    .option(
+      "--control [mode]",
+      "also write what other clusters export into this cluster (ServiceImports, Services, EndpointSlices); =plan prints the changes and exits",
+    )
+    .option("--control-take-over", "also write objects that another MCS implementation made")
+    .option(
+      "--control-namespace <namespace>",
+      "where the Lease of the writing worker is (default: the pod's, else clusterset-doh)",
+    )
     .option("--once", "push once, then exit");
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command
@@ -49,6 +58,8 @@ Examples:
   clusterset-doh sync --gateway https://doh.example:8443 --token-file cluster-a.token --context cluster-a
   clusterset-doh sync --manifests ./clusters/cluster-a --cluster-id cluster-a --once \\
       --gateway https://localhost:8443 --ca-file .clusterset-doh/tls/self-signed.crt --token-file cluster-a.token
+  clusterset-doh sync --gateway https://doh.example:8443 --token-file cluster-a.token --context cluster-a \\
+      --cluster-id cluster-a --control=plan
 
 With --cluster-zone the worker pushes all Services of the cluster, and gateways answer them to this cluster's clients
 only. --pods verified needs to list and watch pods: infra/kubernetes/sync-worker/components/cluster-local has the rule.

@@ -1,18 +1,19 @@
 import { parseListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
-import { openSyncWorker } from "../../sync/worker.ts";
+import { openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
+import { type ControlFlags, openControl, printPlan, readControlMode } from "./control.ts";
 import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */
 const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
-export interface SyncFlags extends ClusterZoneFlags, GatewayFlags {
+export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags {
   readonly gateway: readonly string[];
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -47,6 +48,8 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
   if (listen !== undefined && flags.once === true)
     throw new UsageError("--listen is for a worker that keeps running: leave out --once");
+  const isManifests = manifests !== undefined;
+  const mode = readControlMode(flags, { clusterId, isManifests, once: flags.once === true });
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGateway);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
@@ -54,24 +57,29 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   // Missing credentials are an error at the start.
   if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
-  const worker = openSyncWorker({
+  const leaseSeconds = lease ?? 60;
+  const connection = {
+    // Read for each request: a mounted Secret changes while the worker runs.
+    ...(tokenFile !== undefined && { token: () => readTokenAtOnce(tokenFile) }),
+    ...(identity !== undefined && { clientCertificate: identity }),
+    ...(ca !== undefined && { ca }),
+  };
+  const api = { ...(kubeconfig !== undefined && { kubeconfig }), ...(context !== undefined && { context }) };
+  const parts = { clusterId, leaseSeconds, gateways, connection, logger };
+  if (mode === "plan") return printPlan(parts, flags, api, signal);
+  const control = mode === "run" ? openControl({ ...parts, source: () => worker.source }, flags) : undefined;
+  const worker: SyncWorker = openSyncWorker({
     source:
       manifests === undefined
-        ? {
-            kind: "kubernetes",
-            ...(kubeconfig !== undefined && { kubeconfig }),
-            ...(context !== undefined && { context }),
-          }
+        ? { kind: "kubernetes", ...api }
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
     gateways,
-    // Read for each request: a mounted Secret changes while the worker runs.
-    ...(tokenFile !== undefined && { token: () => readTokenAtOnce(tokenFile) }),
-    ...(identity !== undefined && { clientCertificate: identity }),
-    ...(lease !== undefined && { leaseSeconds: lease }),
+    ...connection,
+    ...(control !== undefined && { follower: control }),
+    leaseSeconds,
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
-    ...(ca !== undefined && { ca }),
     once: flags.once === true,
     signal,
     logger,
@@ -80,7 +88,10 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   if (server !== undefined)
     logger.info({ event: "listening", port: server.port }, "serving /healthz, /readyz and /metrics");
   try {
-    await worker.run();
+    const stop = new AbortController();
+    const controlling = control?.run(AbortSignal.any([signal, stop.signal]));
+    await worker.run().finally(() => stop.abort());
+    await controlling;
   } finally {
     await server?.close();
   }

@@ -44,6 +44,8 @@ export interface ClientCertificate {
 }
 
 const MOST_ANSWER_BYTES = 64 * 1024;
+/** The gateway sends leases at least every third of the shortest lease. */
+const STREAM_LIMITS = { headersTimeout: 30_000, bodyTimeout: 120_000 };
 
 /** The push API of one gateway, over kept-alive connections. */
 export class GatewayRequests {
@@ -116,6 +118,30 @@ export class GatewayRequests {
     await this.#request("DELETE", clusterPath(clusterId), {}, undefined, signal);
   }
 
+  /**
+   * Opens the stream of the cluster's desired state. A stream that brings nothing for two minutes is an error.
+   * @param after the position to resume from
+   * @throws {GatewayError}
+   */
+  async openDesired(
+    clusterId: string,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const parameters = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
+    const answer = await this.#send(
+      "GET",
+      `${clusterPath(clusterId)}/desired${parameters}`,
+      {},
+      undefined,
+      signal,
+      STREAM_LIMITS,
+    );
+    if (answer.statusCode === 200) return answer.body;
+    const text = await readAnswer(answer.body);
+    throw rejectionOf(this.name, answer.statusCode, text, readRetryAfter(answer.headers["retry-after"]));
+  }
+
   /** Requests so far by method and result. */
   counts(): readonly RequestCount[] {
     return [...this.#counts.values()];
@@ -158,42 +184,52 @@ export class GatewayRequests {
     content: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<string> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMilliseconds ?? 60_000)]);
+    const answer = await this.#send(method, path, fields, content, limit);
+    const status = answer.statusCode;
+    const text = await readAnswer(answer.body).catch((cause: unknown) => {
+      throw this.#unreachable(cause);
+    });
+    if (status >= 200 && status < 300) return text;
+    throw rejectionOf(this.name, status, text, readRetryAfter(answer.headers["retry-after"]));
+  }
+
+  /** Sends a request with the worker's credential, and counts it. */
+  async #send(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    content: Buffer | undefined,
+    signal: AbortSignal,
+    limits: { readonly headersTimeout?: number; readonly bodyTimeout?: number } = {},
+  ): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = { ...fields };
     if (this.#options.token !== undefined)
       headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
     await this.#showCertificate();
-    let status: number;
-    let retryAfter: number;
-    let text: string;
     try {
-      const limit = AbortSignal.any([
-        signal,
-        AbortSignal.timeout(this.#options.timeoutMilliseconds ?? 60_000),
-      ]);
       const answer = await this.#pool.request({
         method,
         path: this.#path + path,
         headers,
         body: content ?? null,
-        signal: limit,
+        signal,
+        ...limits,
       });
-      status = answer.statusCode;
-      retryAfter = readRetryAfter(answer.headers["retry-after"]);
-      text = await readAnswer(answer.body);
+      this.#count(method, String(answer.statusCode));
+      return answer;
     } catch (cause) {
       this.#count(method, "none");
       const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
       if (rejected !== undefined)
         throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
-      throw new GatewayError(`${this.name} cannot be reached: ${describe(cause)}`, {
-        code: "UNREACHABLE",
-        remedy: "soon",
-        cause,
-      });
+      throw this.#unreachable(cause);
     }
-    this.#count(method, String(status));
-    if (status >= 200 && status < 300) return text;
-    throw rejectionOf(this.name, status, text, retryAfter);
+  }
+
+  #unreachable(cause: unknown): GatewayError {
+    const message = `${this.name} cannot be reached: ${describe(cause)}`;
+    return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon", cause });
   }
 
   #connect(): Pool {

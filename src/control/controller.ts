@@ -1,0 +1,183 @@
+import type { KubernetesObject } from "../extract/objects.ts";
+import type { ApiServer } from "../sync/api-server.ts";
+import type { SyncLogger } from "../sync/object-source.ts";
+import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
+import { DesiredState } from "./desired/desired-state.ts";
+import { followDesiredState } from "./desired/desired-stream.ts";
+import { EventRecorder } from "./events.ts";
+import { Leader } from "./leader.ts";
+import type { ManagedObject } from "./objects/wanted-object.ts";
+import { ApiWriter, WriteError } from "./reconcile/api-writer.ts";
+import { ClusterObjects } from "./reconcile/cluster-objects.ts";
+import { reconcileService, type Writes } from "./reconcile/reconcile-service.ts";
+import { WorkQueue } from "./reconcile/work-queue.ts";
+
+/** What the control plane of one cluster needs. */
+export interface ControllerOptions {
+  readonly clusterId: string;
+  readonly api: () => ApiServer;
+  readonly gateways: readonly GatewayRequests[];
+  /** Seconds: how long a cluster that no gateway has named counts as live after a start. */
+  readonly leaseSeconds: number;
+  /** Where the Lease is. */
+  readonly namespace: string;
+  readonly identity: string;
+  readonly takesOver: boolean;
+  /** The served version of the MCS API; undefined while its CRDs are missing. */
+  readonly version: () => string | undefined;
+  /** Whether every resource was listed once. */
+  readonly isComplete: () => boolean;
+  readonly logger: SyncLogger;
+}
+
+/** What is seen of the control plane from outside. */
+export interface ControllerStatus {
+  readonly leads: boolean;
+  /** Whether the cluster has all that the gateway desires. */
+  readonly settled: boolean;
+  readonly waiting: number;
+  /** Writes so far by verb and kind. */
+  readonly writes: ReadonlyMap<string, number>;
+}
+
+const LEASE_NAME = "clusterset-doh-control";
+
+/** KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this process leads. */
+export class Controller {
+  readonly objects: ClusterObjects;
+  readonly #options: ControllerOptions;
+  readonly #state: DesiredState;
+  readonly #writer: ApiWriter;
+  readonly #events: EventRecorder;
+  #queue: WorkQueue | undefined;
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    this.#state = new DesiredState(() => performance.now(), options.leaseSeconds * 1000);
+    this.#writer = new ApiWriter(options.api);
+    this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
+    this.objects = new ClusterObjects((key) => this.#touch(key));
+  }
+
+  status(): ControllerStatus {
+    const waiting = this.#queue?.size ?? 0;
+    return {
+      leads: this.#queue !== undefined,
+      settled: this.#queue !== undefined && this.#state.position !== undefined && waiting === 0,
+      waiting,
+      writes: this.#writer.counts,
+    };
+  }
+
+  upsert(object: KubernetesObject): void {
+    this.objects.upsert(object);
+  }
+
+  delete(object: KubernetesObject): void {
+    this.objects.delete(object);
+  }
+
+  /** The source has reported objects, or became complete. */
+  changed(): void {
+    if (this.#isReady()) this.#queue?.open();
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { namespace, identity, logger } = this.#options;
+    const leader = new Leader({ namespace, name: LEASE_NAME, identity, writer: this.#writer, logger });
+    await leader.run((leading) => this.#lead(leading), signal);
+    await this.#writer.close();
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { clusterId, gateways, logger } = this.#options;
+    const queue = new WorkQueue(
+      (key) => this.#reconcile(key, signal),
+      (key, error, failures) => {
+        if (signal.aborted || isExpected(error)) return;
+        logger.warn(
+          { key, failures },
+          `cannot be brought to the desired state: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      },
+    );
+    this.#queue = queue;
+    const touched = (keys: ReadonlySet<string> | "all") => {
+      for (const key of keys === "all" ? this.#allKeys() : keys) queue.add(key);
+      this.changed();
+    };
+    const expiries = this.#watchExpiries(signal, () => touched("all"));
+    await followDesiredState({ clusterId, gateways, state: this.#state, touched, logger }, signal);
+    queue.close();
+    this.#queue = undefined;
+    clearInterval(expiries);
+  }
+
+  /** Leases end without a line from the gateway: that is how a cluster that is cut off notices. */
+  #watchExpiries(signal: AbortSignal, expired: () => void): NodeJS.Timeout {
+    let next = this.#state.nextExpiry();
+    return setInterval(() => {
+      if (signal.aborted) return;
+      const now = performance.now();
+      if (next <= now) expired();
+      next = this.#state.nextExpiry();
+    }, 1_000);
+  }
+
+  #isReady(): boolean {
+    return this.#options.isComplete() && this.#state.position !== undefined;
+  }
+
+  #allKeys(): Set<string> {
+    return new Set([...this.#state.keys(), ...this.objects.keys()]);
+  }
+
+  #touch(key: string): void {
+    const queue = this.#queue;
+    if (queue === undefined) return;
+    if (!key.endsWith("/")) queue.add(key);
+    else for (const one of this.#allKeys()) if (one.startsWith(key)) queue.add(one);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { clusterId, takesOver } = this.#options;
+    const version = this.#options.version();
+    if (version === undefined) return;
+    const writer = this.#writer;
+    const writes: Writes = {
+      apply: (object, subresource) => writer.apply(object, signal, subresource),
+      read: (object) => writer.read(object, signal),
+      remove: (object) => writer.remove(object, signal),
+      foreign: (object) => this.#foreign(key, object, signal),
+      changed: (object, { type, status, reason, message }) => {
+        const isGood = status === (type === "Conflict" ? "False" : "True");
+        this.#events.record(
+          object,
+          isGood ? "Normal" : "Warning",
+          reason.split(",")[0]!,
+          `${type}: ${message}`,
+          signal,
+        );
+      },
+    };
+    const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
+    await reconcileService(
+      { clusterId, version, state: this.#state, objects: this.objects, writes, takesOver, now },
+      key,
+    );
+  }
+
+  #foreign(key: string, object: ManagedObject, signal: AbortSignal): void {
+    const { logger } = this.#options;
+    const { kind, metadata } = object;
+    const message = `${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and stays as it is; delete it, or start the worker with --control-take-over`;
+    if (this.#events.record(object, "Warning", "NotManaged", message, signal)) logger.warn({ key }, message);
+  }
+}
+
+/** A namespace that ends or has gone: there is nothing to do in it. */
+function isExpected(error: unknown): boolean {
+  if (!(error instanceof WriteError)) return false;
+  return error.causes.includes("NamespaceTerminating") || error.status === 404;
+}

@@ -1,0 +1,181 @@
+import type {
+  DesiredCondition,
+  DesiredImport,
+  DesiredLine,
+  DesiredSlice,
+} from "../../snapshot/desired/desired-line.ts";
+
+/** One slice of a service with its source cluster. */
+export interface NamedSlice {
+  readonly cluster: string;
+  readonly slice: string;
+  readonly desired: DesiredSlice;
+}
+
+/** What the gateway desires under one `<namespace>/<name>`. */
+export interface DesiredService {
+  readonly import?: DesiredImport;
+  /** By `<cluster>/<slice>`. */
+  readonly slices: ReadonlyMap<string, NamedSlice>;
+  /** Of the cluster's own ServiceExport; undefined if the gateway knows none. */
+  readonly conditions?: readonly DesiredCondition[];
+}
+
+/** A line of the desired state at a place where it cannot be, or a leap in it. */
+export class DesiredStateError extends Error {}
+
+interface Entry {
+  import?: DesiredImport;
+  slices: Map<string, NamedSlice>;
+  conditions?: readonly DesiredCondition[];
+}
+
+const NOTHING: DesiredService = { slices: new Map() };
+
+/**
+ * A cluster's desired state as its gateway last gave it whole. Lines are staged, and count from the next `position` on. Moments are
+ * milliseconds of a monotonic clock.
+ */
+export class DesiredState {
+  /** Where to resume; undefined before the first whole state, and after `forget`. */
+  position: string | undefined;
+  readonly #clock: () => number;
+  readonly #expiries = new Map<string, number>();
+  readonly #graceUntil: number;
+  #live: ReadonlySet<string> = new Set();
+  #entries = new Map<string, Entry>();
+  #staged: DesiredLine[] = [];
+  #start: "snapshot" | "changes" | undefined;
+  /** Whether there was a whole state once. */
+  #isKnown = false;
+
+  /** @param grace milliseconds for which clusters that the state has never named count as live, such as after a restart of the worker */
+  constructor(clock: () => number, grace: number) {
+    this.#clock = clock;
+    this.#graceUntil = clock() + grace;
+  }
+
+  /** A new stream begins: what was staged and not finished is dropped. */
+  begin(): void {
+    this.#staged = [];
+    this.#start = undefined;
+  }
+
+  /** The next stream is of another gateway, or the state may have a leap: it must begin with a snapshot. What is desired stays until then. */
+  forget(): void {
+    this.position = undefined;
+  }
+
+  /**
+   * Takes the next line.
+   * @returns keys whose state may have changed, or `all`; undefined while lines are staged
+   * @throws {DesiredStateError} if the line cannot be here
+   */
+  take(line: DesiredLine): ReadonlySet<string> | "all" | undefined {
+    if ("start" in line) {
+      if (this.#start !== undefined) throw new DesiredStateError("a second start in one stream");
+      if (line.start === "changes" && this.position === undefined)
+        throw new DesiredStateError("changes without a state that they belong to");
+      this.#start = line.start;
+      return undefined;
+    }
+    if (this.#start === undefined) throw new DesiredStateError("the stream does not begin with start");
+    if ("leases" in line) return this.#renew(line.leases);
+    if (!("position" in line)) {
+      this.#staged.push(line);
+      return undefined;
+    }
+    const isWhole = this.#start === "snapshot";
+    if (isWhole) this.#entries = new Map();
+    const touched = this.#change();
+    this.#start = "changes";
+    this.#staged = [];
+    this.position = line.position;
+    this.#isKnown = true;
+    return isWhole ? "all" : touched;
+  }
+
+  /** What is desired under a key. Slices of clusters whose lease expired are not, but for those of `own`. */
+  service(key: string, own: string): DesiredService {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return NOTHING;
+    const now = this.#clock();
+    const slices = new Map(
+      [...entry.slices].filter(([, { cluster }]) => cluster === own || this.#isLive(cluster, now)),
+    );
+    return { ...entry, slices };
+  }
+
+  /**
+   * Whether what rests on a cluster may be removed because the state does not name it: the gateway holds the cluster's lease, so that its
+   * silence is knowledge, or the last lease that was seen has expired.
+   */
+  mayRemove(clusterId: string): boolean {
+    if (!this.#isKnown) return false;
+    return this.#live.has(clusterId) || !this.#isLive(clusterId, this.#clock());
+  }
+
+  /** All keys that have a desired state. */
+  keys(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  /** The next moment at which a lease or the grace ends; Infinity if there is none. */
+  nextExpiry(): number {
+    const now = this.#clock();
+    const ahead = [this.#graceUntil, ...this.#expiries.values()].filter((moment) => moment > now);
+    return Math.min(Number.POSITIVE_INFINITY, ...ahead);
+  }
+
+  #isLive(clusterId: string, now: number): boolean {
+    return (this.#expiries.get(clusterId) ?? this.#graceUntil) > now;
+  }
+
+  #renew(leases: Readonly<Record<string, number>>): "all" | undefined {
+    const now = this.#clock();
+    const before = this.#live;
+    this.#live = new Set(Object.keys(leases));
+    const isChanged =
+      before.size !== this.#live.size ||
+      [...this.#live].some((id) => !before.has(id) || !this.#isLive(id, now));
+    for (const [clusterId, seconds] of Object.entries(leases))
+      this.#expiries.set(clusterId, now + seconds * 1000);
+    return isChanged ? "all" : undefined;
+  }
+
+  #change(): ReadonlySet<string> {
+    const entries = this.#entries;
+    const touched = new Set<string>();
+    for (const line of this.#staged) {
+      const key = keyOf(line);
+      if (key === undefined) continue;
+      touched.add(key);
+      const entry: Entry = entries.get(key) ?? { slices: new Map() };
+      merge(entry, line);
+      if (entry.import === undefined && entry.conditions === undefined && entry.slices.size === 0)
+        entries.delete(key);
+      else entries.set(key, entry);
+    }
+    return touched;
+  }
+}
+
+function keyOf(line: DesiredLine): string | undefined {
+  if ("import" in line) return line.import;
+  if ("service" in line) return line.service;
+  return "export" in line ? line.export : undefined;
+}
+
+function merge(entry: Entry, line: DesiredLine): void {
+  if ("import" in line) {
+    if (line.desired === null) delete entry.import;
+    else entry.import = line.desired;
+  } else if ("service" in line) {
+    const { cluster, slice, desired } = line;
+    if (desired === null) entry.slices.delete(`${cluster}/${slice}`);
+    else entry.slices.set(`${cluster}/${slice}`, { cluster, slice, desired });
+  } else if ("export" in line) {
+    if (line.conditions === null) delete entry.conditions;
+    else entry.conditions = line.conditions;
+  }
+}

@@ -1,0 +1,50 @@
+import type { ManagedObject } from "./wanted-object.ts";
+
+/** A condition as the MCS API has it (metav1.Condition). */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime?: string;
+  readonly observedGeneration?: number;
+}
+
+/**
+ * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the object has them all already.
+ * @param now RFC 3339
+ */
+export function conditionsToApply(
+  wanted: readonly Condition[],
+  object: ManagedObject,
+  now: string,
+): readonly Condition[] | undefined {
+  const actual = conditionsOf(object);
+  const { generation } = object.metadata;
+  const applied = wanted.map((condition): Condition => {
+    const before = actual.find(({ type }) => type === condition.type);
+    const since = before?.status === condition.status ? (before.lastTransitionTime ?? now) : now;
+    return {
+      ...condition,
+      lastTransitionTime: since,
+      ...(generation !== undefined && { observedGeneration: generation }),
+    };
+  });
+  const isThere = applied.every((condition) => {
+    const before = actual.find(({ type }) => type === condition.type);
+    return (
+      before !== undefined &&
+      before.status === condition.status &&
+      before.reason === condition.reason &&
+      before.message === condition.message &&
+      before.observedGeneration === condition.observedGeneration
+    );
+  });
+  return isThere ? undefined : applied;
+}
+
+/** The conditions that an object has. */
+export function conditionsOf({ status }: ManagedObject): readonly Condition[] {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
+  return Array.isArray(conditions) ? (conditions as Condition[]) : [];
+}

@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+
+/** The label and its value that mark every object of the control plane; what lacks it is never written. */
+export const MANAGED_BY = "app.kubernetes.io/managed-by";
+/** The value of `MANAGED_BY`, of the slices' `managed-by`, and the field manager of every write. */
+export const MANAGER = "clusterset-doh";
+/** Keeps other controllers of EndpointSlices away from ours. */
+export const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
+/** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */
+export const DERIVED_SERVICE = "multicluster.kubernetes.io/derived-service";
+/** The annotation with the hash of what was applied last: fields that are no longer wanted show by it. */
+export const APPLIED = "clusterset-doh/applied";
+
+const LONGEST_LABEL = 63;
+const PREFIX = "clusterset-";
+
+/** The name of the Service that carries a ServiceImport's cluster IPs: `clusterset-<name>`, with a hash if that is too long for a DNS label. */
+export function derivedServiceName(service: string): string {
+  const name = PREFIX + service;
+  if (name.length <= LONGEST_LABEL) return name;
+  return `${name.slice(0, LONGEST_LABEL - 9)}-${shortHash(service)}`;
+}
+
+/** The name of an EndpointSlice: `<service>-<hash of service and source cluster>-<slice>`. */
+export function endpointSliceName(service: string, cluster: string, slice: string): string {
+  return `${service}-${shortHash(`${service}\0${cluster}`)}-${slice}`;
+}
+
+/** Eight hexadecimal digits of a SHA-256. */
+export function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}

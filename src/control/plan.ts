@@ -1,0 +1,80 @@
+import type { SyncLogger } from "../sync/object-source.ts";
+import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
+import { DesiredState } from "./desired/desired-state.ts";
+import { followDesiredState } from "./desired/desired-stream.ts";
+import { describeChange } from "./objects/describe-change.ts";
+import type { ManagedObject } from "./objects/wanted-object.ts";
+import type { ClusterObjects } from "./reconcile/cluster-objects.ts";
+import { reconcileService, type Writes } from "./reconcile/reconcile-service.ts";
+
+/** What a plan needs: the cluster's objects are complete already. */
+export interface PlanOptions {
+  readonly clusterId: string;
+  readonly gateways: readonly GatewayRequests[];
+  readonly objects: ClusterObjects;
+  readonly version: string;
+  readonly takesOver: boolean;
+  readonly logger: SyncLogger;
+  /** Takes the lines of the plan. */
+  readonly print: (line: string) => void;
+}
+
+/** How many objects a plan would write. */
+export interface PlanCounts {
+  readonly applied: number;
+  readonly removed: number;
+  /** Objects of somebody else in the way. */
+  readonly foreign: number;
+}
+
+/** Prints what the control plane would change, as a diff, and writes nothing. */
+export async function planChanges(options: PlanOptions, signal: AbortSignal): Promise<PlanCounts> {
+  const { clusterId, gateways, objects, version, takesOver, logger, print } = options;
+  const stop = new AbortController();
+  const state = new DesiredState(() => performance.now(), 0);
+  const touched = () => stop.abort();
+  await followDesiredState(
+    { clusterId, gateways, state, touched, logger },
+    AbortSignal.any([signal, stop.signal]),
+  );
+  const counts = { applied: 0, removed: 0, foreign: 0 };
+  const writes: Writes = {
+    async apply(object, subresource) {
+      if (subresource === undefined) counts.applied++;
+      const before = objectNow(objects, object);
+      for (const line of describeChange(before, object)) print(line);
+      return { ...before, ...object, metadata: { uid: "planned", ...before?.metadata, ...object.metadata } };
+    },
+    read: async () => undefined,
+    async remove(object) {
+      counts.removed++;
+      for (const line of describeChange(object, undefined)) print(line);
+    },
+    foreign({ kind, metadata }) {
+      counts.foreign++;
+      print(
+        `! ${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and would stay as it is`,
+      );
+    },
+    changed() {},
+  };
+  const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const context = { clusterId, version, state, objects, writes, takesOver, now };
+  for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
+  return counts;
+}
+
+function objectNow(objects: ClusterObjects, { kind, metadata }: ManagedObject): ManagedObject | undefined {
+  for (const key of [`${metadata.namespace}/${metadata.name}`, ...objects.keys()]) {
+    const { import: held, export: exported, services, slices } = objects.of(key);
+    const all = [held, exported, ...services, ...slices];
+    const found = all.find(
+      (one) =>
+        one?.kind === kind &&
+        one.metadata.name === metadata.name &&
+        one.metadata.namespace === metadata.namespace,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

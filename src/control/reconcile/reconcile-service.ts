@@ -1,0 +1,203 @@
+import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
+import type { DesiredService, DesiredState } from "../desired/desired-state.ts";
+import { type Condition, conditionsOf, conditionsToApply } from "../objects/conditions.ts";
+import { clusterSetIPsOf, derivedService } from "../objects/derived-service.ts";
+import { endpointSlice } from "../objects/endpoint-slice.ts";
+import { derivedServiceName } from "../objects/names.ts";
+import { ownerReference, SOURCE_CLUSTER } from "../objects/owner.ts";
+import { importStatus, serviceImport } from "../objects/service-import.ts";
+import { differs, isManaged, type ManagedObject } from "../objects/wanted-object.ts";
+import type { ClusterObjects } from "./cluster-objects.ts";
+
+/** The ways to write, so that a plan can print what the control plane would do. */
+export interface Writes {
+  apply(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
+  /** The object as it is now, not as it was last seen. */
+  read(object: ManagedObject): Promise<ManagedObject | undefined>;
+  remove(object: ManagedObject): Promise<void>;
+  /** Somebody else's object has a name that the control plane needs. */
+  foreign(object: ManagedObject): void;
+  /** A condition of an object changed. */
+  changed(object: ManagedObject, condition: Condition): void;
+}
+
+/** What one reconciliation works with. */
+export interface ReconcileContext {
+  readonly clusterId: string;
+  /** The served version of the MCS API. */
+  readonly version: string;
+  readonly state: DesiredState;
+  readonly objects: ClusterObjects;
+  readonly writes: Writes;
+  /** Whether objects that another implementation made are taken over. */
+  readonly takesOver: boolean;
+  /** RFC 3339. */
+  readonly now: () => string;
+}
+
+/**
+ * Brings the objects of one `<namespace>/<name>` to the desired state: ServiceImport first, since the others are owned by it, then the derived
+ * Service, the import's addresses, slices, status, and the conditions of the cluster's own ServiceExport. Writes only what differs.
+ * @throws {WriteError} the caller tries again later
+ */
+export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
+  const { state, objects, clusterId } = context;
+  const [namespace, name] = key.split("/") as [string, string];
+  if (!objects.hasNamespace(namespace)) return;
+  const desired = state.service(key, clusterId);
+  await reconcileExport(context, key, desired);
+  if (desired.import === undefined) await removeAll(context, key);
+  else await reconcileImport(context, { namespace, name }, desired, desired.import);
+}
+
+async function reconcileImport(
+  context: ReconcileContext,
+  at: { readonly namespace: string; readonly name: string },
+  desired: DesiredService,
+  wanted: DesiredImport,
+): Promise<void> {
+  const { objects, version, takesOver, writes } = context;
+  const key = `${at.namespace}/${at.name}`;
+  const own = objects.of(key);
+  if (own.import !== undefined && !isManaged(own.import) && !takesOver) return writes.foreign(own.import);
+  if (own.import?.metadata.deletionTimestamp !== undefined) return;
+  if (restsOnUnknown(context, own.import, wanted)) return;
+  const isHeadless = wanted.type === "Headless";
+  const derivedName = derivedServiceName(at.name);
+  const addresses = () =>
+    isHeadless
+      ? undefined
+      : clusterSetIPsOf(objects.of(key).services.find(({ metadata }) => metadata.name === derivedName));
+
+  const held = await ensure(context, serviceImport(version, at, wanted, addresses()), own.import);
+  if (held === undefined) return;
+  const owner = ownerReference(held);
+  const service = isHeadless ? undefined : derivedService(at, wanted, owner);
+  for (const one of own.services)
+    if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
+  if (service !== undefined) {
+    const before = own.services.find(({ metadata }) => metadata.name === derivedName);
+    if ((await ensure(context, service, before)) === undefined) return;
+  }
+  await ensure(context, serviceImport(version, at, wanted, addresses()), objects.of(key).import);
+  const slices = [...desired.slices.values()].map((slice) =>
+    endpointSlice(at, slice, isHeadless ? undefined : derivedName, owner),
+  );
+  await reconcileSlices(context, key, slices);
+  await reconcileStatus(context, key, wanted, isHeadless || addresses() !== undefined);
+}
+
+async function reconcileSlices(
+  context: ReconcileContext,
+  key: string,
+  slices: readonly ManagedObject[],
+): Promise<void> {
+  const { objects } = context;
+  const names = new Set(slices.map(({ metadata }) => metadata.name));
+  const held = new Map(objects.of(key).slices.map((slice) => [slice.metadata.name, slice]));
+  for (const slice of slices) {
+    const before = held.get(slice.metadata.name);
+    // `addressType` cannot be changed.
+    const isOther = before !== undefined && before.addressType !== slice.addressType;
+    if (isOther) await removeOne(context, before);
+    await ensure(context, slice, isOther ? undefined : before);
+  }
+  for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, slice);
+}
+
+async function reconcileStatus(
+  { objects, writes, now }: ReconcileContext,
+  key: string,
+  wanted: DesiredImport,
+  isReady: boolean,
+): Promise<void> {
+  const held = objects.of(key).import;
+  if (held === undefined) return;
+  const { conditions, ...status } = importStatus(wanted, isReady);
+  const applied = conditionsToApply(conditions, held, now());
+  const before = { status: withoutConditions(held) };
+  if (applied === undefined && !differs({ ...bare(held), status }, { ...bare(held), ...before })) return;
+  const current = applied ?? (held.status as { readonly conditions: readonly Condition[] }).conditions;
+  const object = { ...bare(held), status: { ...status, conditions: current } };
+  objects.upsert(await writes.apply(object, "status"));
+}
+
+async function reconcileExport(
+  { objects, writes, now }: ReconcileContext,
+  key: string,
+  { conditions }: DesiredService,
+): Promise<void> {
+  const held = objects.of(key).export;
+  if (held === undefined || conditions === undefined) return;
+  const applied = conditionsToApply(conditions, held, now());
+  if (applied === undefined) return;
+  const before = new Map(conditionsOf(held).map((condition) => [condition.type, condition]));
+  objects.upsert(await writes.apply({ ...bare(held), status: { conditions: applied } }, "status"));
+  for (const condition of applied)
+    if (before.get(condition.type)?.reason !== condition.reason) writes.changed(held, condition);
+}
+
+async function removeAll(context: ReconcileContext, key: string): Promise<void> {
+  const { objects } = context;
+  const { import: held, services, slices } = objects.of(key);
+  if (held !== undefined && isManaged(held) && restsOnUnknown(context, held, undefined)) return;
+  for (const slice of slices) await removeSlice(context, slice);
+  if (held !== undefined && isManaged(held)) await removeOne(context, held);
+  for (const service of services) await removeOne(context, service);
+}
+
+/** A slice whose source cluster the gateway does not know stays until that cluster's lease has expired. */
+async function removeSlice(context: ReconcileContext, slice: ManagedObject): Promise<void> {
+  const cluster = slice.metadata.labels?.[SOURCE_CLUSTER] ?? "";
+  if (context.state.mayRemove(cluster)) await removeOne(context, slice);
+}
+
+async function removeOne({ objects, writes }: ReconcileContext, object: ManagedObject): Promise<void> {
+  if (object.metadata.deletionTimestamp !== undefined) return;
+  await writes.remove(object);
+  objects.delete(object);
+}
+
+/** Applies an object if it differs. Undefined if somebody else's object has its name. */
+async function ensure(
+  { objects, writes, takesOver }: ReconcileContext,
+  wanted: ManagedObject,
+  held: ManagedObject | undefined,
+): Promise<ManagedObject | undefined> {
+  if (held !== undefined && !differs(wanted, held)) return held;
+  // Apply creates or merges: a name that nothing of ours has may be somebody else's since.
+  const found = held ?? (await writes.read(wanted));
+  if (found !== undefined && !isManaged(found) && !takesOver) {
+    writes.foreign(found);
+    return undefined;
+  }
+  const applied = await writes.apply(wanted);
+  objects.upsert(applied);
+  return applied;
+}
+
+/**
+ * Whether an import rests on a cluster that the gateway does not name and whose lease may still hold: a gateway that has lost its state
+ * knows less than the cluster has, for a while.
+ */
+function restsOnUnknown(
+  { state }: ReconcileContext,
+  held: ManagedObject | undefined,
+  wanted: DesiredImport | undefined,
+): boolean {
+  const { clusters } = (held?.status ?? {}) as {
+    readonly clusters?: readonly { readonly cluster: string }[];
+  };
+  return (clusters ?? []).some(
+    ({ cluster }) => wanted?.clusters.includes(cluster) !== true && !state.mayRemove(cluster),
+  );
+}
+
+function bare({ apiVersion, kind, metadata: { namespace, name } }: ManagedObject): ManagedObject {
+  return { apiVersion, kind, metadata: { namespace, name } };
+}
+
+function withoutConditions({ status }: ManagedObject): object {
+  const { conditions: _, ...rest } = (status ?? {}) as Record<string, unknown>;
+  return rest;
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { UsageError } from "../../config/values/usage-error.ts";
+import { Controller } from "../../control/controller.ts";
+import { MULTICLUSTER_GROUP } from "../../control/objects/service-import.ts";
+import { planChanges } from "../../control/plan.ts";
+import { ClusterObjects } from "../../control/reconcile/cluster-objects.ts";
+import type { KubeConfigOptions } from "../../sync/api-server.ts";
+import { KubernetesSource } from "../../sync/kubernetes.ts";
+import type { ObjectSource } from "../../sync/object-source.ts";
+import { type GatewayOptions, GatewayRequests } from "../../sync/push/gateway-requests.ts";
+import type { Logger } from "../node/logger.ts";
+
+/** Flags of `sync` for the control plane. */
+export interface ControlFlags {
+  /** `true`: on. `plan`: print what would change, and end. */
+  readonly control?: boolean | string | undefined;
+  readonly controlTakeOver?: boolean | undefined;
+  readonly controlNamespace?: string | undefined;
+}
+
+/** What the control plane shares with the worker that pushes. */
+export interface ControlParts {
+  readonly clusterId: string | undefined;
+  readonly leaseSeconds: number;
+  readonly gateways: readonly string[];
+  readonly connection: Omit<GatewayOptions, "gateway">;
+  readonly logger: Logger;
+}
+
+/** Which way the control plane runs; undefined if it does not. @throws {UsageError} if the flags do not go together */
+export function readControlMode(
+  { control, controlTakeOver, controlNamespace }: ControlFlags,
+  {
+    clusterId,
+    isManifests,
+    once,
+  }: { readonly clusterId: string | undefined; readonly isManifests: boolean; readonly once: boolean },
+): "run" | "plan" | undefined {
+  if (control === undefined || control === false) {
+    if (controlTakeOver === true || controlNamespace !== undefined)
+      throw new UsageError("--control-take-over and --control-namespace need --control");
+    return undefined;
+  }
+  if (control !== true && control !== "plan")
+    throw new UsageError(`--control takes no value, or plan; not ${JSON.stringify(control)}`);
+  if (isManifests) throw new UsageError("--control writes to an API server: leave out --manifests");
+  if (once) throw new UsageError("--control keeps running: leave out --once; --control=plan ends by itself");
+  if (clusterId === undefined)
+    throw new UsageError("--control needs --cluster-id: the gateway serves the desired state by this id");
+  return control === "plan" ? "plan" : "run";
+}
+
+/** The control plane of the cluster that a worker reads. */
+export function openControl(
+  parts: ControlParts & { readonly source: () => ObjectSource },
+  { controlTakeOver, controlNamespace }: ControlFlags,
+): Controller {
+  return new Controller({
+    clusterId: parts.clusterId!,
+    api: () => kubernetes(parts.source()).api,
+    gateways: openGateways(parts),
+    leaseSeconds: parts.leaseSeconds,
+    namespace: controlNamespace ?? podNamespace() ?? "clusterset-doh",
+    identity: `${hostname()}-${randomUUID().slice(0, 8)}`,
+    takesOver: controlTakeOver === true,
+    version: () => kubernetes(parts.source()).versionOf("serviceimports", MULTICLUSTER_GROUP),
+    isComplete: () => parts.source().complete,
+    logger: parts.logger,
+  });
+}
+
+/** Reads the cluster and its desired state once, and prints what `--control` would change. @throws {SourceError} if the cluster cannot be read */
+export async function printPlan(
+  parts: ControlParts,
+  { controlTakeOver }: ControlFlags,
+  api: KubeConfigOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clusterId, logger } = parts;
+  const stop = new AbortController();
+  const ended = AbortSignal.any([signal, stop.signal]);
+  const objects = new ClusterObjects(() => undefined);
+  const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
+  const source = new KubernetesSource(
+    { ...api, clusterIdGiven: true, logger },
+    {
+      upsert: (object) => objects.upsert(object),
+      delete: (object) => objects.delete(object),
+      changed: () => source.complete && resolve(),
+      failed: (error) => error.permanent && reject(error),
+    },
+  );
+  const reading = source.run(ended);
+  const gateways = openGateways(parts);
+  try {
+    await complete;
+    const version = source.versionOf("serviceimports", MULTICLUSTER_GROUP);
+    if (version === undefined) throw new UsageError(NO_CRDS);
+    const { applied, removed, foreign } = await planChanges(
+      {
+        ...{ clusterId: clusterId!, gateways, objects, version, logger },
+        takesOver: controlTakeOver === true,
+        print: (line) => void process.stdout.write(`${line}\n`),
+      },
+      ended,
+    );
+    process.stdout.write(
+      `${applied} to apply, ${removed} to delete, ${foreign} in the way; nothing was written\n`,
+    );
+  } finally {
+    stop.abort();
+    await reading;
+    await Promise.all(gateways.map((gateway) => gateway.close()));
+  }
+}
+
+const NO_CRDS =
+  "the API server does not serve serviceimports.multicluster.x-k8s.io: install the CRDs of the MCS API (sigs.k8s.io/mcs-api), v0.5.0 or newer";
+
+function openGateways({ gateways, connection }: ControlParts): GatewayRequests[] {
+  return gateways.map((gateway) => new GatewayRequests({ ...connection, gateway }));
+}
+
+function kubernetes(source: ObjectSource): KubernetesSource {
+  if (source instanceof KubernetesSource) return source;
+  throw new TypeError("the control plane needs an API server");
+}
+
+/** The namespace of the pod; undefined outside Kubernetes. */
+function podNamespace(): string | undefined {
+  try {
+    return readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/namespace", "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
