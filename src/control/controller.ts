@@ -22,7 +22,6 @@ export interface ControllerOptions {
   /** Where the Lease is. */
   readonly namespace: string;
   readonly identity: string;
-  readonly takesOver: boolean;
   /** The served version of the MCS API; undefined while its CRDs are missing. */
   readonly version: () => string | undefined;
   /** Whether every resource was listed once. */
@@ -141,7 +140,7 @@ export class Controller {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const { clusterId, takesOver } = this.#options;
+    const { clusterId } = this.#options;
     const version = this.#options.version();
     if (version === undefined) return;
     const writer = this.#writer;
@@ -163,7 +162,7 @@ export class Controller {
     };
     const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
     await reconcileService(
-      { clusterId, version, state: this.#state, objects: this.objects, writes, takesOver, now },
+      { clusterId, version, state: this.#state, objects: this.objects, writes, now },
       key,
     );
   }
@@ -171,7 +170,7 @@ export class Controller {
   #foreign(key: string, object: ManagedObject, signal: AbortSignal): void {
     const { logger } = this.#options;
     const { kind, metadata } = object;
-    const message = `${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and stays as it is; delete it, or start the worker with --control-take-over`;
+    const message = `${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and stays as it is; delete it, or hand it over: kubectl label it app.kubernetes.io/managed-by=clusterset-doh`;
     if (this.#events.record(object, "Warning", "NotManaged", message, signal)) logger.warn({ key }, message);
   }
 }

@@ -13,7 +13,6 @@ export interface PlanOptions {
   readonly gateways: readonly GatewayRequests[];
   readonly objects: ClusterObjects;
   readonly version: string;
-  readonly takesOver: boolean;
   readonly logger: SyncLogger;
   /** Takes the lines of the plan. */
   readonly print: (line: string) => void;
@@ -29,7 +28,7 @@ export interface PlanCounts {
 
 /** Prints what the control plane would change, as a diff, and writes nothing. */
 export async function planChanges(options: PlanOptions, signal: AbortSignal): Promise<PlanCounts> {
-  const { clusterId, gateways, objects, version, takesOver, logger, print } = options;
+  const { clusterId, gateways, objects, version, logger, print } = options;
   const stop = new AbortController();
   const state = new DesiredState(() => performance.now(), 0);
   const touched = () => stop.abort();
@@ -59,7 +58,7 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
     changed() {},
   };
   const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const context = { clusterId, version, state, objects, writes, takesOver, now };
+  const context = { clusterId, version, state, objects, writes, now };
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
 }

@@ -29,8 +29,6 @@ export interface ReconcileContext {
   readonly state: DesiredState;
   readonly objects: ClusterObjects;
   readonly writes: Writes;
-  /** Whether objects that another implementation made are taken over. */
-  readonly takesOver: boolean;
   /** RFC 3339. */
   readonly now: () => string;
 }
@@ -56,10 +54,10 @@ async function reconcileImport(
   desired: DesiredService,
   wanted: DesiredImport,
 ): Promise<void> {
-  const { objects, version, takesOver, writes } = context;
+  const { objects, version, writes } = context;
   const key = `${at.namespace}/${at.name}`;
   const own = objects.of(key);
-  if (own.import !== undefined && !isManaged(own.import) && !takesOver) return writes.foreign(own.import);
+  if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
   if (restsOnUnknown(context, own.import, wanted)) return;
   const isHeadless = wanted.type === "Headless";
@@ -160,14 +158,14 @@ async function removeOne({ objects, writes }: ReconcileContext, object: ManagedO
 
 /** Applies an object if it differs. Undefined if somebody else's object has its name. */
 async function ensure(
-  { objects, writes, takesOver }: ReconcileContext,
+  { objects, writes }: ReconcileContext,
   wanted: ManagedObject,
   held: ManagedObject | undefined,
 ): Promise<ManagedObject | undefined> {
   if (held !== undefined && !differs(wanted, held)) return held;
   // Apply creates or merges: a name that nothing of ours has may be somebody else's since.
   const found = held ?? (await writes.read(wanted));
-  if (found !== undefined && !isManaged(found) && !takesOver) {
+  if (found !== undefined && !isManaged(found)) {
     writes.foreign(found);
     return undefined;
   }

@@ -42,7 +42,6 @@ export function syncCommand(): Command {
       "--control [mode]",
       "also write what other clusters export into this cluster (ServiceImports, Services, EndpointSlices); =plan prints the changes and exits",
     )
-    .option("--control-take-over", "also write objects that another MCS implementation made")
     .option(
       "--control-namespace <namespace>",
       "where the Lease of the writing worker is (default: the pod's, else clusterset-doh)",

@@ -16,7 +16,6 @@ import type { Logger } from "../node/logger.ts";
 export interface ControlFlags {
   /** `true`: on. `plan`: print what would change, and end. */
   readonly control?: boolean | string | undefined;
-  readonly controlTakeOver?: boolean | undefined;
   readonly controlNamespace?: string | undefined;
 }
 
@@ -31,7 +30,7 @@ export interface ControlParts {
 
 /** Which way the control plane runs; undefined if it does not. @throws {UsageError} if the flags do not go together */
 export function readControlMode(
-  { control, controlTakeOver, controlNamespace }: ControlFlags,
+  { control, controlNamespace }: ControlFlags,
   {
     clusterId,
     isManifests,
@@ -39,8 +38,7 @@ export function readControlMode(
   }: { readonly clusterId: string | undefined; readonly isManifests: boolean; readonly once: boolean },
 ): "run" | "plan" | undefined {
   if (control === undefined || control === false) {
-    if (controlTakeOver === true || controlNamespace !== undefined)
-      throw new UsageError("--control-take-over and --control-namespace need --control");
+    if (controlNamespace !== undefined) throw new UsageError("--control-namespace needs --control");
     return undefined;
   }
   if (control !== true && control !== "plan")
@@ -55,7 +53,7 @@ export function readControlMode(
 /** The control plane of the cluster that a worker reads. */
 export function openControl(
   parts: ControlParts & { readonly source: () => ObjectSource },
-  { controlTakeOver, controlNamespace }: ControlFlags,
+  { controlNamespace }: ControlFlags,
 ): Controller {
   return new Controller({
     clusterId: parts.clusterId!,
@@ -64,7 +62,6 @@ export function openControl(
     leaseSeconds: parts.leaseSeconds,
     namespace: controlNamespace ?? podNamespace() ?? "clusterset-doh",
     identity: `${hostname()}-${randomUUID().slice(0, 8)}`,
-    takesOver: controlTakeOver === true,
     version: () => kubernetes(parts.source()).versionOf("serviceimports", MULTICLUSTER_GROUP),
     isComplete: () => parts.source().complete,
     logger: parts.logger,
@@ -74,7 +71,6 @@ export function openControl(
 /** Reads the cluster and its desired state once, and prints what `--control` would change. @throws {SourceError} if the cluster cannot be read */
 export async function printPlan(
   parts: ControlParts,
-  { controlTakeOver }: ControlFlags,
   api: KubeConfigOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -101,7 +97,6 @@ export async function printPlan(
     const { applied, removed, foreign } = await planChanges(
       {
         ...{ clusterId: clusterId!, gateways, objects, version, logger },
-        takesOver: controlTakeOver === true,
         print: (line) => void process.stdout.write(`${line}\n`),
       },
       ended,
