@@ -1,0 +1,108 @@
+import type { DesiredState } from "../../src/control/desired/desired-state.ts";
+import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { ClusterObjects } from "../../src/control/reconcile/cluster-objects.ts";
+import type { ReconcileContext, Writes } from "../../src/control/reconcile/reconcile-service.ts";
+
+type Mutable = { -readonly [Key in keyof ManagedObject]: ManagedObject[Key] };
+
+/** What an API server does with applied objects, as far as the control plane depends on it. */
+export class FakeCluster {
+  readonly objects: ClusterObjects;
+  readonly stored = new Map<string, ManagedObject>();
+  readonly log: string[] = [];
+  readonly touched = new Set<string>();
+  /** Called before each write; throws to fail it. */
+  beforeWrite: (what: string) => void = () => {};
+  #version = 0;
+  #address = 0;
+
+  constructor(namespaces: readonly string[] = ["shop"]) {
+    this.objects = new ClusterObjects((key) => this.touched.add(key));
+    for (const name of namespaces)
+      this.objects.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+
+  readonly writes: Writes = {
+    apply: async (object, subresource) => this.#apply(object, subresource),
+    read: async (object) => this.stored.get(nameOf(object)),
+    remove: async (object) => {
+      this.beforeWrite(`delete ${nameOf(object)}`);
+      this.log.push(`delete ${nameOf(object)}`);
+      this.stored.delete(nameOf(object));
+    },
+    foreign: (object) => void this.log.push(`foreign ${nameOf(object)}`),
+    changed: (object, { type, reason }) => void this.log.push(`${type} ${reason} ${nameOf(object)}`),
+  };
+
+  /** Somebody writes an object, and the watch reports it. */
+  put(object: ManagedObject): ManagedObject {
+    const { metadata } = object;
+    const stored = {
+      ...object,
+      metadata: {
+        uid: `uid-${++this.#version}`,
+        generation: 1,
+        ...metadata,
+        resourceVersion: String(++this.#version),
+      },
+    };
+    this.stored.set(nameOf(object), stored);
+    this.objects.upsert(stored);
+    return stored;
+  }
+
+  context(state: DesiredState, clusterId = "b"): ReconcileContext {
+    const { objects, writes } = this;
+    return { clusterId, version: "v1beta1", state, objects, writes, now: () => "2030-01-01T00:00:00Z" };
+  }
+
+  /** The stored object of that kind and name. */
+  get(kind: string, name: string, namespace = "shop"): ManagedObject | undefined {
+    return this.stored.get(`${kind} ${namespace}/${name}`);
+  }
+
+  all(kind: string): ManagedObject[] {
+    return [...this.stored.values()].filter((object) => object.kind === kind);
+  }
+
+  #apply(object: ManagedObject, subresource: string | undefined): ManagedObject {
+    const what = `apply ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`;
+    this.beforeWrite(what);
+    this.log.push(what);
+    const before = this.stored.get(nameOf(object));
+    const { generation = 0, uid = `uid-${++this.#version}` } = before?.metadata ?? {};
+    const stored: Mutable = {
+      ...before,
+      ...object,
+      ...(subresource !== undefined && before),
+      ...(subresource !== undefined && { status: object.status }),
+      metadata: {
+        ...(subresource === undefined ? object.metadata : before!.metadata),
+        uid,
+        generation: subresource === undefined && isOther(object, before) ? generation + 1 : generation,
+        resourceVersion: String(++this.#version),
+      },
+    };
+    if (object.kind === "Service" && before === undefined) {
+      this.#address++;
+      const allocated = {
+        clusterIPs: [`10.0.0.${this.#address}`, `fd00::${this.#address}`],
+        ipFamilies: ["IPv4", "IPv6"],
+      };
+      stored.spec = { ...(object.spec as object), ...allocated };
+    } else if (object.kind === "Service")
+      stored.spec = { ...(before!.spec as object), ...(object.spec as object) };
+    this.stored.set(nameOf(object), stored);
+    return stored;
+  }
+}
+
+/** Metadata does not count for `metadata.generation`. */
+function isOther({ spec }: ManagedObject, before: ManagedObject | undefined): boolean {
+  return JSON.stringify(spec) !== JSON.stringify(before?.spec);
+}
+
+/** `<kind> <namespace>/<name>`. */
+export function nameOf({ kind, metadata }: ManagedObject): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
+}

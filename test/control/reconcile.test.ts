@@ -1,0 +1,340 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { DesiredState } from "../../src/control/desired/desired-state.ts";
+import {
+  APPLIED,
+  DERIVED_SERVICE,
+  derivedServiceName,
+  endpointSliceName,
+  MANAGED_BY,
+} from "../../src/control/objects/names.ts";
+import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { reconcileService } from "../../src/control/reconcile/reconcile-service.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
+import { FakeCluster } from "./fake-cluster.ts";
+
+const DERIVED = derivedServiceName("db");
+const SLICE = endpointSliceName("db", "a", "v4-0");
+let cluster: FakeCluster;
+
+beforeEach(() => {
+  cluster = new FakeCluster();
+});
+
+const reconcile = (state: DesiredState, key = "shop/db") => reconcileService(cluster.context(state), key);
+const spec = (object: ManagedObject | undefined) => object?.spec as Record<string, unknown>;
+
+describe("a ClusterSetIP service of another cluster", () => {
+  test("becomes ServiceImport, derived Service and EndpointSlice, in as few writes as that takes", async () => {
+    await reconcile(stateWith(linesOf()));
+    expect(cluster.log).toEqual([
+      "apply ServiceImport shop/db",
+      `apply Service shop/${DERIVED}`,
+      "apply ServiceImport shop/db",
+      `apply EndpointSlice shop/${SLICE}`,
+      "apply ServiceImport shop/db/status",
+    ]);
+    const held = cluster.get("ServiceImport", "db")!;
+    expect(held.metadata.annotations).toMatchObject({ [DERIVED_SERVICE]: DERIVED });
+    expect(spec(held)).toEqual({
+      type: "ClusterSetIP",
+      ports: [{ name: "pg", protocol: "TCP", port: 5432 }],
+      ips: ["10.0.0.1", "fd00::1"],
+      ipFamilies: ["IPv4", "IPv6"],
+      sessionAffinity: "None",
+      internalTrafficPolicy: "Cluster",
+    });
+    expect(held.status).toMatchObject({
+      clusters: [{ cluster: "a" }],
+      conditions: [{ type: "Ready", status: "True", reason: "Ready" }],
+      endpointSliceObjects: "Present",
+    });
+    expect(cluster.get("EndpointSlice", SLICE)).toMatchObject({
+      metadata: {
+        labels: {
+          "multicluster.kubernetes.io/service-name": "db",
+          "multicluster.kubernetes.io/source-cluster": "a",
+          "kubernetes.io/service-name": DERIVED,
+          "endpointslice.kubernetes.io/managed-by": "clusterset-doh",
+          [MANAGED_BY]: "clusterset-doh",
+        },
+        ownerReferences: [{ kind: "ServiceImport", name: "db", uid: held.metadata.uid }],
+      },
+      addressType: "IPv4",
+      ports: [{ name: "pg", protocol: "TCP", port: 5432 }],
+      endpoints: [
+        { addresses: ["10.1.0.1"], conditions: { ready: true, serving: true, terminating: false } },
+      ],
+    });
+  });
+
+  test("writes nothing the second time", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(cluster.log).toEqual([]);
+  });
+
+  test("a changed endpoint writes its slice alone", async () => {
+    const slices = { "v4-0": desiredSlice(), "v4-1": desiredSlice("10.1.0.9") };
+    const state = stateWith(linesOf(desiredImport(), slices));
+    await reconcile(state);
+    cluster.log.length = 0;
+    take(state, linesOf(desiredImport(), { ...slices, "v4-0": desiredSlice("10.1.0.2") }));
+    await reconcile(state);
+    expect(cluster.log).toEqual([`apply EndpointSlice shop/${SLICE}`]);
+  });
+
+  test("becomes headless: the derived Service goes, and slices no longer name it", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    take(state, linesOf(desiredImport({ type: "Headless" })));
+    await reconcile(state);
+    expect(cluster.all("Service")).toEqual([]);
+    expect(spec(cluster.get("ServiceImport", "db"))).toMatchObject({
+      type: "Headless",
+      ips: [],
+      ipFamilies: ["IPv4"],
+    });
+    expect(cluster.get("EndpointSlice", SLICE)!.metadata.labels).not.toHaveProperty(
+      "kubernetes.io/service-name",
+    );
+  });
+
+  test("leaves when it is not desired any more", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    take(state, []);
+    await reconcile(state);
+    expect([...cluster.stored.keys()]).toEqual([]);
+  });
+
+  test("stays while the gateway does not know the cluster that exports it, until that cluster's lease expires", async () => {
+    let now = 0;
+    const state = stateWith(linesOf(), { clock: () => now });
+    await reconcile(state);
+    take(state, [], { b: 600 });
+    await reconcile(state);
+    expect(cluster.all("EndpointSlice")).toHaveLength(1);
+    expect(cluster.get("ServiceImport", "db")).toBeDefined();
+    now = 60_000;
+    await reconcile(state);
+    expect([...cluster.stored.keys()]).toEqual([]);
+  });
+
+  test("has no derived Service without a port that a Service takes, and is not ready", async () => {
+    await reconcile(stateWith(linesOf(desiredImport({ ports: [] }))));
+    expect(cluster.all("Service")).toEqual([]);
+    expect(cluster.get("ServiceImport", "db")!.status).toMatchObject({
+      conditions: [{ status: "False", reason: "Pending" }],
+    });
+  });
+
+  test("waits for its namespace", async () => {
+    await reconcile(stateWith([{ import: "bank/db", desired: desiredImport() }]), "bank/db");
+    expect(cluster.log).toEqual([]);
+    cluster.objects.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name: "bank" } });
+    expect(cluster.touched).toContain("bank/");
+    await reconcile(stateWith([{ import: "bank/db", desired: desiredImport() }]), "bank/db");
+    expect(cluster.get("ServiceImport", "db", "bank")).toBeDefined();
+  });
+});
+
+describe("objects of somebody else", () => {
+  const foreign = (kind: string, apiVersion: string, name: string) =>
+    cluster.put({ apiVersion, kind, metadata: { namespace: "shop", name }, spec: { theirs: true } });
+
+  test("a ServiceImport of that name stays as it is, and nothing is made beside it", async () => {
+    foreign("ServiceImport", "multicluster.x-k8s.io/v1beta1", "db");
+    await reconcile(stateWith(linesOf()));
+    expect(cluster.log).toEqual(["foreign ServiceImport shop/db"]);
+    const state = stateWith([]);
+    await reconcile(state);
+    expect(cluster.get("ServiceImport", "db")).toBeDefined();
+  });
+
+  test.each([
+    ["Service", "v1", DERIVED],
+    ["EndpointSlice", "discovery.k8s.io/v1", SLICE],
+  ])("a %s of that name, which no watch has reported yet, is not touched", async (kind, apiVersion, name) => {
+    const theirs = foreign(kind, apiVersion, name);
+    await reconcile(stateWith(linesOf()));
+    expect(cluster.get(kind, name)).toEqual(theirs);
+    expect(cluster.log).toContain(`foreign ${kind} shop/${name}`);
+  });
+});
+
+describe("drift", () => {
+  test.each([
+    [
+      "a changed port",
+      "ServiceImport",
+      "db",
+      (object: ManagedObject) => ({ ...object, spec: { ...spec(object), ports: [] } }),
+    ],
+    ["a changed address", "EndpointSlice", SLICE, (object: ManagedObject) => ({ ...object, endpoints: [] })],
+    [
+      "a removed label",
+      "EndpointSlice",
+      SLICE,
+      (object: ManagedObject) => ({
+        ...object,
+        metadata: {
+          ...object.metadata,
+          labels: { ...object.metadata.labels, "kubernetes.io/service-name": "other" },
+        },
+      }),
+    ],
+    ["a changed status", "ServiceImport", "db", (object: ManagedObject) => ({ ...object, status: {} })],
+  ])("repairs %s", async (_, kind, name, change) => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    const before = structuredClone(cluster.get(kind, name)!);
+    cluster.put(change(cluster.get(kind, name)!));
+    await reconcile(state);
+    const { metadata: _1, ...rest } = before;
+    expect(withoutGenerations(cluster.get(kind, name))).toMatchObject(withoutGenerations(rest) as object);
+    expect(cluster.get(kind, name)!.metadata.labels).toEqual(before.metadata.labels);
+  });
+
+  test("what others add stays, and costs no write", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    const held = cluster.get("ServiceImport", "db")!;
+    cluster.put({ ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, team: "x" } } });
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(cluster.log).toEqual([]);
+  });
+
+  test("a label that is exported no longer leaves", async () => {
+    const state = stateWith(linesOf(desiredImport({ labels: { tier: "1" } })));
+    await reconcile(state);
+    const before = cluster.get("ServiceImport", "db")!.metadata.annotations![APPLIED];
+    take(state, linesOf());
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(cluster.log).toEqual(["apply ServiceImport shop/db"]);
+    expect(cluster.get("ServiceImport", "db")!.metadata.annotations![APPLIED]).not.toBe(before);
+  });
+});
+
+describe("conditions of the cluster's own ServiceExport", () => {
+  const CONFLICT = {
+    type: "Conflict",
+    status: "True",
+    reason: "PortConflict",
+    message: "Conflicting ports.",
+  } as const;
+  const put = () =>
+    cluster.put({
+      apiVersion: "multicluster.x-k8s.io/v1beta1",
+      kind: "ServiceExport",
+      metadata: { namespace: "shop", name: "db" },
+    });
+
+  test("are written with their times once, and reported", async () => {
+    put();
+    const state = stateWith([{ export: "shop/db", conditions: [CONFLICT] }]);
+    await reconcile(state);
+    await reconcile(state);
+    expect(cluster.log).toEqual([
+      "apply ServiceExport shop/db/status",
+      "Conflict PortConflict ServiceExport shop/db",
+    ]);
+    expect(cluster.get("ServiceExport", "db")!.status).toEqual({
+      conditions: [{ ...CONFLICT, lastTransitionTime: "2030-01-01T00:00:00Z", observedGeneration: 1 }],
+    });
+  });
+
+  test("keep their time while the status stays", async () => {
+    const { metadata, ...rest } = put();
+    cluster.put({
+      ...rest,
+      metadata,
+      status: {
+        conditions: [
+          {
+            ...CONFLICT,
+            reason: "TypeConflict",
+            lastTransitionTime: "2029-01-01T00:00:00Z",
+            observedGeneration: 1,
+          },
+        ],
+      },
+    });
+    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
+    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({
+      conditions: [{ reason: "PortConflict", lastTransitionTime: "2029-01-01T00:00:00Z" }],
+    });
+  });
+
+  test("are not written where the export is gone", async () => {
+    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
+    expect(cluster.log).toEqual([]);
+  });
+});
+
+test("any sequence of desired states, with writes that fail anywhere, ends in the last one; then nothing is written (property)", async () => {
+  const slices = fc.dictionary(
+    fc.constantFrom("v4-0", "v4-1", "v6-0"),
+    fc.constantFrom("10.1.0.1", "10.1.0.2", "fd00::9"),
+    {
+      maxKeys: 3,
+    },
+  );
+  const wanted = fc.record({
+    type: fc.constantFrom("ClusterSetIP", "Headless"),
+    labels: fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2")),
+    clusters: fc.constantFrom(["a"], ["b"], ["a", "b"]),
+  });
+  const step = fc.record({ wanted: fc.option(wanted), slices, failAt: fc.nat(6) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      cluster = new FakeCluster();
+      const state = stateWith([]);
+      let lines: DesiredLine[] = [];
+      for (const { wanted: some, slices: addresses, failAt } of steps) {
+        const desired = Object.fromEntries(
+          Object.entries(addresses).map(([name, address]) => [name, desiredSlice(address)]),
+        ) as Record<string, DesiredSlice>;
+        lines = some === null ? [] : linesOf(desiredImport(some as Partial<DesiredImport>), desired);
+        take(state, lines);
+        let left = failAt;
+        cluster.beforeWrite = () => {
+          if (left-- === 0) throw new Error("the API server is gone");
+        };
+        await reconcile(state).catch(() => undefined);
+      }
+      cluster.beforeWrite = () => {};
+      await reconcile(state);
+      const last = contentOf(cluster);
+      cluster.log.length = 0;
+      await reconcile(state);
+      expect(cluster.log).toEqual([]);
+      cluster = new FakeCluster();
+      await reconcile(stateWith(lines));
+      expect(last).toEqual(contentOf(cluster));
+    }),
+  );
+});
+
+function withoutGenerations(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, inner) => (key === "observedGeneration" ? undefined : inner)),
+  );
+}
+
+/** Everything but what the API server makes up. */
+function contentOf({ stored }: FakeCluster): unknown {
+  const objects = withoutGenerations([...stored.values()]) as ManagedObject[];
+  return objects
+    .map(({ metadata: { name, labels, annotations }, ...object }) => {
+      const { clusterIPs: _1, ips: _2, ...rest } = (object.spec ?? {}) as Record<string, unknown>;
+      const { [APPLIED]: _3, ...others } = annotations ?? {};
+      return { ...object, spec: rest, name, labels, annotations: others };
+    })
+    .sort((left, right) => (`${left.kind}${left.name}` < `${right.kind}${right.name}` ? -1 : 1));
+}
