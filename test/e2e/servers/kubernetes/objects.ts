@@ -16,6 +16,7 @@ export const serviceLabel = "kubernetes.io/service-name";
 const pluralOf: Record<string, string> = {
   ClusterProperty: "clusterproperties",
   NetworkPolicy: "networkpolicies",
+  ValidatingAdmissionPolicy: "validatingadmissionpolicies",
 };
 
 /** The path of an object on the API server. */

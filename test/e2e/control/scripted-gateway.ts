@@ -1,0 +1,56 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+
+/** A gateway over HTTP that takes every push, and gives workers the desired state that a test wrote: what a hostile one could send. */
+export interface ScriptedGateway {
+  readonly url: string;
+  readonly ca: "";
+  /** Sends lines to the worker that follows now, and to each later one as a snapshot. */
+  desire(lines: readonly DesiredLine[]): void;
+  stop(): Promise<void>;
+}
+
+const LEASES = { leases: { a: 60, b: 60 } } as const;
+
+/** Starts it on a free port of the loopback interface. */
+export async function startScriptedGateway(): Promise<ScriptedGateway> {
+  const following = new Set<ServerResponse>();
+  let desired: readonly DesiredLine[] = [];
+  let position = 0;
+  const write = (
+    response: ServerResponse,
+    start: "snapshot" | "changes" | undefined,
+    lines: readonly object[],
+  ) => {
+    const begin = start === undefined ? [] : [{ start, formatVersion: 1 }];
+    for (const line of [...begin, LEASES, ...lines, { position: String(position) }])
+      response.write(`${JSON.stringify(line)}\n`);
+  };
+  const server = createServer((request, response) => {
+    if (request.url?.includes("/desired") === true) {
+      response.writeHead(200, { "content-type": "application/x-ndjson" });
+      following.add(response.on("close", () => following.delete(response)));
+      return write(response, "snapshot", desired);
+    }
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ generation: 1, expiresAt: Date.now() + 60_000 }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ca: "",
+    desire(lines) {
+      position++;
+      desired = lines;
+      // A new stream for each state, so that what is not in it is not desired.
+      for (const response of following) response.end();
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
