@@ -1,5 +1,6 @@
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { ApiServer } from "../sync/api-server.ts";
+import type { ControlStatus } from "../sync/health/worker-status.ts";
 import type { SyncLogger } from "../sync/object-source.ts";
 import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
 import { DesiredState } from "./desired/desired-state.ts";
@@ -29,16 +30,9 @@ export interface ControllerOptions {
   readonly logger: SyncLogger;
 }
 
-/** What is seen of the control plane from outside. */
-export interface ControllerStatus {
-  readonly leads: boolean;
-  /** Whether the cluster has all that the gateway desires. */
-  readonly settled: boolean;
-  readonly waiting: number;
-  /** Writes so far by verb and kind. */
-  readonly writes: ReadonlyMap<string, number>;
-}
-
+/** The next step where the CRDs are missing. */
+export const NO_CRDS =
+  "the API server does not serve serviceimports.multicluster.x-k8s.io: install the CRDs of the MCS API (sigs.k8s.io/mcs-api), v0.5.0 or newer";
 const LEASE_NAME = "clusterset-doh-control";
 
 /** KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this process leads. */
@@ -58,14 +52,8 @@ export class Controller {
     this.objects = new ClusterObjects((key) => this.#touch(key));
   }
 
-  status(): ControllerStatus {
-    const waiting = this.#queue?.size ?? 0;
-    return {
-      leads: this.#queue !== undefined,
-      settled: this.#queue !== undefined && this.#state.position !== undefined && waiting === 0,
-      waiting,
-      writes: this.#writer.counts,
-    };
+  status(): ControlStatus {
+    return { leads: this.#queue !== undefined, pending: this.#queue?.size ?? 0, writes: this.#writer.counts };
   }
 
   upsert(object: KubernetesObject): void {
@@ -142,7 +130,7 @@ export class Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { clusterId } = this.#options;
     const version = this.#options.version();
-    if (version === undefined) return;
+    if (version === undefined) throw new Error(NO_CRDS);
     const writer = this.#writer;
     const writes: Writes = {
       apply: (object, subresource) => writer.apply(object, signal, subresource),

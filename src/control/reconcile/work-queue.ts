@@ -13,7 +13,6 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isOpen = false;
-  #idle: (() => void)[] = [];
 
   /** @param failed called with each error of `work`, and how often the key has failed in a row */
   constructor(
@@ -50,12 +49,6 @@ export class WorkQueue {
     this.#next();
   }
 
-  /** Resolves when nothing waits, runs or is to be tried again. */
-  idle(): Promise<void> {
-    if (this.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
-  }
-
   #next(): void {
     if (!this.#isOpen) return;
     for (const key of this.#waiting) {
@@ -83,6 +76,5 @@ export class WorkQueue {
     }
     this.#running.delete(key);
     this.#next();
-    if (this.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

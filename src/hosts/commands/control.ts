@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "../../config/values/usage-error.ts";
-import { Controller } from "../../control/controller.ts";
+import { Controller, NO_CRDS } from "../../control/controller.ts";
 import { MULTICLUSTER_GROUP } from "../../control/objects/service-import.ts";
 import { planChanges } from "../../control/plan.ts";
 import { ClusterObjects } from "../../control/reconcile/cluster-objects.ts";
@@ -110,9 +110,6 @@ export async function printPlan(
     await Promise.all(gateways.map((gateway) => gateway.close()));
   }
 }
-
-const NO_CRDS =
-  "the API server does not serve serviceimports.multicluster.x-k8s.io: install the CRDs of the MCS API (sigs.k8s.io/mcs-api), v0.5.0 or newer";
 
 function openGateways({ gateways, connection }: ControlParts): GatewayRequests[] {
   return gateways.map((gateway) => new GatewayRequests({ ...connection, gateway }));

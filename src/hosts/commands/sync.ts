@@ -84,7 +84,8 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     signal,
     logger,
   });
-  const server = listen && (await startWorkerServer(listen, worker.status));
+  const status = () => ({ ...worker.status(), ...(control !== undefined && { control: control.status() }) });
+  const server = listen && (await startWorkerServer(listen, status));
   if (server !== undefined)
     logger.info({ event: "listening", port: server.port }, "serving /healthz, /readyz and /metrics");
   try {

@@ -17,6 +17,16 @@ export interface RequestCount {
   readonly count: number;
 }
 
+/** The control plane of a worker. */
+export interface ControlStatus {
+  /** Whether this process holds the Lease, so that it writes. */
+  readonly leads: boolean;
+  /** Names of services whose objects are not known to be as desired. */
+  readonly pending: number;
+  /** Writes so far by verb and kind, such as `apply ServiceImport/status`. */
+  readonly writes: ReadonlyMap<string, number>;
+}
+
 /** A sync worker, for probes and metrics. */
 export interface WorkerStatus {
   /** Whether the worker has read all resources of its cluster once. */
@@ -25,4 +35,6 @@ export interface WorkerStatus {
   readonly confirmedSeconds: number | undefined;
   readonly degraded: readonly Degradation[];
   readonly gateways: readonly PushStatus[];
+  /** Absent without `--control`. */
+  readonly control?: ControlStatus;
 }

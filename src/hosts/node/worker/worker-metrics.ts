@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricsSource } from "../../../http/metrics/metrics-source.ts";
 import { reasonLabel } from "../../../snapshot/report/degradation.ts";
-import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
+import type { ControlStatus, WorkerStatus } from "../../../sync/health/worker-status.ts";
 import { isReady } from "./worker-readiness.ts";
 
 /** The metrics of a sync worker for Prometheus: its status at the time of the request, and those of the process. */
@@ -59,5 +59,38 @@ export function createWorkerMetrics(status: () => WorkerStatus): MetricsSource {
         for (const { count, ...labels } of requests) this.inc({ gateway, ...labels }, count);
     },
   });
+  if (status().control !== undefined) addControlMetrics(registers, () => status().control!);
   return { contentType: registry.contentType, render: () => registry.metrics() };
+}
+
+function addControlMetrics(registers: Registry[], status: () => ControlStatus): void {
+  new Gauge({
+    name: "clusterset_doh_control_leader",
+    help: "1 while this worker writes the objects of its cluster.",
+    registers,
+    collect() {
+      this.set(Number(status().leads));
+    },
+  });
+  new Gauge({
+    name: "clusterset_doh_control_pending",
+    help: "Names of services whose objects are not known to be as desired.",
+    registers,
+    collect() {
+      this.set(status().pending);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_control_writes_total",
+    help: "Writes to the API server by verb and kind, rejected ones included.",
+    labelNames: ["verb", "kind"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [what, count] of status().writes) {
+        const [verb, kind] = what.split(" ") as [string, string];
+        this.inc({ verb, kind }, count);
+      }
+    },
+  });
 }

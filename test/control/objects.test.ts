@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { conditionsToApply } from "../../src/control/objects/conditions.ts";
+import { clusterSetIPsOf, fittingPorts } from "../../src/control/objects/derived-service.ts";
+import { describeChange } from "../../src/control/objects/describe-change.ts";
+import { derivedServiceName, endpointSliceName } from "../../src/control/objects/names.ts";
+import { serviceImport } from "../../src/control/objects/service-import.ts";
+import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { desiredImport } from "./desired-lines.ts";
+
+const at = { namespace: "shop", name: "db" };
+
+describe("names", () => {
+  test("a derived Service is named after its service, and is a DNS label however long that is (RFC 1035)", () => {
+    expect(derivedServiceName("db")).toBe("clusterset-db");
+    const long = "a".repeat(63);
+    expect(derivedServiceName(long)).toMatch(/^clusterset-[a-z0-9-]{52}$/);
+    expect(derivedServiceName(long)).not.toBe(derivedServiceName(`${"a".repeat(62)}b`));
+  });
+
+  test("slices of services and clusters whose names run together have different names", () => {
+    expect(endpointSliceName("a-b", "c", "0")).not.toBe(
+      endpointSliceName("a", "b-c", "0").replace(/^a-/, "a-b-"),
+    );
+    expect(endpointSliceName("a", "b", "0")).toMatch(/^a-[0-9a-f]{8}-0$/);
+  });
+});
+
+describe("the ports of a derived Service", () => {
+  const port = (name: string, number: number, protocol = "TCP") => ({ name, protocol, port: number });
+  test.each([
+    ["one port with two protocols", [port("a", 53), port("b", 53, "UDP")], ["a", "b"]],
+    ["one number and protocol twice: the first", [port("a", 53), port("b", 53)], ["a"]],
+    ["an unnamed port beside another: without it", [port("", 53), port("b", 54)], ["b"]],
+    ["an unnamed port alone", [port("", 53)], [""]],
+    ["a number that is no port", [port("a", 0), port("b", 65536), port("c", 65535)], ["c"]],
+  ])("%s", (_, ports, names) => {
+    expect(fittingPorts(ports).map(({ name }) => name)).toEqual(names);
+  });
+});
+
+test.each([
+  ["no Service", undefined, undefined],
+  ["a headless Service", { clusterIPs: ["None"], ipFamilies: ["IPv4"] }, undefined],
+  ["a Service without addresses yet", {}, undefined],
+  [
+    "a dual-stack Service",
+    { clusterIPs: ["10.0.0.1", "fd00::1"], ipFamilies: ["IPv4", "IPv6"] },
+    ["10.0.0.1", "fd00::1"],
+  ],
+])("the addresses of %s", (_, spec, ips) => {
+  const service =
+    spec === undefined
+      ? undefined
+      : ({ apiVersion: "v1", kind: "Service", metadata: at, spec } as ManagedObject);
+  expect(clusterSetIPsOf(service)?.ips).toEqual(ips);
+});
+
+test("exported labels that the API server would reject (422) are left out, other properties are written out", () => {
+  const wanted = desiredImport({
+    labels: { "example.org/tier": "1", "no label": "x", long: "y".repeat(64), ok: "" },
+    annotations: { note: "any text", "no annotation": "x" },
+    sessionAffinity: "ClientIP",
+    sessionAffinityTimeoutSeconds: 10,
+    internalTrafficPolicy: "Local",
+    trafficDistribution: "PreferClose",
+    ports: [{ name: "", protocol: "UDP", port: 53, appProtocol: "dns" }],
+  });
+  const { metadata, spec, apiVersion } = serviceImport("v1alpha1", at, wanted, undefined);
+  expect(apiVersion).toBe("multicluster.x-k8s.io/v1alpha1");
+  expect(metadata.labels).toEqual({
+    "example.org/tier": "1",
+    ok: "",
+    "app.kubernetes.io/managed-by": "clusterset-doh",
+  });
+  expect(Object.keys(metadata.annotations!)).toEqual([
+    "note",
+    "multicluster.kubernetes.io/derived-service",
+    "clusterset-doh/applied",
+  ]);
+  expect(spec).toEqual({
+    type: "ClusterSetIP",
+    ports: [{ protocol: "UDP", port: 53, appProtocol: "dns" }],
+    ips: [],
+    ipFamilies: ["IPv4"],
+    sessionAffinity: "ClientIP",
+    sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
+    internalTrafficPolicy: "Local",
+    trafficDistribution: "PreferClose",
+  });
+});
+
+test("exported labels cannot take the mark of the control plane away", () => {
+  const wanted = desiredImport({ labels: { "app.kubernetes.io/managed-by": "somebody" } });
+  expect(serviceImport("v1beta1", at, wanted, undefined).metadata.labels).toEqual({
+    "app.kubernetes.io/managed-by": "clusterset-doh",
+  });
+});
+
+describe("conditions", () => {
+  const READY = { type: "Ready", status: "True", reason: "Exported", message: "is exported" };
+  const held = (conditions: readonly object[], generation = 2): ManagedObject => ({
+    apiVersion: "v1",
+    kind: "ServiceExport",
+    metadata: { ...at, generation },
+    status: { conditions },
+  });
+  const there = { ...READY, lastTransitionTime: "2029-01-01T00:00:00Z", observedGeneration: 2 };
+
+  test("are not applied again while they hold", () => {
+    expect(conditionsToApply([READY], held([there, { type: "Other" }]), "now")).toBeUndefined();
+  });
+
+  test.each([
+    ["another status", { status: "False" }, "now"],
+    ["another reason", { reason: "Ready" }, "2029-01-01T00:00:00Z"],
+    ["another message", { message: "" }, "2029-01-01T00:00:00Z"],
+    ["another generation", { observedGeneration: 1 }, "2029-01-01T00:00:00Z"],
+  ])("are applied after %s", (_, change, time) => {
+    expect(conditionsToApply([READY], held([{ ...there, ...change }]), "now")).toEqual([
+      { ...there, lastTransitionTime: time },
+    ]);
+  });
+});
+
+test("a plan shows new objects, changed fields and objects that go", () => {
+  const object = (spec: object): ManagedObject => ({ apiVersion: "v1", kind: "Service", metadata: at, spec });
+  expect([...describeChange(undefined, object({ ports: [1] }))]).toEqual([
+    "+ Service shop/db",
+    "    + spec.ports: [1]",
+  ]);
+  expect([...describeChange(object({ ports: [1], type: "x" }), object({ ports: [2] }))]).toEqual([
+    "~ Service shop/db",
+    "    - spec.ports: [1]",
+    "    + spec.ports: [2]",
+  ]);
+  expect([...describeChange(object({}), undefined)]).toEqual(["- Service shop/db"]);
+});
