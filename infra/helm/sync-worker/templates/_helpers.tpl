@@ -52,4 +52,9 @@ subjects:
   - kind: ServiceAccount
     name: {{ $root.Release.Name }}
     namespace: {{ $root.Release.Namespace }}
+  {{- if $root.Values.control.enabled }}
+  - kind: ServiceAccount
+    name: {{ $root.Release.Name }}-control
+    namespace: {{ $root.Release.Namespace }}
+  {{- end }}
 {{- end }}
