@@ -4,9 +4,9 @@ import { openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
+import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
-import { type ControlFlags, openControl, printPlan, readControlMode } from "./control.ts";
 import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { UsageError } from "../../config/values/usage-error.ts";
-import { Controller, NO_CRDS } from "../../control/controller.ts";
-import { MULTICLUSTER_GROUP } from "../../control/objects/service-import.ts";
-import { planChanges } from "../../control/plan.ts";
-import { ClusterObjects } from "../../control/reconcile/cluster-objects.ts";
-import type { KubeConfigOptions } from "../../sync/api-server.ts";
-import { KubernetesSource } from "../../sync/kubernetes.ts";
-import type { ObjectSource } from "../../sync/object-source.ts";
-import { type GatewayOptions, GatewayRequests } from "../../sync/push/gateway-requests.ts";
-import type { Logger } from "../node/logger.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
+import { Controller, NO_CRDS } from "../../../control/controller.ts";
+import { MULTICLUSTER_GROUP } from "../../../control/objects/service-import.ts";
+import { planChanges } from "../../../control/plan.ts";
+import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
+import type { KubeConfigOptions } from "../../../sync/api-server.ts";
+import { KubernetesSource } from "../../../sync/kubernetes.ts";
+import type { ObjectSource } from "../../../sync/object-source.ts";
+import { type GatewayOptions, GatewayRequests } from "../../../sync/push/gateway-requests.ts";
+import type { Logger } from "../logger.ts";
 
 /** Flags of `sync` for the control plane. */
 export interface ControlFlags {
