@@ -60,6 +60,15 @@ export function accessManifests(folder?: string): KubeObject[] {
   return infraManifests(folder).filter(({ kind }) => kind === "Namespace" || accessKinds.includes(kind));
 }
 
+/** A kubeconfig for the account of the control plane, which is created with its rights and the policy that confines it. */
+export async function kubeconfigOfControl(server: ApiServer): Promise<string> {
+  const objects = infraManifests(join(workerFolder, "components/control")).filter(
+    ({ kind }) => kind === "Namespace" || accessKinds.includes(kind) || kind.startsWith("Validating"),
+  );
+  await server.admin.apply(...objects);
+  return server.kubeconfig(await requestToken(server.admin, "clusterset-doh", "sync-worker-control"));
+}
+
 /** A kubeconfig for the service account of `infra/kubernetes`, which is created together with its rights. */
 export async function kubeconfigOfWorker(
   server: ApiServer,

@@ -17,6 +17,8 @@ export interface GatewayOptions {
   tokensOf?: Pick<GatewayClient, "tokenFor">;
   /** For which other source clusters some of them speak. */
   speaksFor?: Record<string, "*" | string[]>;
+  /** Which of them get their desired state. */
+  control?: string[];
   /** Zones beside `clusterset.local`. */
   zones?: string[];
   /** HTTP/1.1 in clear if false. */
@@ -77,11 +79,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const files = certificate && {
     tls: { certificateFile: inFolder("server.crt"), keyFile: inFolder("server.key") },
   };
-  const granted = Object.entries(options.speaksFor ?? {}).map(([clusterId, speaksFor]) => ({
+  const granted: object[] = Object.entries(options.speaksFor ?? {}).map(([clusterId, speaksFor]) => ({
     clusterId,
     tokenFile: tokenFileFor(clusterId),
     speaksFor,
   }));
+  for (const clusterId of options.control ?? [])
+    granted.push({ clusterId, tokenFile: tokenFileFor(clusterId), control: true });
   const grants = granted.length === 0 ? {} : { push: { credentials: granted } };
   writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...grants, ...config }));
   const caFile = !tls

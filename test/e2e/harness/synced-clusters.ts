@@ -1,5 +1,5 @@
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import { kubeconfigOfWorker } from "./infra.ts";
+import { kubeconfigOfControl, kubeconfigOfWorker } from "./infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
 
 /** API servers with a worker each, and the gateway that they push to. */
@@ -21,10 +21,16 @@ export async function startSyncedClusters<const ClusterId extends string>(
   {
     apiServer = {},
     gateway: more = {},
-  }: { apiServer?: Parameters<typeof startApiServer>[0]; gateway?: Parameters<typeof startGateway>[0] } = {},
+    control = false,
+  }: {
+    apiServer?: Parameters<typeof startApiServer>[0];
+    gateway?: Parameters<typeof startGateway>[0];
+    /** Whether the workers are control planes, too, with the rights of that component. */
+    control?: boolean;
+  } = {},
 ): Promise<SyncedClusters<ClusterId>> {
   const [gateway, ...started] = await Promise.all([
-    startGateway({ clusters: [...clusterIds], ...more }),
+    startGateway({ clusters: [...clusterIds], ...(control && { control: [...clusterIds] }), ...more }),
     ...clusterIds.map((name) => startApiServer({ name, ...apiServer })),
   ]);
   const servers = byCluster(clusterIds, (_, index) => started[index]!);
@@ -33,9 +39,16 @@ export async function startSyncedClusters<const ClusterId extends string>(
   };
   try {
     await fill(servers);
-    const kubeconfigs = await Promise.all(started.map((server) => kubeconfigOfWorker(server)));
+    const kubeconfigs = await Promise.all(
+      started.map((server) => (control ? kubeconfigOfControl(server) : kubeconfigOfWorker(server))),
+    );
     const workers = byCluster(clusterIds, (clusterId, index) =>
-      startSync({ clusterId, kubeconfig: kubeconfigs[index]!, gateways: [gateway] }),
+      startSync({
+        clusterId,
+        kubeconfig: kubeconfigs[index]!,
+        gateways: [gateway],
+        ...(control && { args: ["--control"] }),
+      }),
     );
     return {
       ...{ servers, workers, gateway },

@@ -1,0 +1,64 @@
+import { type Condition, conditionsOf } from "../../../src/control/objects/conditions.ts";
+import { derivedServiceName } from "../../../src/control/objects/names.ts";
+import { SOURCE_CLUSTER } from "../../../src/control/objects/owner.ts";
+import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import { eventually } from "../harness/answers.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
+import {
+  multiclusterServiceLabel,
+  service,
+  serviceExport,
+  serviceImport,
+} from "../servers/kubernetes/objects.ts";
+
+/** What is looked at of the control plane's objects in one cluster; undefined where there is no such object. */
+export function lookAt({ admin }: Pick<ApiServer, "admin">, namespace: string) {
+  const get = (object: Parameters<typeof admin.get>[0]) =>
+    admin.get(object).then(
+      (found) => found as unknown as ManagedObject,
+      () => undefined,
+    );
+  const listed = async (name: string) => {
+    const selector = encodeURIComponent(`${multiclusterServiceLabel}=${name}`);
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=${selector}`;
+    return (await admin.api<{ items: ManagedObject[] }>("GET", path)).items;
+  };
+  return {
+    import: (name: string) => get(serviceImport(namespace, name, {})),
+    derived: (name: string) => get(service(namespace, derivedServiceName(name), {})),
+    slices: listed,
+    /** `<source cluster> <address>`, sorted; of endpoints that are ready. */
+    async endpoints(name: string): Promise<string[]> {
+      const slices = await listed(name);
+      return slices
+        .flatMap(({ metadata, endpoints }) =>
+          (endpoints as { addresses: string[]; conditions: { ready: boolean } }[])
+            .filter(({ conditions }) => conditions.ready)
+            .map(({ addresses }) => `${metadata.labels![SOURCE_CLUSTER]} ${addresses[0]}`),
+        )
+        .sort();
+    },
+    /** Conditions of the ServiceExport as `<type> <status> <reason>`, sorted. */
+    async conditions(name: string): Promise<string[]> {
+      const held = await get(serviceExport(namespace, name));
+      return held === undefined
+        ? []
+        : conditionsOf(held)
+            .map(({ type, status, reason }) => `${type} ${status} ${reason}`)
+            .sort();
+    },
+    async condition(name: string, type: string): Promise<Condition | undefined> {
+      const held = await get(serviceExport(namespace, name));
+      return held && conditionsOf(held).find((one) => one.type === type);
+    },
+    spec: async (name: string) =>
+      (await get(serviceImport(namespace, name, {})))?.spec as Record<string, unknown> | undefined,
+  };
+}
+
+export type Objects = ReturnType<typeof lookAt>;
+
+/** The ready endpoints before long. */
+export function eventualEndpoints(objects: Objects, name: string) {
+  return eventually(() => objects.endpoints(name));
+}

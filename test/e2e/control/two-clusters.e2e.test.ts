@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { conditionsOf } from "../../../src/control/objects/conditions.ts";
+import { exported, slices, world } from "../commands/exported.ts";
+import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
+import { namespace, service, serviceExport } from "../servers/kubernetes/objects.ts";
+import { waitFor } from "../servers/wait.ts";
+import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
+
+const MARK = { "app.kubernetes.io/managed-by": "clusterset-doh" };
+let clusters: SyncedClusters<"east" | "west">;
+let east: ApiServer;
+let west: ApiServer;
+let inEast: Objects;
+let inWest: Objects;
+
+beforeAll(async () => {
+  clusters = await startSyncedClusters(
+    ["east", "west"],
+    ({ east, west }) =>
+      Promise.all([east.admin.apply(namespace("shop")), west.admin.apply(namespace("shop"))]),
+    { control: true, gateway: { leaseSeconds: 10 } },
+  );
+  ({ east, west } = clusters.servers);
+  [inEast, inWest] = [lookAt(east, "shop"), lookAt(west, "shop")];
+});
+
+afterAll(() => clusters?.stop());
+
+/** Timestamps of the API have seconds. */
+async function laterThan(server: ApiServer, name: string): Promise<void> {
+  const { metadata } = await server.admin.get(serviceExport("shop", name));
+  await waitFor(
+    "a later second",
+    () => Date.now() >= Date.parse(metadata.creationTimestamp as string) + 1100,
+  );
+}
+
+describe("a ClusterSetIP service that east exports", () => {
+  const spec = {
+    ipFamilyPolicy: "PreferDualStack",
+    sessionAffinity: "ClientIP",
+    sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
+    ports: [
+      { name: "tcp", port: 42, protocol: "TCP" },
+      { name: "udp", port: 42, protocol: "UDP" },
+    ],
+  };
+
+  beforeAll(async () => {
+    await east.admin.apply(...exported("shop", "hello", { endpoints: ["10.1.0.1", "fd00:1::1"], spec }));
+    await east.admin.apply({
+      ...serviceExport("shop", "hello", {
+        exportedLabels: { tier: "1" },
+        exportedAnnotations: { note: "x" },
+      }),
+    });
+  });
+
+  test.each([["east"], ["west"]] as const)(
+    "is imported in %s with what the Service and the export have",
+    async (clusterId) => {
+      const objects = lookAt(clusters.servers[clusterId], "shop");
+      await eventually(() => objects.spec("hello")).toEqual({
+        type: "ClusterSetIP",
+        ports: [
+          { name: "tcp", port: 42, protocol: "TCP" },
+          { name: "udp", port: 42, protocol: "UDP" },
+        ],
+        ips: [expect.stringMatching(/^10\.96\./), expect.stringMatching(/^fd00:10:96:/)],
+        ipFamilies: ["IPv4", "IPv6"],
+        sessionAffinity: "ClientIP",
+        sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
+        internalTrafficPolicy: "Cluster",
+      });
+      await eventually(async () => (await objects.import("hello"))?.metadata.labels).toEqual({
+        tier: "1",
+        ...MARK,
+      });
+      const held = (await objects.import("hello"))!;
+      expect(held.metadata.annotations).toMatchObject({
+        note: "x",
+        "multicluster.kubernetes.io/derived-service": "clusterset-hello",
+      });
+      const derived = (await objects.derived("hello"))!.spec as { clusterIPs: string[]; selector?: object };
+      expect(derived.clusterIPs).toEqual((held.spec as { ips: string[] }).ips);
+      expect(derived.selector).toBeUndefined();
+      await eventually(async () => (await objects.import("hello"))?.status).toMatchObject({
+        clusters: [{ cluster: "east" }],
+      });
+      expect(conditionsOf((await objects.import("hello"))!)).toMatchObject([
+        { type: "Ready", status: "True" },
+      ]);
+      await eventualEndpoints(objects, "hello").toEqual(["east 10.1.0.1", "east fd00:1::1"]);
+      for (const { metadata } of await objects.slices("hello"))
+        expect(metadata.labels).toMatchObject({
+          "kubernetes.io/service-name": "clusterset-hello",
+          "endpointslice.kubernetes.io/managed-by": "clusterset-doh",
+        });
+    },
+  );
+
+  test("the gateway answers west's clients with west's addresses: DNS and objects agree", async () => {
+    const { ips } = (await inWest.spec("hello")) as { ips: string[] };
+    await eventualAnswer(clusters.gateway, "hello.shop", "A", { view: "west" }).toEqual([ips[0]]);
+    expect(await answered(clusters.gateway, "hello.shop", "AAAA", { view: "west" })).toEqual([ips[1]]);
+  });
+
+  test("its export is Valid and Ready, without conflict", async () => {
+    await eventually(() => inEast.conditions("hello")).toEqual([
+      "Conflict False NoConflicts",
+      "Ready True Exported",
+      "Valid True Valid",
+    ]);
+  });
+
+  test("a changed endpoint changes its slice in west, and no other object", async () => {
+    const before = (await inWest.import("hello"))!.metadata.resourceVersion;
+    await east.admin.apply(...slices("shop", "hello", { endpoints: ["10.1.0.2", "fd00:1::1"] }));
+    await eventualEndpoints(inWest, "hello").toEqual(["east 10.1.0.2", "east fd00:1::1"]);
+    expect((await inWest.import("hello"))!.metadata.resourceVersion).toBe(before);
+  });
+
+  test("a namespace that is made later gets its objects then", async () => {
+    await east.admin.apply(...world("late", { web: { endpoints: ["10.1.0.9"] } }));
+    await eventualAnswer(clusters.gateway, "web.late").toEqual(["10.1.0.9"]);
+    await west.admin.apply(namespace("late"));
+    await eventualEndpoints(lookAt(west, "late"), "web").toEqual(["east 10.1.0.9"]);
+  });
+
+  test("west exports it, too: both are imported, the oldest export decides, and both exports have the conflict", async () => {
+    await laterThan(east, "hello");
+    await west.admin.apply(
+      ...exported("shop", "hello", {
+        endpoints: ["10.2.0.1"],
+        spec: {
+          ports: [
+            { name: "tcp", port: 42, protocol: "TCP" },
+            { name: "stcp", port: 142, protocol: "TCP" },
+          ],
+        },
+      }),
+    );
+    await eventually(async () =>
+      ((await inEast.spec("hello"))?.ports as { name: string }[]).map(({ name }) => name).sort(),
+    ).toEqual(["stcp", "tcp", "udp"]);
+    expect(await inEast.spec("hello")).toMatchObject({ sessionAffinity: "ClientIP" });
+    await eventualEndpoints(inEast, "hello").toEqual(["east 10.1.0.2", "east fd00:1::1", "west 10.2.0.1"]);
+    for (const objects of [inEast, inWest]) {
+      await eventually(async () => (await objects.condition("hello", "Conflict"))?.status).toBe("True");
+      const { reason, message } = (await objects.condition("hello", "Conflict"))!;
+      expect(reason.split(",")).toEqual(expect.arrayContaining(["PortConflict", "SessionAffinityConflict"]));
+      expect(message).toContain("east");
+    }
+  });
+
+  test("when the oldest export leaves, the next one decides, and the import stays", async () => {
+    const { uid } = (await inWest.import("hello"))!.metadata;
+    await east.admin.remove(serviceExport("shop", "hello"));
+    await eventualEndpoints(inWest, "hello").toEqual(["west 10.2.0.1"]);
+    await eventually(async () => (await inWest.spec("hello"))?.sessionAffinity).toBe("None");
+    expect((await inWest.import("hello"))!.metadata.uid).toBe(uid);
+    await eventually(async () => (await inWest.condition("hello", "Conflict"))?.status).toBe("False");
+  });
+
+  test("when the last export leaves, everything goes, in both clusters", async () => {
+    await west.admin.remove(serviceExport("shop", "hello"));
+    for (const objects of [inEast, inWest]) {
+      await eventually(() => objects.import("hello")).toBeUndefined();
+      await eventually(() => objects.derived("hello")).toBeUndefined();
+      await eventually(() => objects.slices("hello")).toEqual([]);
+    }
+    expect((await west.admin.get(service("shop", "hello", {}))).metadata.name).toBe("hello");
+  });
+});
+
+test("a headless service is imported with host names, without addresses and derived Service", async () => {
+  await east.admin.apply(
+    ...exported("shop", "db", {
+      headless: true,
+      port: { name: "pg", port: 5432 },
+      endpoints: [
+        { address: "10.1.0.10", hostname: "db-0" },
+        { address: "10.1.0.11", hostname: "db-1" },
+        { address: "10.1.0.12", ready: false },
+      ],
+    }),
+  );
+  await eventually(() => inWest.spec("db")).toMatchObject({
+    type: "Headless",
+    ips: [],
+    ipFamilies: ["IPv4"],
+  });
+  await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
+  const [slice] = await inWest.slices("db");
+  expect(slice!.metadata.labels).not.toHaveProperty("kubernetes.io/service-name");
+  expect(
+    (slice!.endpoints as { hostname?: string }[])
+      .map(({ hostname }) => hostname)
+      .filter(Boolean)
+      .sort(),
+  ).toEqual(["db-0", "db-1"]);
+  expect(await inWest.derived("db")).toBeUndefined();
+});
+
+test("an ExternalName service is not imported anywhere, and its export is not Valid", async () => {
+  await east.admin.apply(
+    service("shop", "out", { type: "ExternalName", externalName: "example.org" }),
+    serviceExport("shop", "out"),
+  );
+  await eventually(async () => (await inEast.condition("out", "Valid"))?.reason).toBe("InvalidServiceType");
+  expect(await inEast.import("out")).toBeUndefined();
+});
+
+test("an export without a Service is not Valid until the Service is there", async () => {
+  await west.admin.apply(serviceExport("shop", "early"));
+  await eventually(async () => (await inWest.condition("early", "Valid"))?.reason).toBe("NoService");
+  await west.admin.apply(...exported("shop", "early", { endpoints: ["10.2.0.7"] }));
+  await eventually(async () => (await inWest.condition("early", "Valid"))?.status).toBe("True");
+  await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
+});
+
+test("a worker that starts again writes nothing", async () => {
+  const versions = async () => {
+    const objects = [
+      await inWest.import("early"),
+      await inWest.import("db"),
+      ...(await inWest.slices("early")),
+      ...(await inWest.slices("db")),
+    ];
+    return objects.map((object) => object?.metadata.resourceVersion);
+  };
+  await eventually(async () => (await inWest.import("early"))?.status).toBeDefined();
+  const before = await versions();
+  await clusters.workers.west.restart();
+  await east.admin.apply(...exported("shop", "after", { endpoints: ["10.1.0.30"] }));
+  await eventualEndpoints(inWest, "after").toEqual(["east 10.1.0.30"]);
+  expect(await versions()).toEqual(before);
+});
+
+test("a cluster that is gone leaves the other one when its lease expires, and keeps what it has itself", async () => {
+  await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
+  await clusters.workers.west.kill();
+  await eventualEndpoints(inEast, "early").toEqual([]);
+  expect(await inWest.endpoints("early")).toEqual(["west 10.2.0.7"]);
+  await clusters.workers.west.restart();
+  await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
+});
+
+test("without the gateway nothing changes until leases expire; then slices of other clusters go, and come back with it", async () => {
+  await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
+  await clusters.gateway.kill();
+  await eventualEndpoints(inWest, "db").toEqual([]);
+  expect(await inWest.endpoints("early")).toEqual(["west 10.2.0.7"]);
+  expect(await inWest.import("db")).toBeDefined();
+  await clusters.gateway.restart();
+  await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
+});
