@@ -1,5 +1,6 @@
 import { DesiredLine } from "../../snapshot/desired/desired-line.ts";
 import { LineSplitter } from "../../snapshot/lines/line-splitter.ts";
+import { LinesError } from "../../snapshot/lines/lines-error.ts";
 import type { SyncLogger } from "../../sync/object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../../sync/pacing.ts";
 import { GatewayError } from "../../sync/push/gateway-error.ts";
@@ -52,7 +53,8 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
       );
       const isPersons = error instanceof GatewayError && error.remedy === "person";
       index++;
-      if (gateways.length > 1 || error instanceof DesiredStateError) state.forget();
+      const isMalformed = error instanceof DesiredStateError || error instanceof LinesError;
+      if (gateways.length > 1 || isMalformed) state.forget();
       await pause(backoffPause(failures, options.backoff ?? (isPersons ? SLOW_BACKOFF : BACKOFF)), signal);
     }
   }

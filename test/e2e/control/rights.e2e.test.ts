@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { derivedServiceName, endpointSliceName } from "../../../src/control/objects/names.ts";
-import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
+import { desiredImport, linesOf } from "../../control/desired-lines.ts";
 import { infraManifests, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";

@@ -143,7 +143,7 @@ describe("a ClusterSetIP service that east exports", () => {
       }),
     );
     await eventually(async () =>
-      ((await inEast.spec("hello"))?.ports as { name: string }[]).map(({ name }) => name).sort(),
+      ((await inEast.spec("hello"))!.ports as { name: string }[]).map(({ name }) => name).sort(),
     ).toEqual(["stcp", "tcp", "udp"]);
     expect(await inEast.spec("hello")).toMatchObject({ sessionAffinity: "ClientIP" });
     await eventualEndpoints(inEast, "hello").toEqual(["east 10.1.0.2", "east fd00:1::1", "west 10.2.0.1"]);

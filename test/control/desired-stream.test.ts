@@ -1,0 +1,149 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { DesiredState } from "../../src/control/desired/desired-state.ts";
+import { followDesiredState } from "../../src/control/desired/desired-stream.ts";
+import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
+import { desiredImport, linesOf, START } from "./desired-lines.ts";
+
+/** A gateway whose answers a test gives, in order; the last one again and again. */
+class Gateway {
+  readonly asked: string[] = [];
+  answers: ((response: ServerResponse) => void)[] = [];
+  #server = createServer(({ url, headers }, response) => {
+    this.asked.push(`${url} ${headers.authorization}`);
+    const answer = this.answers.length > 1 ? this.answers.shift()! : this.answers[0]!;
+    answer(response);
+  });
+  requests!: GatewayRequests;
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    const { port } = this.#server.address() as AddressInfo;
+    this.requests = new GatewayRequests({ gateway: `http://127.0.0.1:${port}`, token: "secret" });
+  }
+
+  async stop(): Promise<void> {
+    await this.requests.close();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+const send = (response: ServerResponse, ...lines: readonly unknown[]) => {
+  response.writeHead(200, { "content-type": "application/x-ndjson" });
+  for (const line of lines) response.write(typeof line === "string" ? line : `${JSON.stringify(line)}\n`);
+};
+const whole = (position: string) => (response: ServerResponse) =>
+  send(response, START, { leases: { a: 60 } }, ...linesOf(), { position });
+
+const gateways = [new Gateway(), new Gateway()];
+const warnings: string[] = [];
+let state: DesiredState;
+let stop: AbortController;
+let following: Promise<void>;
+
+beforeEach(async () => {
+  warnings.length = 0;
+  state = new DesiredState(() => performance.now(), 0);
+  stop = new AbortController();
+  for (const gateway of gateways) {
+    gateway.asked.length = 0;
+    await gateway.start();
+  }
+});
+
+afterEach(async () => {
+  stop.abort();
+  await following;
+  for (const gateway of gateways) await gateway.stop();
+});
+
+function follow(count = 1): void {
+  const logger = { info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
+  const backoff = { first: 1, most: 2 };
+  const followed = gateways.slice(0, count).map(({ requests }) => requests);
+  following = followDesiredState(
+    { clusterId: "b", gateways: followed, state, touched: () => undefined, logger, backoff },
+    stop.signal,
+  );
+}
+
+const wanted = () => state.service("shop/db", "b").import;
+
+test("asks with the worker's token, and takes the state", async () => {
+  gateways[0]!.answers = [whole("p/1")];
+  follow();
+  await vi.waitFor(() => expect(wanted()).toEqual(desiredImport()));
+  expect(gateways[0]!.asked).toEqual(["/api/v1/clusters/b/desired Bearer secret"]);
+});
+
+test("resumes at its position when the stream breaks off, and keeps the state meanwhile", async () => {
+  gateways[0]!.answers = [
+    (response) => {
+      whole("p/1")(response);
+      setImmediate(() => response.destroy());
+    },
+    (response) =>
+      send(
+        response,
+        { start: "changes", formatVersion: 1 },
+        { import: "shop/db", desired: null },
+        { position: "p/2" },
+      ),
+  ];
+  follow();
+  await vi.waitFor(() => expect(state.position).toBe("p/2"));
+  expect(gateways[0]!.asked[1]).toBe("/api/v1/clusters/b/desired?after=p%2F1 Bearer secret");
+  expect(wanted()).toBeUndefined();
+});
+
+test("goes to the next gateway when one fails, and there begins with a snapshot", async () => {
+  gateways[0]!.answers = [
+    (response) => {
+      whole("p/1")(response);
+      setImmediate(() => response.destroy());
+    },
+  ];
+  gateways[1]!.answers = [whole("q/1")];
+  follow(2);
+  await vi.waitFor(() => expect(state.position).toBe("q/1"));
+  expect(gateways[1]!.asked).toEqual(["/api/v1/clusters/b/desired Bearer secret"]);
+});
+
+test.each([
+  ["a line that is not JSON", "{\n", /line 1 is not JSON/],
+  [
+    "a line of another form",
+    { start: "snapshot", formatVersion: 2 },
+    /line 1 is not a line of a desired state/,
+  ],
+  ["lines without a start", { position: "1" }, /does not begin with start/],
+  ["a line without an end", "x".repeat(4 * 1024 * 1024 + 1), /more than/],
+])("%s is an error, and the state stays", async (_, line, message) => {
+  gateways[0]!.answers = [
+    (response) => {
+      whole("p/1")(response);
+      setImmediate(() => response.destroy());
+    },
+    (response) => send(response, line),
+    whole("p/3"),
+  ];
+  follow();
+  await vi.waitFor(() => expect(state.position).toBe("p/3"));
+  expect(warnings.some((warning) => message.test(warning))).toBe(true);
+  expect(gateways[0]!.asked[2], "begins with a snapshot").toBe("/api/v1/clusters/b/desired Bearer secret");
+  expect(wanted()).toEqual(desiredImport());
+});
+
+test("a rejection is logged with the gateway's code and next step", async () => {
+  gateways[0]!.answers = [
+    (response) => {
+      response.writeHead(403, { "content-type": "application/json" });
+      response.end(JSON.stringify({ code: "NO_CONTROL", message: "set control: true" }));
+    },
+  ];
+  follow();
+  await vi.waitFor(() => expect(warnings.length).toBeGreaterThan(0));
+  expect(warnings[0]).toContain("set control: true");
+});
