@@ -288,7 +288,7 @@ test("any sequence of desired states, with writes that fail anywhere, ends in th
   const wanted = fc.record({
     type: fc.constantFrom("ClusterSetIP", "Headless"),
     labels: fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2")),
-    clusters: fc.constantFrom(["a"], ["b"], ["a", "b"]),
+    clusters: fc.constantFrom<string[][]>(["a"], ["b"], ["a", "b"]),
   });
   const step = fc.record({ wanted: fc.option(wanted), slices, failAt: fc.nat(6) });
   await fc.assert(
