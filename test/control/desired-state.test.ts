@@ -78,24 +78,45 @@ test("renewed leases touch nothing while the same clusters are live", () => {
 test("what the state does not name may go if its cluster is live there, or its lease has expired", () => {
   let now = 0;
   const state = new DesiredState(() => now, 10_000);
-  expect(state.mayRemove("a"), "before the first state").toBe(false);
+  expect(state.mayRemove("shop/db", "a"), "before the first state").toBe(false);
   take(state, [], { b: 60 });
-  expect(state.mayRemove("b"), "a live cluster").toBe(true);
-  expect(state.mayRemove("a"), "an unknown cluster within the grace").toBe(false);
+  expect(state.mayRemove("shop/db", "b"), "a live cluster").toBe(true);
+  expect(state.mayRemove("shop/db", "a"), "an unknown cluster within the grace").toBe(false);
   now = 10_000;
-  expect(state.mayRemove("a"), "an unknown cluster after the grace").toBe(true);
+  expect(state.mayRemove("shop/db", "a"), "an unknown cluster after the grace").toBe(true);
   take(state, [], { a: 60, b: 60 });
   take(state, [], { b: 60 });
-  expect(state.mayRemove("a"), "a gateway that lost the cluster").toBe(false);
+  expect(state.mayRemove("shop/db", "a"), "a gateway that lost the cluster").toBe(false);
   now = 70_000;
-  expect(state.mayRemove("a"), "after its last lease").toBe(true);
+  expect(state.mayRemove("shop/db", "a"), "after its last lease").toBe(true);
+});
+
+test("what the gateway removes by a line of its own may go at once, whatever it knows of the cluster", () => {
+  const state = stateWith(linesOf(), { leases: { b: 60 }, grace: 1000 });
+  expect(state.mayRemove("shop/db", "a")).toBe(false);
+  state.begin();
+  for (const line of [
+    { start: "changes", formatVersion: 1 },
+    { service: "shop/db", cluster: "a", slice: "v4-0", desired: null },
+    { position: "2" },
+  ] as const)
+    state.take(line);
+  expect(state.mayRemove("shop/db", "a")).toBe(true);
+  expect(state.mayRemove("shop/web", "a")).toBe(false);
+  state.take({ import: "shop/web", desired: null });
+  state.take({ position: "3" });
+  expect(state.mayRemove("shop/web", "a")).toBe(true);
+  state.settled("shop/web");
+  expect(state.mayRemove("shop/web", "a")).toBe(false);
+  take(state, linesOf(), { b: 60 });
+  expect(state.mayRemove("shop/db", "a"), "after a snapshot").toBe(false);
 });
 
 test("another gateway's stream must begin with a snapshot; until then the old state holds", () => {
   const state = stateWith(linesOf());
   state.forget();
   expect(state.service("shop/db", "b").import).toBeDefined();
-  expect(state.mayRemove("a")).toBe(true);
+  expect(state.mayRemove("shop/db", "a")).toBe(true);
   state.begin();
   expect(() => state.take({ start: "changes", formatVersion: 1 })).toThrow(DesiredStateError);
 });

@@ -44,6 +44,8 @@ export class DesiredState {
   readonly #graceUntil: number;
   #live: ReadonlySet<string> = new Set();
   #entries = new Map<string, Entry>();
+  /** What the gateway has removed by a line of its own since the last snapshot: `<key>` of imports, `<key>/<cluster>` of slices. */
+  readonly #removed = new Set<string>();
   #staged: DesiredLine[] = [];
   #start: "snapshot" | "changes" | undefined;
   /** Whether there was a whole state once. */
@@ -86,7 +88,10 @@ export class DesiredState {
       return undefined;
     }
     const isWhole = this.#start === "snapshot";
-    if (isWhole) this.#entries = new Map();
+    if (isWhole) {
+      this.#entries = new Map();
+      this.#removed.clear();
+    }
     const touched = this.#change();
     this.#start = "changes";
     this.#staged = [];
@@ -107,12 +112,19 @@ export class DesiredState {
   }
 
   /**
-   * Whether what rests on a cluster may be removed because the state does not name it: the gateway holds the cluster's lease, so that its
-   * silence is knowledge, or the last lease that was seen has expired.
+   * Whether what a key has of a cluster may be removed because the state does not name it: the gateway removed it by a line of its own, or holds the
+   * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
    */
-  mayRemove(clusterId: string): boolean {
+  mayRemove(key: string, clusterId: string): boolean {
     if (!this.#isKnown) return false;
+    if (this.#removed.has(key) || this.#removed.has(`${key}/${clusterId}`)) return true;
     return this.#live.has(clusterId) || !this.#isLive(clusterId, this.#clock());
+  }
+
+  /** Nothing of the key is left in the cluster, so that its removals need not be remembered. */
+  settled(key: string): void {
+    for (const removed of this.#removed)
+      if (removed === key || removed.startsWith(`${key}/`)) this.#removed.delete(removed);
   }
 
   /** All keys that have a desired state. */
@@ -143,6 +155,13 @@ export class DesiredState {
     return isChanged ? "all" : undefined;
   }
 
+  #noteRemoval(key: string, line: DesiredLine): void {
+    const of = "import" in line ? key : "service" in line ? `${key}/${line.cluster}` : undefined;
+    if (of === undefined || !("desired" in line)) return;
+    if (line.desired === null) this.#removed.add(of);
+    else this.#removed.delete(of);
+  }
+
   #change(): ReadonlySet<string> {
     const entries = this.#entries;
     const touched = new Set<string>();
@@ -150,6 +169,7 @@ export class DesiredState {
       const key = keyOf(line);
       if (key === undefined) continue;
       touched.add(key);
+      this.#noteRemoval(key, line);
       const entry: Entry = entries.get(key) ?? { slices: new Map() };
       merge(entry, line);
       if (entry.import === undefined && entry.conditions === undefined && entry.slices.size === 0)

@@ -59,7 +59,7 @@ async function reconcileImport(
   const own = objects.of(key);
   if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
-  if (restsOnUnknown(context, own.import, wanted)) return;
+  if (restsOnUnknown(context, key, wanted)) return;
   const isHeadless = wanted.type === "Headless";
   const derivedName = derivedServiceName(at.name);
   const addresses = () =>
@@ -100,7 +100,7 @@ async function reconcileSlices(
     if (isOther) await removeOne(context, before);
     await ensure(context, slice, isOther ? undefined : before);
   }
-  for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, slice);
+  for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, key, slice);
 }
 
 async function reconcileStatus(
@@ -138,16 +138,18 @@ async function reconcileExport(
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {
   const { objects } = context;
   const { import: held, services, slices } = objects.of(key);
-  if (held !== undefined && isManaged(held) && restsOnUnknown(context, held, undefined)) return;
-  for (const slice of slices) await removeSlice(context, slice);
+  if (held !== undefined && isManaged(held) && restsOnUnknown(context, key, undefined)) return;
+  for (const slice of slices) await removeSlice(context, key, slice);
   if (held !== undefined && isManaged(held)) await removeOne(context, held);
   for (const service of services) await removeOne(context, service);
+  const left = objects.of(key);
+  if (left.import === undefined && left.slices.length === 0) context.state.settled(key);
 }
 
 /** A slice whose source cluster the gateway does not know stays until that cluster's lease has expired. */
-async function removeSlice(context: ReconcileContext, slice: ManagedObject): Promise<void> {
+async function removeSlice(context: ReconcileContext, key: string, slice: ManagedObject): Promise<void> {
   const cluster = slice.metadata.labels?.[SOURCE_CLUSTER] ?? "";
-  if (context.state.mayRemove(cluster)) await removeOne(context, slice);
+  if (context.state.mayRemove(key, cluster)) await removeOne(context, slice);
 }
 
 async function removeOne({ objects, writes }: ReconcileContext, object: ManagedObject): Promise<void> {
@@ -179,15 +181,16 @@ async function ensure(
  * knows less than the cluster has, for a while.
  */
 function restsOnUnknown(
-  { state }: ReconcileContext,
-  held: ManagedObject | undefined,
+  { state, objects }: ReconcileContext,
+  key: string,
   wanted: DesiredImport | undefined,
 ): boolean {
+  const held = objects.of(key).import;
   const { clusters } = (held?.status ?? {}) as {
     readonly clusters?: readonly { readonly cluster: string }[];
   };
   return (clusters ?? []).some(
-    ({ cluster }) => wanted?.clusters.includes(cluster) !== true && !state.mayRemove(cluster),
+    ({ cluster }) => wanted?.clusters.includes(cluster) !== true && !state.mayRemove(key, cluster),
   );
 }
 
