@@ -9,7 +9,7 @@ const IpFamily = z.enum(["IPv4", "IPv6"]);
 export const DesiredImport = z.strictObject({
   type: z.enum(["ClusterSetIP", "Headless"]),
   ports: z.array(ServicePort).max(1000),
-  /** Those in which some exporter has endpoints or addresses; a ClusterSetIP import takes those of its derived Service instead. */
+  /** Those that the exporters' Services state, else those of their endpoints; a ClusterSetIP import takes those of its derived Service instead. */
   ipFamilies: z.array(IpFamily).max(2),
   /** This and the next three are absent where they have the Kubernetes API's default. */
   sessionAffinity: text(63).optional(),

@@ -9,6 +9,8 @@ import { waitFor } from "../servers/wait.ts";
 import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
 
 const MARK = { "app.kubernetes.io/managed-by": "clusterset-doh" };
+/** Seconds. */
+const LEASE = 10;
 let clusters: SyncedClusters<"east" | "west">;
 let east: ApiServer;
 let west: ApiServer;
@@ -20,7 +22,7 @@ beforeAll(async () => {
     ["east", "west"],
     ({ east, west }) =>
       Promise.all([east.admin.apply(namespace("shop")), west.admin.apply(namespace("shop"))]),
-    { control: true, gateway: { leaseSeconds: 10 } },
+    { control: true, gateway: { leaseSeconds: LEASE }, args: ["--lease", String(LEASE)] },
   );
   ({ east, west } = clusters.servers);
   [inEast, inWest] = [lookAt(east, "shop"), lookAt(west, "shop")];
@@ -179,6 +181,7 @@ test("a headless service is imported with host names, without addresses and deri
   await east.admin.apply(
     ...exported("shop", "db", {
       headless: true,
+      spec: { ipFamilyPolicy: "SingleStack", ipFamilies: ["IPv4"] },
       port: { name: "pg", port: 5432 },
       endpoints: [
         { address: "10.1.0.10", hostname: "db-0" },

@@ -22,11 +22,14 @@ export async function startSyncedClusters<const ClusterId extends string>(
     apiServer = {},
     gateway: more = {},
     control = false,
+    args = [],
   }: {
     apiServer?: Parameters<typeof startApiServer>[0];
     gateway?: Parameters<typeof startGateway>[0];
     /** Whether the workers are control planes, too, with the rights of that component. */
     control?: boolean;
+    /** Further flags of the workers. */
+    args?: string[];
   } = {},
 ): Promise<SyncedClusters<ClusterId>> {
   const [gateway, ...started] = await Promise.all([
@@ -47,7 +50,7 @@ export async function startSyncedClusters<const ClusterId extends string>(
         clusterId,
         kubeconfig: kubeconfigs[index]!,
         gateways: [gateway],
-        ...(control && { args: ["--control"] }),
+        args: [...(control ? ["--control"] : []), ...args],
       }),
     );
     return {
