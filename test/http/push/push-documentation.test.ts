@@ -5,9 +5,10 @@ import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const documentation = readFileSync(join(root, "docs/reference/push-api.md"), "utf8");
+const read = (page: string) => readFileSync(join(root, "docs/reference", page), "utf8");
+const documentation = read("push-api.md");
 
-test("docs/reference/push-api.md lists every code with its status", () => {
+test("docs/reference/push-api.md and control-api.md list every code with its status", () => {
   const folder = join(root, "src/http/push");
   const routes = readdirSync(folder).map((name) => join(folder, name));
   const text = [...routes, join(root, "src/http/messages/api-error.ts")]
@@ -22,7 +23,9 @@ test("docs/reference/push-api.md lists every code with its status", () => {
   expect(thrown.length).toBeGreaterThan(15);
   expect(mapped).toHaveLength(32);
   for (const [, status, code] of [...thrown, ...mapped]) {
-    const rows = documentation.split("\n").filter((line) => line.startsWith(`| ${status} |`));
+    const rows = `${documentation}\n${read("control-api.md")}`
+      .split("\n")
+      .filter((line) => line.startsWith(`| ${status} |`));
     expect([code, rows.some((row) => row.includes(`\`${code}\``))]).toEqual([code, true]);
   }
 });
