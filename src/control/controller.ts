@@ -94,6 +94,8 @@ export class Controller {
       for (const key of keys === "all" ? this.#allKeys() : keys) queue.add(key);
       this.changed();
     };
+    // Whoever led before, or nobody, may have left something undone.
+    if (this.#state.isUsable) touched("all");
     const expiries = this.#watchExpiries(signal, () => touched("all"));
     await followDesiredState({ clusterId, gateways, state: this.#state, touched, logger }, signal);
     queue.close();
@@ -113,7 +115,7 @@ export class Controller {
   }
 
   #isReady(): boolean {
-    return this.#options.isComplete() && this.#state.position !== undefined;
+    return this.#options.isComplete() && this.#state.isUsable;
   }
 
   #allKeys(): Set<string> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { DesiredState } from "../../src/control/desired/desired-state.ts";
+import { DesiredState } from "../../src/control/desired/desired-state.ts";
 import {
   APPLIED,
   DERIVED_SERVICE,
@@ -122,6 +122,29 @@ describe("a ClusterSetIP service of another cluster", () => {
     now = 60_000;
     await reconcile(state);
     expect([...cluster.stored.keys()]).toEqual([]);
+  });
+
+  test("leaves its slices to a worker that starts without a gateway, until no lease of another cluster can hold any more", async () => {
+    const own = {
+      service: "shop/db",
+      cluster: "b",
+      slice: "v4-0",
+      desired: desiredSlice("10.2.0.1"),
+    } as const;
+    await reconcile(stateWith([...linesOf(desiredImport({ clusters: ["a", "b"] })), own]));
+    let now = 0;
+    const state = new DesiredState(() => now, 60_000);
+    expect(state.isUsable).toBe(false);
+    await reconcile(state);
+    expect(cluster.all("EndpointSlice")).toHaveLength(2);
+    now = 60_000;
+    expect(state.isUsable).toBe(true);
+    await reconcile(state);
+    expect(cluster.all("EndpointSlice").map(({ metadata }) => metadata.name)).toEqual([
+      endpointSliceName("db", "b", "v4-0"),
+    ]);
+    expect(cluster.get("ServiceImport", "db")).toBeDefined();
+    expect(cluster.all("Service")).toHaveLength(1);
   });
 
   test("has no derived Service without a port that a Service takes, and is not ready", async () => {

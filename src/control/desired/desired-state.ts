@@ -48,7 +48,6 @@ export class DesiredState {
   readonly #removed = new Set<string>();
   #staged: DesiredLine[] = [];
   #start: "snapshot" | "changes" | undefined;
-  /** Whether there was a whole state once. */
   #isKnown = false;
 
   /** @param grace milliseconds for which clusters that the state has never named count as live, such as after a restart of the worker */
@@ -100,6 +99,16 @@ export class DesiredState {
     return isWhole ? "all" : touched;
   }
 
+  /** Whether there was a whole state once. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Whether there is something to act on: a state, or none for so long that leases of other clusters have expired (KEP-1645, Endpoint TTL). */
+  get isUsable(): boolean {
+    return this.#isKnown || this.#clock() >= this.#graceUntil;
+  }
+
   /** What is desired under a key. Slices of clusters whose lease expired are not, but for those of `own`. */
   service(key: string, own: string): DesiredService {
     const entry = this.#entries.get(key);
@@ -116,7 +125,7 @@ export class DesiredState {
    * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
    */
   mayRemove(key: string, clusterId: string): boolean {
-    if (!this.#isKnown) return false;
+    if (!this.#isKnown) return !this.#isLive(clusterId, this.#clock());
     if (this.#removed.has(key) || this.#removed.has(`${key}/${clusterId}`)) return true;
     return this.#live.has(clusterId) || !this.#isLive(clusterId, this.#clock());
   }

@@ -42,6 +42,7 @@ export async function reconcileService(context: ReconcileContext, key: string): 
   const { state, objects, clusterId } = context;
   const [namespace, name] = key.split("/") as [string, string];
   if (!objects.hasNamespace(namespace)) return;
+  if (!state.isKnown) return removeOthers(context, key);
   const desired = state.service(key, clusterId);
   await reconcileExport(context, key, desired);
   if (desired.import === undefined) await removeAll(context, key);
@@ -144,6 +145,12 @@ async function removeAll(context: ReconcileContext, key: string): Promise<void> 
   for (const service of services) await removeOne(context, service);
   const left = objects.of(key);
   if (left.import === undefined && left.slices.length === 0) context.state.settled(key);
+}
+
+/** A worker that has started without a gateway knows nothing but the time: slices of other clusters go when no lease can hold any more. */
+async function removeOthers(context: ReconcileContext, key: string): Promise<void> {
+  for (const slice of context.objects.of(key).slices)
+    if (slice.metadata.labels?.[SOURCE_CLUSTER] !== context.clusterId) await removeSlice(context, key, slice);
 }
 
 /** A slice whose source cluster the gateway does not know stays until that cluster's lease has expired. */

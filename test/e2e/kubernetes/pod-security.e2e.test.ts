@@ -142,12 +142,8 @@ describe("Pod Security", () => {
       // The worker reads the API server with it; whatever else uses the account gets none.
       expect(automountServiceAccountToken).toBe(true);
       const accounts = infraManifests(join(base, folder)).filter(({ kind }) => kind === "ServiceAccount");
-      expect(accounts).toEqual([
-        expect.objectContaining({
-          metadata: expect.objectContaining({ name: serviceAccountName }),
-          automountServiceAccountToken: false,
-        }),
-      ]);
+      expect(accounts.map(({ metadata: { name } }) => name)).toContain(serviceAccountName);
+      for (const account of accounts) expect(account.automountServiceAccountToken).toBe(false);
     },
   );
 
