@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "../extract/objects.ts";
+import { describe } from "../sync/api-failures.ts";
 import type { ApiServer } from "../sync/api-server.ts";
 import type { ControlStatus } from "../sync/health/worker-status.ts";
 import type { SyncLogger } from "../sync/object-source.ts";
@@ -7,6 +8,7 @@ import { DesiredState } from "./desired/desired-state.ts";
 import { followDesiredState } from "./desired/desired-stream.ts";
 import { EventRecorder } from "./events.ts";
 import { Leader } from "./leader.ts";
+import { toTime } from "./objects/times.ts";
 import type { ManagedObject } from "./objects/wanted-object.ts";
 import { ApiWriter, WriteError } from "./reconcile/api-writer.ts";
 import { ClusterObjects } from "./reconcile/cluster-objects.ts";
@@ -83,10 +85,7 @@ export class Controller {
       (key) => this.#reconcile(key, signal),
       (key, error, failures) => {
         if (signal.aborted || isExpected(error)) return;
-        logger.warn(
-          { key, failures },
-          `cannot be brought to the desired state: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        logger.warn({ key, failures }, `cannot be brought to the desired state: ${describe(error)}`);
       },
     );
     this.#queue = queue;
@@ -94,7 +93,7 @@ export class Controller {
       for (const key of keys === "all" ? this.#allKeys() : keys) queue.add(key);
       this.changed();
     };
-    // Whoever led before, or nobody, may have left something undone.
+    // The worker that led before may have left something undone.
     if (this.#state.isUsable) touched("all");
     const expiries = this.#watchExpiries(signal, () => touched("all"));
     await followDesiredState({ clusterId, gateways, state: this.#state, touched, logger }, signal);
@@ -150,7 +149,7 @@ export class Controller {
         );
       },
     };
-    const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
+    const now = () => toTime(Date.now());
     await reconcileService(
       { clusterId, version, state: this.#state, objects: this.objects, writes, now },
       key,

@@ -1,5 +1,6 @@
 import type { SyncLogger } from "../sync/object-source.ts";
 import { MANAGER, shortHash } from "./objects/names.ts";
+import { toMicroTime } from "./objects/times.ts";
 import type { ManagedObject } from "./objects/wanted-object.ts";
 import type { ApiWriter } from "./reconcile/api-writer.ts";
 
@@ -32,7 +33,7 @@ export class EventRecorder {
     if (this.#last.get(about) === message) return false;
     if (this.#last.size >= MOST_REMEMBERED) this.#last.clear();
     this.#last.set(about, message);
-    const now = new Date().toISOString().replace("Z", "000Z");
+    const now = toMicroTime(Date.now());
     const event: ManagedObject = {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",

@@ -1,10 +1,12 @@
+import { describe } from "../sync/api-failures.ts";
 import type { SyncLogger } from "../sync/object-source.ts";
 import { pause } from "../sync/pacing.ts";
-import { MANAGER } from "./objects/names.ts";
+import { MANAGED_BY, MANAGER } from "./objects/names.ts";
+import { toMicroTime } from "./objects/times.ts";
 import type { ManagedObject } from "./objects/wanted-object.ts";
 import { type ApiWriter, WriteError } from "./reconcile/api-writer.ts";
 
-/** Where the Lease is, and who asks for it. */
+/** The Lease, and the process that takes it. */
 export interface LeaderOptions {
   readonly namespace: string;
   readonly name: string;
@@ -79,10 +81,7 @@ export class Leader {
       if (signal.aborted) return undefined;
       // 409: another process was faster.
       if (!(error instanceof WriteError && error.status === 409))
-        logger.warn(
-          { lease: name },
-          `the Lease cannot be taken: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        logger.warn({ lease: name }, `the Lease cannot be taken: ${describe(error)}`);
       return undefined;
     }
   }
@@ -98,8 +97,7 @@ export class Leader {
 
   #spec(before: LeaseSpec | undefined): LeaseSpec {
     const { identity } = this.#options;
-    // MicroTime has six digits.
-    const now = new Date().toISOString().replace("Z", "000Z");
+    const now = toMicroTime(Date.now());
     const isMine = before?.holderIdentity === identity;
     return {
       holderIdentity: identity,
@@ -132,7 +130,7 @@ export class Leader {
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: { namespace, name, labels: { "app.kubernetes.io/managed-by": MANAGER } },
+      metadata: { namespace, name, labels: { [MANAGED_BY]: MANAGER } },
       spec,
     };
   }

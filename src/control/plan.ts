@@ -3,6 +3,8 @@ import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
 import { DesiredState } from "./desired/desired-state.ts";
 import { followDesiredState } from "./desired/desired-stream.ts";
 import { describeChange } from "./objects/describe-change.ts";
+import { SERVICE_NAME } from "./objects/owner.ts";
+import { toTime } from "./objects/times.ts";
 import type { ManagedObject } from "./objects/wanted-object.ts";
 import type { ClusterObjects } from "./reconcile/cluster-objects.ts";
 import { reconcileService, type Writes } from "./reconcile/reconcile-service.ts";
@@ -57,23 +59,23 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
     },
     changed() {},
   };
-  const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const now = () => toTime(Date.now());
   const context = { clusterId, version, state, objects, writes, now };
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
 }
 
-function objectNow(objects: ClusterObjects, { kind, metadata }: ManagedObject): ManagedObject | undefined {
-  for (const key of [`${metadata.namespace}/${metadata.name}`, ...objects.keys()]) {
-    const { import: held, export: exported, services, slices } = objects.of(key);
-    const all = [held, exported, ...services, ...slices];
-    const found = all.find(
-      (one) =>
-        one?.kind === kind &&
-        one.metadata.name === metadata.name &&
-        one.metadata.namespace === metadata.namespace,
-    );
-    if (found !== undefined) return found;
-  }
-  return undefined;
+function objectNow(
+  objects: ClusterObjects,
+  { kind, metadata: { namespace, name, labels } }: ManagedObject,
+): ManagedObject | undefined {
+  const {
+    import: held,
+    export: exported,
+    services,
+    slices,
+  } = objects.of(`${namespace}/${labels?.[SERVICE_NAME] ?? name}`);
+  return [held, exported, ...services, ...slices].find(
+    (one) => one?.kind === kind && one.metadata.name === name,
+  );
 }

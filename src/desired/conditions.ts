@@ -23,7 +23,7 @@ const MOST_LISTED = 10;
 
 /**
  * The conditions of a cluster's ServiceExport (KEP-1645, Exporting Services; reasons of the MCS API v0.5.2). Undefined where the cluster has no such
- * export. Each exporter of a service in conflict is told, the one whose values count, too.
+ * export. Each exporter of a service in conflict has the condition, the one whose values count, too.
  */
 export function deriveConditions(facts: ExportFacts): readonly DesiredCondition[] | undefined {
   const { clusterId, parts, declared, conflicts, invalid } = facts;
@@ -66,11 +66,11 @@ function reasonsOf(conflicts: readonly Conflict[]): string {
 }
 
 function describeConflicts(conflicts: readonly Conflict[]): string {
-  const told = conflicts
+  const described = conflicts
     .slice(0, MOST_CONFLICTS)
     .map(({ message, disagree }) => `${message} Not as in ${listed(disagree)}.`);
-  const more = conflicts.length > told.length ? ` And ${conflicts.length - told.length} more.` : "";
-  return told.join(" ") + more;
+  const more = conflicts.length > described.length ? ` And ${conflicts.length - described.length} more.` : "";
+  return described.join(" ") + more;
 }
 
 function listed(clusters: readonly string[]): string {

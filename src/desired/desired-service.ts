@@ -13,8 +13,8 @@ export type Reach = "pods" | "loadBalancers";
 /** A slice of an exporter. */
 export interface ExporterSlice extends NamedSlice {
   readonly cluster: string;
-  /** Who gets it: everybody, the exporter alone, or all but the exporter. */
-  readonly audience: "all" | "itself" | "others";
+  /** The clusters that get it: all, the exporter alone, or all but the exporter. */
+  readonly recipients: "all" | "itself" | "others";
 }
 
 /** What every cluster with the namespace should have of a service. */
@@ -27,7 +27,7 @@ const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * The objects of a service in each importing cluster (KEP-1645, Importing Services): they follow from the merged service that queries are answered
- * from. Undefined where no cluster exports it: what importers report is in the clusters already, by whoever made it.
+ * from. Undefined where no cluster exports it: what importers report is in the clusters already.
  * @param reachOf by which addresses others reach an exporter's endpoints
  */
 export function deriveService(
@@ -81,15 +81,15 @@ function slicesOf(
   { type, ports: union }: ClustersetService,
   reach: Reach,
 ): ExporterSlice[] {
-  // SRV records of a headless service have the endpoints' own ports, so that none of them can lead astray.
+  // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another port.
   const lost = type === "Headless" ? NONE : lostPorts(exported.ports, union);
   const pods = slicePods(exported, union, lost);
   if (reach === "pods" || type === "Headless")
-    return pods.map((slice) => ({ ...slice, cluster, audience: "all" }));
+    return pods.map((slice) => ({ ...slice, cluster, recipients: "all" }));
   const balancers = sliceLoadBalancers(exported, union, lost);
   return [
-    ...pods.map((slice) => ({ ...slice, cluster, audience: "itself" as const })),
-    ...balancers.map((slice) => ({ ...slice, cluster, audience: "others" as const })),
+    ...pods.map((slice) => ({ ...slice, cluster, recipients: "itself" as const })),
+    ...balancers.map((slice) => ({ ...slice, cluster, recipients: "others" as const })),
   ];
 }
 

@@ -1,5 +1,5 @@
-const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const PREFIX = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+import { isLabelValue, isQualifiedName } from "../snapshot/desired/qualified-name.ts";
+
 /** Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. */
 const MOST_ANNOTATION_BYTES = 192 * 1024;
 
@@ -11,7 +11,7 @@ type Pairs = Readonly<Record<string, string>>;
 
 /** The exported labels that an API server takes as labels of a ServiceImport, without those that controllers go by. */
 export function importLabels(labels: Pairs): Record<string, string> {
-  return pick(labels, (value) => value === "" || NAME.test(value));
+  return pick(labels, isLabelValue);
 }
 
 /** The exported annotations that an API server takes, the first by key up to its bound. */
@@ -33,10 +33,4 @@ function pick(pairs: Pairs, fits: (value: string, key: string) => boolean): Reco
 
 function isAllowedKey(key: string): boolean {
   return isQualifiedName(key) && !RESERVED.test(key);
-}
-
-/** Whether an API server takes a text as a qualified name: a name, or a DNS subdomain and a name. */
-export function isQualifiedName(text: string): boolean {
-  const slash = text.indexOf("/");
-  return NAME.test(text.slice(slash + 1)) && (slash < 0 || PREFIX.test(text.slice(0, slash)));
 }

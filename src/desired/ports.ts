@@ -1,7 +1,6 @@
 import type { ClustersetService } from "../merge/clusterset.ts";
+import { isQualifiedName } from "../snapshot/desired/qualified-name.ts";
 import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
-
-import { isQualifiedName } from "./metadata.ts";
 
 /** A port of a slice, as it is desired. */
 export type SlicePort = EndpointPort & { readonly appProtocol?: string };
@@ -35,9 +34,9 @@ export function lostPorts(
   exported: readonly ServicePort[],
   union: readonly ServicePort[],
 ): ReadonlySet<string> {
-  const standing = new Map(union.map((port) => [port.name, port]));
+  const inUnion = new Map(union.map((port) => [port.name, port]));
   const lost = exported.map(withProtocol).filter(({ name, port, protocol }) => {
-    const won = standing.get(name);
+    const won = inUnion.get(name);
     return won !== undefined && (won.port !== port || won.protocol !== protocol);
   });
   return new Set(lost.map(({ name }) => name));

@@ -96,16 +96,20 @@ export class ApiServer {
     this.#pageSize = pageSize;
   }
 
+  /** Scheme, host and path of the API server, without a slash at the end. */
+  get url(): string {
+    return this.config.getCurrentCluster()!.server.replace(/\/+$/, "");
+  }
+
   /**
    * Runs several requests over one connection.
    * @throws {ApiError} for answers other than 200, and the errors of undici.
    */
   async session<Result>(signal: AbortSignal, use: (get: GetText) => Promise<Result>): Promise<Result> {
     const { headers, dispatcher } = await readCredentials(this.config);
-    const server = this.config.getCurrentCluster()!.server.replace(/\/+$/, "");
     try {
       return await use(async (path, accept = "application/json") => {
-        const answer = await request(server + path, {
+        const answer = await request(this.url + path, {
           headers: { ...headers, accept },
           dispatcher,
           signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),

@@ -47,6 +47,8 @@ export interface SyncWorkerOptions {
   readonly backoff?: BackoffLimits;
 }
 
+/** Seconds for which a gateway answers from the last push, unless the operator chooses others. */
+export const DEFAULT_LEASE_SECONDS = 60;
 const FAILURES_ONCE = 5;
 /** Milliseconds between two looks at what the worker has to report of itself. */
 const WATCH_INTERVAL = 1000;
@@ -147,7 +149,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
         clientCertificate: options.clientCertificate,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
         ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
-        leaseSeconds: options.leaseSeconds ?? 60,
+        leaseSeconds: options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
         logger,
         isCurrent,
         degraded,

@@ -107,7 +107,7 @@ describe("the slices of a service", () => {
       const a = exporting("a", { headless, endpoints: endpoints(...members) });
       const b = exporting("b", { headless, exportedAt: day(9), endpoints: pods("fd00:0::1") });
       const slices = derive(a, b).slices;
-      expect(slices.map(({ cluster, audience, desired }) => [cluster, audience, desired])).toEqual([
+      expect(slices.map(({ cluster, recipients, desired }) => [cluster, recipients, desired])).toEqual([
         [
           ...["a", "all"],
           {
@@ -185,7 +185,7 @@ describe("the slices of a service", () => {
     });
     const { slices } = deriveWorld([a], () => "loadBalancers").service()!;
     expect(
-      slices.map(({ audience, desired }) => [audience, desired.ports[0]!.port, desired.endpoints]),
+      slices.map(({ recipients, desired }) => [recipients, desired.ports[0]!.port, desired.endpoints]),
     ).toEqual([
       ["itself", 8080, [{ address: "10.0.0.1" }]],
       ["others", 80, [{ address: "192.0.2.1" }]],

@@ -30,6 +30,11 @@ interface Entry {
   conditions?: readonly DesiredCondition[];
 }
 
+/** A line that counts from the next `position` on. */
+type StagedLine = Extract<DesiredLine, { import: string } | { service: string } | { export: string }>;
+
+/** No cluster id is like it. */
+const IMPORT = "";
 const NOTHING: DesiredService = { slices: new Map() };
 
 /**
@@ -44,9 +49,9 @@ export class DesiredState {
   readonly #graceUntil: number;
   #live: ReadonlySet<string> = new Set();
   #entries = new Map<string, Entry>();
-  /** What the gateway has removed by a line of its own since the last snapshot: `<key>` of imports, `<key>/<cluster>` of slices. */
-  readonly #removed = new Set<string>();
-  #staged: DesiredLine[] = [];
+  /** By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot; `IMPORT` for the import. */
+  readonly #removed = new Map<string, Set<string>>();
+  #staged: StagedLine[] = [];
   #start: "snapshot" | "changes" | undefined;
   #isKnown = false;
 
@@ -126,14 +131,14 @@ export class DesiredState {
    */
   mayRemove(key: string, clusterId: string): boolean {
     if (!this.#isKnown) return !this.#isLive(clusterId, this.#clock());
-    if (this.#removed.has(key) || this.#removed.has(`${key}/${clusterId}`)) return true;
+    const removed = this.#removed.get(key);
+    if (removed?.has(IMPORT) === true || removed?.has(clusterId) === true) return true;
     return this.#live.has(clusterId) || !this.#isLive(clusterId, this.#clock());
   }
 
   /** Nothing of the key is left in the cluster, so that its removals need not be remembered. */
   settled(key: string): void {
-    for (const removed of this.#removed)
-      if (removed === key || removed.startsWith(`${key}/`)) this.#removed.delete(removed);
+    this.#removed.delete(key);
   }
 
   /** All keys that have a desired state. */
@@ -164,11 +169,12 @@ export class DesiredState {
     return isChanged ? "all" : undefined;
   }
 
-  #noteRemoval(key: string, line: DesiredLine): void {
-    const of = "import" in line ? key : "service" in line ? `${key}/${line.cluster}` : undefined;
-    if (of === undefined || !("desired" in line)) return;
-    if (line.desired === null) this.#removed.add(of);
-    else this.#removed.delete(of);
+  #noteRemoval(key: string, line: StagedLine): void {
+    if ("export" in line) return;
+    const removed = this.#removed.get(key) ?? new Set<string>();
+    const of = "import" in line ? IMPORT : line.cluster;
+    if (line.desired === null) this.#removed.set(key, removed.add(of));
+    else removed.delete(of);
   }
 
   #change(): ReadonlySet<string> {
@@ -176,7 +182,6 @@ export class DesiredState {
     const touched = new Set<string>();
     for (const line of this.#staged) {
       const key = keyOf(line);
-      if (key === undefined) continue;
       touched.add(key);
       this.#noteRemoval(key, line);
       const entry: Entry = entries.get(key) ?? { slices: new Map() };
@@ -189,13 +194,12 @@ export class DesiredState {
   }
 }
 
-function keyOf(line: DesiredLine): string | undefined {
+function keyOf(line: StagedLine): string {
   if ("import" in line) return line.import;
-  if ("service" in line) return line.service;
-  return "export" in line ? line.export : undefined;
+  return "service" in line ? line.service : line.export;
 }
 
-function merge(entry: Entry, line: DesiredLine): void {
+function merge(entry: Entry, line: StagedLine): void {
   if ("import" in line) {
     if (line.desired === null) delete entry.import;
     else entry.import = line.desired;
@@ -203,7 +207,7 @@ function merge(entry: Entry, line: DesiredLine): void {
     const { cluster, slice, desired } = line;
     if (desired === null) entry.slices.delete(`${cluster}/${slice}`);
     else entry.slices.set(`${cluster}/${slice}`, { cluster, slice, desired });
-  } else if ("export" in line) {
+  } else {
     if (line.conditions === null) delete entry.conditions;
     else entry.conditions = line.conditions;
   }

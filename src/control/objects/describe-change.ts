@@ -20,13 +20,13 @@ export function* describeChange(
   }
 }
 
-const TOLD_BY_TITLE = new Set(["apiVersion", "kind", "name", "namespace"]);
+const IN_TITLE = new Set(["apiVersion", "kind", "name", "namespace"]);
 
 function* leaves(value: unknown, path: readonly string[] = []): Generator<[readonly string[], unknown]> {
   const isInner = typeof value === "object" && value !== null && !Array.isArray(value);
   if (!isInner) return yield [path, value];
   for (const [key, inner] of Object.entries(value))
-    if (path.length > 1 || !TOLD_BY_TITLE.has(key)) yield* leaves(inner, [...path, key]);
+    if (path.length > 1 || !IN_TITLE.has(key)) yield* leaves(inner, [...path, key]);
 }
 
 function at(value: unknown, path: readonly string[]): unknown {

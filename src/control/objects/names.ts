@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 
-/** The label and its value that mark every object of the control plane; what lacks it is never written. */
-export const MANAGED_BY = "app.kubernetes.io/managed-by";
-/** The value of `MANAGED_BY`, of the slices' `managed-by`, and the field manager of every write. */
-export const MANAGER = "clusterset-doh";
+/**
+ * The label that marks every object of the control plane, and its value; what lacks it is never written. The value is also the slices'
+ * `managed-by` and the field manager of every write.
+ */
+export { MANAGED_BY_LABEL as MANAGED_BY, OWN_MANAGER as MANAGER } from "../../extract/identity.ts";
 /** Keeps other controllers of EndpointSlices away from ours. */
 export const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
 /** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */

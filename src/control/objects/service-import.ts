@@ -1,4 +1,5 @@
 import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
+import { isLabelValue, isQualifiedName } from "../../snapshot/desired/qualified-name.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import { DERIVED_SERVICE, derivedServiceName } from "./names.ts";
 import { type ManagedObject, mark } from "./wanted-object.ts";
@@ -28,7 +29,7 @@ export function serviceImport(
       name,
       labels: Object.fromEntries(Object.entries(desired.labels).filter(isLabel)),
       annotations: {
-        ...Object.fromEntries(Object.entries(desired.annotations).filter(([key]) => LABEL_KEY.test(key))),
+        ...Object.fromEntries(Object.entries(desired.annotations).filter(([key]) => isQualifiedName(key))),
         ...(!isHeadless && { [DERIVED_SERVICE]: derivedServiceName(name) }),
       },
     },
@@ -90,11 +91,7 @@ export interface ImportCondition {
   readonly message: string;
 }
 
-const LABEL_KEY =
-  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-
 /** The CRD of ServiceExport takes any text as an exported label, the API server does not (422). */
 function isLabel([key, value]: [string, string]): boolean {
-  return LABEL_KEY.test(key) && LABEL_VALUE.test(value);
+  return isQualifiedName(key) && isLabelValue(value);
 }

@@ -7,16 +7,13 @@ import type { ManagedObject } from "../objects/wanted-object.ts";
 /** The API server rejected a write. */
 export class WriteError extends Error {
   readonly status: number;
-  /** The reason of the Status object, such as `Conflict`; empty if there is none. */
-  readonly reason: string;
   /** Causes of the Status object, such as `NamespaceTerminating`. */
   readonly causes: readonly string[];
 
   constructor(what: string, status: number, text: string) {
-    const { message = text.slice(0, 300), reason = "", causes = [] } = readStatus(text);
+    const { message = text.slice(0, 300), causes = [] } = readStatus(text);
     super(`${what}: ${status} ${message}`);
     this.status = status;
-    this.reason = reason;
     this.causes = causes;
   }
 }
@@ -118,8 +115,7 @@ export class ApiWriter {
     }
     this.#budget.spend(performance.now());
     const { headers, dispatcher } = await this.#connection();
-    const server = this.#api().config.getCurrentCluster()!.server.replace(/\/+$/, "");
-    const answer = await request(server + path, {
+    const answer = await request(this.#api().url + path, {
       method,
       dispatcher,
       headers: {
@@ -162,16 +158,14 @@ export function pathOf({ apiVersion, kind, metadata }: ManagedObject): string {
   return `${root}/namespaces/${metadata.namespace}/${PLURALS[kind]}/${metadata.name}`;
 }
 
-function readStatus(text: string): { message?: string; reason?: string; causes?: string[] } {
+function readStatus(text: string): { message?: string; causes?: string[] } {
   try {
-    const { message, reason, details } = JSON.parse(text) as {
+    const { message, details } = JSON.parse(text) as {
       message?: string;
-      reason?: string;
       details?: { causes?: { reason?: string }[] };
     };
     return {
       ...(message !== undefined && { message }),
-      ...(reason !== undefined && { reason }),
       causes: (details?.causes ?? []).flatMap((cause) => cause.reason ?? []),
     };
   } catch {

@@ -5,7 +5,7 @@ import { isManaged, type ManagedObject } from "../objects/wanted-object.ts";
 
 /** The managed objects of one ServiceImport's name. */
 export interface OwnObjects {
-  /** Whoever made it. */
+  /** Also one that is not managed. */
   readonly import: ManagedObject | undefined;
   readonly export: ManagedObject | undefined;
   readonly services: readonly ManagedObject[];

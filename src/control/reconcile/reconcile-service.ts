@@ -68,7 +68,8 @@ async function reconcileImport(
       ? undefined
       : clusterSetIPsOf(objects.of(key).services.find(({ metadata }) => metadata.name === derivedName));
 
-  const held = await ensure(context, serviceImport(version, at, wanted, addresses()), own.import);
+  const imported = () => serviceImport(version, at, wanted, addresses());
+  const held = await ensure(context, imported(), own.import);
   if (held === undefined) return;
   const owner = ownerReference(held);
   const service = isHeadless ? undefined : derivedService(at, wanted, owner);
@@ -78,7 +79,7 @@ async function reconcileImport(
     const before = own.services.find(({ metadata }) => metadata.name === derivedName);
     if ((await ensure(context, service, before)) === undefined) return;
   }
-  await ensure(context, serviceImport(version, at, wanted, addresses()), objects.of(key).import);
+  await ensure(context, imported(), objects.of(key).import);
   const slices = [...desired.slices.values()].map((slice) =>
     endpointSlice(at, slice, isHeadless ? undefined : derivedName, owner),
   );

@@ -40,12 +40,12 @@ export function deriveLines({ index, services, clusters, reachOf }: LineSource, 
       text: textOf({ import: key, desired: desired.import }),
       none: textOf({ import: key, desired: null }),
     });
-    for (const { cluster, name: slice, desired: content, audience } of desired.slices) {
+    for (const { cluster, name: slice, desired: content, recipients } of desired.slices) {
       const of = { service: key, cluster, slice };
       lines.set(`slice ${cluster} ${slice}`, {
         ...{ text: textOf({ ...of, desired: content }), none: textOf({ ...of, desired: null }) },
-        ...{ only: audience === "itself" ? cluster : undefined },
-        ...{ except: audience === "others" ? cluster : undefined },
+        ...{ only: recipients === "itself" ? cluster : undefined },
+        ...{ except: recipients === "others" ? cluster : undefined },
       });
     }
   }

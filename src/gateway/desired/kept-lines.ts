@@ -11,7 +11,7 @@ interface KeptService {
   exporters: readonly string[];
 }
 
-/** Lines that are there no more and are remembered: who resumes from before the oldest one begins anew. */
+/** Removed lines that are remembered: a stream that resumes from before the oldest one begins with a snapshot. */
 const MOST_REMOVED = 10_000;
 const NO_SERVICE: KeptService = { lines: new Map(), exporters: [] };
 
@@ -69,7 +69,7 @@ export class KeptLines {
 
   /**
    * The lines of a service for a cluster that changed after a version.
-   * @param isNew whether the cluster had none of them then; removed ones are told all the same if they changed since
+   * @param isNew whether the cluster had none of them then; removed ones are sent all the same if they changed since
    */
   *changes(key: string, clusterId: string, after: number, isNew: boolean): Generator<string> {
     for (const { version, isThere, text, none, only, except } of this.#of(key)) {

@@ -1,6 +1,6 @@
 import { parseListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
-import { openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
+import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
@@ -57,7 +57,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   // Missing credentials are an error at the start.
   if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
-  const leaseSeconds = lease ?? 60;
+  const leaseSeconds = lease ?? DEFAULT_LEASE_SECONDS;
   const connection = {
     // Read for each request: a mounted Secret changes while the worker runs.
     ...(tokenFile !== undefined && { token: () => readTokenAtOnce(tokenFile) }),

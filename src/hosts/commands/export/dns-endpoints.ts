@@ -1,3 +1,4 @@
+import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../../extract/identity.ts";
 import type { ClustersetService } from "../../../merge/clusterset.ts";
 import type { ListedRecord } from "../../../zone/listing.ts";
 
@@ -52,7 +53,7 @@ export function describeDnsEndpoints(
     kind: "DNSEndpoint",
     metadata: {
       name: `${service}.${federation.toLowerCase()}`,
-      labels: { "app.kubernetes.io/managed-by": "clusterset-doh" },
+      labels: { [MANAGED_BY_LABEL]: OWN_MANAGER },
     },
     spec: { endpoints: [...endpoints.values()] },
   }));
