@@ -45,44 +45,57 @@ export class Leader {
   /** Runs `lead` whenever this process leads; its signal aborts when it does not any more. Resolves when `signal` aborts. */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const lease = await this.#attempt(signal);
-      if (lease === undefined) await pause(RENEW_AFTER / 2, signal);
-      else await this.#lead(lead, signal);
+      const { heldSince } = await this.#attempt(signal);
+      if (heldSince === undefined) await pause(RENEW_AFTER / 2, signal);
+      else await this.#lead(lead, heldSince, signal);
     }
   }
 
-  async #lead(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #lead(
+    lead: (signal: AbortSignal) => Promise<void>,
+    heldSince: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { logger, name } = this.#options;
     logger.info({ lease: name }, "leads: writes the objects of this cluster");
     const stop = new AbortController();
-    const leading = lead(AbortSignal.any([signal, stop.signal]));
-    let renewedAt = performance.now();
-    while (!signal.aborted && performance.now() - renewedAt < GIVE_UP_AFTER) {
-      await pause(RENEW_AFTER, signal);
-      if (signal.aborted) break;
-      if ((await this.#attempt(signal)) !== undefined) renewedAt = performance.now();
+    // A timer: it also ends a leader whose renewal gets no answer, and is due before all else in a process that was halted.
+    const giveUpAfter = (since: number) =>
+      setTimeout(() => stop.abort(), since + GIVE_UP_AFTER - performance.now());
+    let timer = giveUpAfter(heldSince);
+    const ended = AbortSignal.any([signal, stop.signal]);
+    const leading = lead(ended);
+    while (await pause(RENEW_AFTER, ended)) {
+      const renewed = await this.#attempt(ended);
+      if (renewed.isOthers) stop.abort();
+      if (renewed.heldSince === undefined) continue;
+      clearTimeout(timer);
+      timer = giveUpAfter(renewed.heldSince);
     }
-    stop.abort();
+    clearTimeout(timer);
     await leading;
     if (signal.aborted) await this.#release();
     else logger.warn({ lease: name }, "does not lead any more: the Lease could not be renewed");
   }
 
-  /** Takes or renews the lease; undefined if another process holds it or the API server does not answer. */
-  async #attempt(signal: AbortSignal): Promise<ManagedObject | undefined> {
+  /** Takes or renews the lease. Without an answer of the API server it is neither held nor another process's. */
+  async #attempt(signal: AbortSignal): Promise<{ readonly heldSince?: number; readonly isOthers?: boolean }> {
     const { writer, logger, name } = this.#options;
     try {
       const lease = await writer.read(this.#lease({}), signal);
-      if (lease === undefined) return await writer.create(this.#lease(this.#spec(undefined)), signal);
-      const spec = (lease.spec ?? {}) as LeaseSpec;
-      if (!this.#isFree(lease, spec)) return undefined;
-      return await writer.replace({ ...lease, spec: this.#spec(spec) }, signal);
+      const spec = (lease?.spec ?? {}) as LeaseSpec;
+      if (lease !== undefined && !this.#isFree(lease, spec)) return { isOthers: true };
+      // Others wait from when they see it written, which is later.
+      const heldSince = performance.now();
+      if (lease === undefined) await writer.create(this.#lease(this.#spec(undefined)), signal);
+      else await writer.replace({ ...lease, spec: this.#spec(spec) }, signal);
+      return { heldSince };
     } catch (error) {
-      if (signal.aborted) return undefined;
+      if (signal.aborted) return {};
       // 409: another process was faster.
       if (!(error instanceof WriteError && error.status === 409))
         logger.warn({ lease: name }, `the Lease cannot be taken: ${describe(error)}`);
-      return undefined;
+      return {};
     }
   }
 

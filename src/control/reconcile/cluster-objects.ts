@@ -28,6 +28,8 @@ export class ClusterObjects {
   readonly #namespaces = new Set<string>();
   /** The keys of own Services and EndpointSlices, by `<field>/<namespace>/<name>`. */
   readonly #owners = new Map<string, string>();
+  /** The uids of objects that were removed here, until a watch reports that they are gone. */
+  readonly #removed = new Set<string>();
   readonly #touched: (key: string) => void;
 
   /** @param touched called with `<namespace>/<name>` of each ServiceImport or ServiceExport whose objects changed */
@@ -66,6 +68,17 @@ export class ClusterObjects {
     else this.#set(object as unknown as ManagedObject, true);
   }
 
+  /** An object was deleted here: what watches still report of it from before does not bring it back. */
+  removed(object: ManagedObject): void {
+    const { kind, metadata } = object;
+    const { namespace, name, labels, uid } = metadata;
+    const own = this.of(`${namespace}/${kind === "ServiceImport" ? name : labels?.[SERVICE_NAME]}`);
+    const isHeld = [own.import, ...own.services, ...own.slices].some((one) => one?.metadata.uid === uid);
+    this.#set(object, true);
+    // Otherwise a watch has reported already that it is gone.
+    if (isHeld && uid !== undefined) this.#removed.add(uid);
+  }
+
   #setNamespace({ metadata }: KubernetesObject): void {
     const name = String(metadata?.name);
     const was = this.#namespaces.has(name);
@@ -92,9 +105,10 @@ export class ClusterObjects {
     const service = labels?.[SERVICE_NAME];
     // Without its marks an object is somebody else's.
     const key = !isGone && service !== undefined && isManaged(object) ? `${namespace}/${service}` : undefined;
+    const held = before === undefined ? undefined : this.#entry(before)[field].get(name);
+    if (this.#isOutdated(object, held, isGone)) return;
     if (before !== undefined) {
       const entry = this.#entry(before);
-      if (isOlder(object, entry[field].get(name))) return;
       if (before !== key) {
         entry[field].delete(name);
         this.#owners.delete(identity);
@@ -109,8 +123,8 @@ export class ClusterObjects {
   }
 
   #setOne(key: string, field: "import" | "export", object: ManagedObject, isGone: boolean): void {
+    if (this.#isOutdated(object, this.#entries.get(key)?.[field], isGone)) return;
     const entry = this.#entry(key);
-    if (isOlder(object, entry[field])) return;
     if (isGone) delete entry[field];
     else entry[field] = object;
     this.#settle(key, entry);
@@ -132,11 +146,15 @@ export class ClusterObjects {
       this.#entries.delete(key);
     this.#touched(key);
   }
-}
 
-/** A watch may still deliver what was before a write whose response is held already. */
-function isOlder({ metadata }: ManagedObject, held: ManagedObject | undefined): boolean {
-  if (held === undefined || held.metadata.uid !== metadata.uid) return false;
-  const [version, heldVersion] = [Number(metadata.resourceVersion), Number(held.metadata.resourceVersion)];
-  return version < heldVersion;
+  /** A watch may still report what was before a write or a removal here. */
+  #isOutdated({ metadata }: ManagedObject, held: ManagedObject | undefined, isGone: boolean): boolean {
+    const { uid, resourceVersion, deletionTimestamp } = metadata;
+    if (isGone) {
+      this.#removed.delete(uid ?? "");
+      return held !== undefined && held.metadata.uid !== uid;
+    }
+    if (this.#removed.has(uid ?? "") && deletionTimestamp === undefined) return true;
+    return held !== undefined && Number(resourceVersion) < Number(held.metadata.resourceVersion);
+  }
 }

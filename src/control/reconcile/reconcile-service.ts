@@ -163,7 +163,7 @@ async function removeSlice(context: ReconcileContext, key: string, slice: Manage
 async function removeOne({ objects, writes }: ReconcileContext, object: ManagedObject): Promise<void> {
   if (object.metadata.deletionTimestamp !== undefined) return;
   await writes.remove(object);
-  objects.delete(object);
+  objects.removed(object);
 }
 
 /** Applies an object if it differs. Undefined if somebody else's object has its name. */

@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Leader } from "../../src/control/leader.ts";
+import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { type ApiWriter, WriteError } from "../../src/control/reconcile/api-writer.ts";
+
+// The timers of node:timers/promises are not faked.
+vi.mock("../../src/sync/pacing.ts", () => ({
+  pause: (milliseconds: number, signal: AbortSignal) =>
+    new Promise<boolean>((resolve) => {
+      if (signal.aborted) return resolve(false);
+      const timer = setTimeout(() => resolve(true), milliseconds);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve(false);
+      });
+    }),
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  debug: () => undefined,
+};
+
+/** One Lease, as an API server keeps it. */
+class Leases {
+  lease: ManagedObject | undefined;
+  #version = 0;
+
+  get holder(): string | undefined {
+    return (this.lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity;
+  }
+
+  put(object: ManagedObject): ManagedObject {
+    this.lease = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    return this.lease;
+  }
+
+  /** A connection to it; `answer` holds every request up until it resolves. */
+  connection(answer: (signal: AbortSignal) => Promise<unknown> = async () => undefined): ApiWriter {
+    const writer: Pick<ApiWriter, "read" | "create" | "replace"> = {
+      read: async (_, signal) => {
+        await answer(signal);
+        return this.lease;
+      },
+      create: async (object, signal) => {
+        await answer(signal);
+        if (this.lease !== undefined) throw new WriteError("POST", 409, "");
+        return this.put(object);
+      },
+      replace: async (object, signal) => {
+        await answer(signal);
+        if (object.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
+          throw new WriteError("PUT", 409, "");
+        return this.put(object);
+      },
+    };
+    return writer as ApiWriter;
+  }
+}
+
+/** A process that wants to lead, and whether it does. */
+function candidate(leases: Leases, identity: string, writer = leases.connection()) {
+  const stop = new AbortController();
+  const state = { leads: false };
+  const lead = async (signal: AbortSignal) => {
+    state.leads = true;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    state.leads = false;
+  };
+  const leader = new Leader({ namespace: "n", name: "l", identity, writer, logger: logger as never });
+  const ended = leader.run(lead, stop.signal);
+  return { state, ended, stop: () => stop.abort() };
+}
+
+const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1000);
+const noAnswer = (signal: AbortSignal) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+
+describe("two processes and one Lease", () => {
+  test("the first one leads for as long as it renews, and the second one does not", async () => {
+    const leases = new Leases();
+    const first = candidate(leases, "first");
+    await seconds(0);
+    const second = candidate(leases, "second");
+    for (let minute = 0; minute < 10; minute++) {
+      await seconds(60);
+      expect([first.state.leads, second.state.leads]).toEqual([true, false]);
+    }
+  });
+
+  test("the second one leads within seconds when the first one ends by itself", async () => {
+    const leases = new Leases();
+    const first = candidate(leases, "first");
+    await seconds(0);
+    const second = candidate(leases, "second");
+    await seconds(20);
+    first.stop();
+    await first.ended;
+    expect(leases.holder).toBe("");
+    await seconds(2.5);
+    expect(second.state.leads).toBe(true);
+    expect(leases.lease!.spec).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
+  });
+
+  test.each([0, 4, 9, 14])(
+    "a leader without an answer from second %i on has ended before the other one leads",
+    async (silentFrom) => {
+      const leases = new Leases();
+      let isSilent = false;
+      const first = candidate(
+        leases,
+        "first",
+        leases.connection((signal) => (isSilent ? noAnswer(signal) : Promise.resolve())),
+      );
+      await seconds(0);
+      const second = candidate(leases, "second");
+      await seconds(silentFrom);
+      isSilent = true;
+      for (let tick = 0; tick < 400 && !second.state.leads; tick++) {
+        await seconds(0.1);
+        expect(first.state.leads && second.state.leads).toBe(false);
+      }
+      expect([first.state.leads, second.state.leads]).toEqual([false, true]);
+    },
+  );
+
+  test("a leader whose renewals are answered late counts from when it sent them", async () => {
+    const leases = new Leases();
+    let delay = 0;
+    const slow = async () => {
+      if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+    };
+    const first = candidate(leases, "first", leases.connection(slow));
+    await seconds(0);
+    const second = candidate(leases, "second");
+    delay = 4_900;
+    // Until the renewal has been stored, and its answer is on its way; then nothing any more.
+    await seconds(14.9);
+    delay = 1_000_000;
+    for (let tick = 0; tick < 400 && !second.state.leads; tick++) {
+      await seconds(0.1);
+      expect(first.state.leads && second.state.leads).toBe(false);
+    }
+    expect(second.state.leads).toBe(true);
+  });
+
+  test("a leader that sees another one's name in the Lease ends at once", async () => {
+    const leases = new Leases();
+    const first = candidate(leases, "first");
+    await seconds(0);
+    leases.put({ ...leases.lease!, spec: { ...(leases.lease!.spec as object), holderIdentity: "other" } });
+    await seconds(5);
+    expect(first.state.leads).toBe(false);
+  });
+});
