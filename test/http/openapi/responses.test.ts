@@ -217,7 +217,7 @@ it.each(CASES.map((one, index) => [index + 1, one[0], one[3], one] as const))(
 it("returns a success of every operation, so that none is unseen but the segment of a small generation", () => {
   const seen = new Set(CASES.filter(([, , , status]) => status < 300).map(([operation]) => operation));
   expect([...operations.keys()].filter((operation) => !seen.has(operation))).toEqual([
-    // A stream does not end within a request; test/http/push/desired.test.ts reads it.
+    // A stream does not end within a request; test/http/push/desired/desired.test.ts reads it.
     "GET /api/v1/clusters/{clusterId}/desired",
     `GET ${TRANSFER}/segments/{hash}`,
   ]);

@@ -10,7 +10,9 @@ const documentation = read("push-api.md");
 
 test("docs/reference/push-api.md and control-api.md list every code with its status", () => {
   const folder = join(root, "src/http/push");
-  const routes = readdirSync(folder).map((name) => join(folder, name));
+  const routes = readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? join(entry.parentPath, entry.name) : [],
+  );
   const text = [...routes, join(root, "src/http/messages/api-error.ts")]
     .map((file) => readFileSync(file, "utf8"))
     .join("\n");

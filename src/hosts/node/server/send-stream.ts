@@ -15,8 +15,9 @@ export async function sendStream(
     goOn();
     reader.cancel().catch(() => {});
   };
+  const drained = () => goOn();
   response.on("close", gone);
-  response.on("drain", () => goOn());
+  response.on("drain", drained);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -34,5 +35,6 @@ export async function sendStream(
     cut();
   } finally {
     response.off("close", gone);
+    response.off("drain", drained);
   }
 }

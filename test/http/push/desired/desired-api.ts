@@ -1,19 +1,19 @@
 import { Hono } from "hono";
-import { createAuthority } from "../../../src/access/authority.ts";
-import { systemClock } from "../../../src/gateway/clock.ts";
-import { createControl } from "../../../src/gateway/desired/control.ts";
-import { Gateway } from "../../../src/gateway/gateway.ts";
-import type { ControlLimits } from "../../../src/http/push/control-limits.ts";
-import { createDesiredRoute } from "../../../src/http/push/desired-route.ts";
-import { createPushRoutes } from "../../../src/http/push/push-routes.ts";
-import { LimitCounters } from "../../../src/limits/limit-counters.ts";
-import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
-import { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
-import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import { putSnapshot } from "../../gateway/pushes.ts";
-import { realStages } from "../../gateway/real-stages.ts";
-import { sha256 } from "./push-api.ts";
+import { createAuthority } from "../../../../src/access/authority.ts";
+import { systemClock } from "../../../../src/gateway/clock.ts";
+import { createControl } from "../../../../src/gateway/desired/control.ts";
+import { Gateway } from "../../../../src/gateway/gateway.ts";
+import type { ControlLimits } from "../../../../src/http/push/desired/control-limits.ts";
+import { createDesiredRoute } from "../../../../src/http/push/desired/desired-route.ts";
+import { createPushRoutes } from "../../../../src/http/push/push-routes.ts";
+import { LimitCounters } from "../../../../src/limits/limit-counters.ts";
+import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility/visibility.ts";
+import { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
+import { createMemoryStore } from "../../../../src/store/memory-store.ts";
+import { putSnapshot } from "../../../gateway/pushes.ts";
+import { realStages } from "../../../gateway/real-stages.ts";
+import { sha256 } from "../push-api.ts";
 
 /** Timers that fire when the test says so. */
 class Timers {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
-import { day, endpoints, exported, exporting, snapshot } from "../../merge/fixtures.ts";
+import type { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import { day, endpoints, exported, exporting, snapshot } from "../../../merge/fixtures.ts";
 import { DesiredReader, openDesiredApi } from "./desired-api.ts";
 
 const pods = (...addresses: string[]) => endpoints(...addresses.map((address) => ({ address })));

@@ -1,6 +1,6 @@
-import type { Clock } from "../../gateway/clock.ts";
-import type { DesiredCursor } from "../../gateway/desired/desired-cursor.ts";
-import { textOf } from "../../gateway/desired/desired-lines.ts";
+import type { Clock } from "../../../gateway/clock.ts";
+import type { DesiredCursor } from "../../../gateway/desired/desired-cursor.ts";
+import { textOf } from "../../../gateway/desired/desired-lines.ts";
 import type { ControlLimits } from "./control-limits.ts";
 
 /** What a stream is read from. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../messages/api-error.ts";
+import { ApiError } from "../../messages/api-error.ts";
 
 /** The error of hosts that serve no desired states. */
 export const CONTROL_NOT_SERVED = () =>

@@ -1,10 +1,10 @@
-import type { Holder } from "../../access/authority.ts";
-import type { Clock } from "../../gateway/clock.ts";
-import type { Gateway } from "../../gateway/gateway.ts";
-import type { ServedGeneration } from "../../gateway/stages.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { ApiError } from "../messages/api-error.ts";
+import type { Holder } from "../../../access/authority.ts";
+import type { Clock } from "../../../gateway/clock.ts";
+import type { Gateway } from "../../../gateway/gateway.ts";
+import type { ServedGeneration } from "../../../gateway/stages.ts";
+import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import { NDJSON_TYPE } from "../../../snapshot/lines/patch-line.ts";
+import { ApiError } from "../../messages/api-error.ts";
 import { type ControlLimits, DEFAULT_CONTROL_LIMITS } from "./control-limits.ts";
 import { streamDesired } from "./desired-stream.ts";
 
