@@ -75,7 +75,7 @@ test("exported labels that the API server would reject (422) are left out, other
   expect(Object.keys(metadata.annotations!)).toEqual([
     "note",
     "multicluster.kubernetes.io/derived-service",
-    "clusterset-doh/applied",
+    "clusterset-doh.dev/applied",
   ]);
   expect(spec).toEqual({
     type: "ClusterSetIP",

@@ -10,7 +10,7 @@ export const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
 /** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */
 export const DERIVED_SERVICE = "multicluster.kubernetes.io/derived-service";
 /** The annotation with the hash of what was applied last: fields that are no longer wanted show by it. */
-export const APPLIED = "clusterset-doh/applied";
+export const APPLIED = "clusterset-doh.dev/applied";
 
 const LONGEST_LABEL = 63;
 const PREFIX = "clusterset-";
