@@ -42,7 +42,6 @@ export const LIMITS = [
   "limits.pushesPerSecond",
   "limits.controlStreams",
   "limits.controlStreamsPerCluster",
-  "limits.controlSeconds",
   "limits.controlIdleSeconds",
   "dns.connections",
   "dns.connectionsPerClient",

@@ -15,6 +15,8 @@ export interface Control {
   /** By which addresses other clusters reach the endpoints of one. */
   readonly reachOf: (clusterId: string) => Reach;
   createFeed(parts: FeedParts): DesiredFeed;
+  /** Ends all streams, such as when the gateway stops, and each that begins later. */
+  close(): void;
 }
 
 /** The control plane for some clusters. @param reach how others reach their endpoints, by cluster id. Default: by the addresses of pods */
@@ -22,9 +24,17 @@ export function createControl(
   clusters: readonly ControlledCluster[],
   reach: ReadonlyMap<string, Reach> = new Map(),
 ): Control {
+  const feeds: DesiredFeed[] = [];
   return {
     clusters,
     reachOf: (clusterId) => reach.get(clusterId) ?? "pods",
-    createFeed: (parts) => new DesiredFeed(parts),
+    createFeed: (parts) => {
+      const feed = new DesiredFeed(parts);
+      feeds.push(feed);
+      return feed;
+    },
+    close: () => {
+      for (const feed of feeds) feed.close();
+    },
   };
 }

@@ -29,6 +29,7 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
     byte.toString(16).padStart(2, "0"),
   ).join("");
   #version = 1;
+  #isClosed = false;
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
@@ -55,6 +56,7 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
       this.#cursors.delete(cursor),
     );
     this.#cursors.add(cursor);
+    if (this.#isClosed) cursor.end();
     return cursor;
   }
 
@@ -112,8 +114,9 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
     }
   }
 
-  /** Ends all streams, such as when the gateway stops. */
+  /** Ends all streams, and each that begins later. */
   close(): void {
+    this.#isClosed = true;
     for (const cursor of this.#cursors) cursor.end();
   }
 

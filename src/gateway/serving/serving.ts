@@ -177,7 +177,7 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   close(): void {
-    for (const feed of this.feeds.values()) feed.close();
+    this.#parts.control?.close();
     this.#closed = true;
     this.#leases.stop();
   }

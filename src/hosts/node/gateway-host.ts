@@ -119,6 +119,7 @@ async function startParts(
   const audit = createAudit(config.audit, lines.sink, counters.limits);
 
   // The gateway.
+  const controlParts = controlOf(config.push.credentials, controlCounts, limits);
   const reachability = new Reachability(config, admission.rules, tls);
   const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) =>
     createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls, controlCounts));
@@ -141,7 +142,7 @@ async function startParts(
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
       explainer: SERVICE_EXPLAINER,
-      control: controlOf(config.push.credentials, controlCounts, limits),
+      control: controlParts,
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
       transferKey: access.transferKey?.current,
     },
@@ -210,6 +211,10 @@ async function startParts(
       return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
     },
     listeners: listeners.places,
-    stop: () => closers.close(STOP_GRACE),
+    stop: () => {
+      // They would last as long as requests may; their readers resume.
+      controlParts?.control.close();
+      return closers.close(STOP_GRACE);
+    },
   };
 }

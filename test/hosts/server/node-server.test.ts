@@ -206,6 +206,32 @@ describe("stopping", () => {
     await stopped;
   });
 
+  it.each([true, false])(
+    "lets no HTTP/1.1 connection stay open for another request (TLS: %s)",
+    async (secure) => {
+      const released = Promise.withResolvers<void>();
+      const arrived = Promise.withResolvers<void>();
+      const server = await start({}, secure, async ({ url }) => {
+        if (url.endsWith("/slow")) {
+          arrived.resolve();
+          await released.promise;
+        }
+        return new Response("late");
+      });
+      const open = () => (secure ? secureSocket(server, "http/1.1") : plainSocket(server));
+      const [idle, busy] = [open(), open()];
+      idle.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await new Promise((resolve) => idle.once("data", resolve));
+      busy.write("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+      await arrived.promise;
+      const stopped = server.stop(60_000);
+      await closed(idle);
+      released.resolve();
+      expect(await received(busy)).toContain("late");
+      await stopped;
+    },
+  );
+
   it("cuts off what does not finish", async () => {
     const server = await start();
     const stuck = http2(server).request({ ":method": "POST" });

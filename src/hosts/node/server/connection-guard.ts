@@ -31,6 +31,7 @@ export class ConnectionGuard {
   readonly #unfinished = new Map<ServerHttp2Stream, number>();
   readonly #finished: (this: ServerHttp2Stream) => void;
   readonly #sweeper: NodeJS.Timeout;
+  #isStopping = false;
 
   constructor(limits: ServerLimits, protection: ServerProtection) {
     this.#limits = limits;
@@ -50,6 +51,11 @@ export class ConnectionGuard {
   watch(server: Server): void {
     server.on("connection", (socket) => this.#held.admit(socket));
     (server as Http2SecureServer).on("session", (session) => this.#started(session));
+  }
+
+  /** From now on an HTTP/1.1 connection ends with its response: Node would leave it open until its client closes it. */
+  stop(): void {
+    this.#isStopping = true;
   }
 
   /** Stops watching. */
@@ -106,6 +112,7 @@ export class ConnectionGuard {
       if (held === undefined) return;
       held.open--;
       held.activeAt = performance.now();
+      if (this.#isStopping && held.open === 0) socket.destroySoon();
     });
     return true;
   }

@@ -59,6 +59,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   const first = create();
   const servers = [first];
   const stop = async (grace: number) => {
+    guard.stop();
     await Promise.all(servers.map((server) => stopGuarded(server, guard, grace)));
     guard.close();
   };

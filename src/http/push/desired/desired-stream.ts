@@ -12,8 +12,8 @@ export interface DesiredStreamParts {
   readonly limits: Pick<ControlLimits, "controlSeconds" | "controlIdleSeconds">;
   /** Called with the lines of each piece. */
   readonly onLines: (lines: number) => void;
-  /** Called when a limit ends the stream. */
-  readonly onLimit: (limit: "limits.controlSeconds" | "limits.controlIdleSeconds") => void;
+  /** Called when a limit cuts the stream off. */
+  readonly onLimit: (limit: "limits.controlIdleSeconds") => void;
   /** Called once. */
   readonly onEnd: () => void;
 }
@@ -38,7 +38,6 @@ export function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Ar
   let stopSlow = () => {};
   const stopOver = clock.setTimer(limits.controlSeconds * 1000, () => {
     isOver = true;
-    parts.onLimit("limits.controlSeconds");
     cursor.wake();
   });
   const end = () => {

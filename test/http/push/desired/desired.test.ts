@@ -188,8 +188,8 @@ describe("a stream of a desired state is rejected", () => {
 });
 
 describe("a stream ends", () => {
-  it("after a time, and is resumed", async () => {
-    const { push, open, timers, counts } = await openDesiredApi();
+  it("after a time, and is resumed: no limit was hit", async () => {
+    const { push, open, timers, counts, counters } = await openDesiredApi();
     await push(exporting("a"));
     const reader = await open("a");
     const { position } = await reader.batch();
@@ -199,6 +199,7 @@ describe("a stream ends", () => {
     expect(await end).toBeUndefined();
     expect(counts.streams).toBe(0);
     expect(timers.pending).toBe(0);
+    expect([...counters.counts()].filter(([, hits]) => hits > 0)).toEqual([]);
     expect(abouts((await (await open("a", position)).batch()).lines)).toEqual(["changes"]);
   });
 
