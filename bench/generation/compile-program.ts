@@ -5,13 +5,13 @@ import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import { applyInPlace, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
-import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
+import type { SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import type { ZoneChange } from "../../src/zone/zone-source.ts";
+import { applyLines, changeTables } from "../../test/snapshot/changes.ts";
 import { writeGeneration } from "../../test/worlds/generation-file.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
@@ -85,7 +85,7 @@ function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotD
   const members = { [member]: null, [`${address}#${endpoint.hostname}`]: { ...endpoint, address } };
   const patch = { endpoints: { [ports]: { members } } };
   const delta = applyLines(heldSnapshot(snapshot), [["exports", key, patch]], "changes");
-  for (const _ of applyInPlace(snapshot, delta));
+  Object.assign(snapshot, changeTables(snapshot, delta));
   return delta;
 }
 

@@ -1,8 +1,8 @@
 /** `clusterset-doh/snapshot`: what a sync worker reports of its cluster, as a zod schema, and as the body of a push. */
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 
+export type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
 export { parseSnapshot } from "../snapshot/parse.ts";
-export type { SnapshotPatch } from "../snapshot/patch.ts";
 export {
   ClusterSnapshot,
   ClusterZone,

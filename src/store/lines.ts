@@ -1,21 +1,7 @@
-import { isJsonObject, type JsonObject, ownMember } from "../snapshot/json-value.ts";
 import { COLLECTION_PLANS } from "../snapshot/lines/entry-plan.ts";
 import type { EntryPatch, PatchLine } from "../snapshot/lines/patch-line.ts";
 import { hasFewMembers, splitPatch } from "../snapshot/lines/split-patch.ts";
-import { COLLECTIONS, type Collection, SINGLES } from "../snapshot/parse.ts";
-
-/** The lines of a snapshot, or of a merge patch on one. */
-export function* linesOf(patch: JsonObject): Generator<PatchLine> {
-  for (const name of SINGLES) {
-    const value = ownMember(patch, name);
-    if (value !== undefined) yield [name, value as EntryPatch];
-  }
-  for (const collection of COLLECTIONS) {
-    const table = ownMember(patch, collection);
-    if (!isJsonObject(table)) continue;
-    for (const key of Object.keys(table)) yield* linesOfEntry([collection, key], table[key] as EntryPatch);
-  }
-}
+import type { Collection } from "../snapshot/parse.ts";
 
 /** The lines of a merge patch of one entry, or of a single value: one, or several if it has many members. */
 export function* linesOfEntry(path: readonly string[], patch: EntryPatch): Generator<PatchLine> {

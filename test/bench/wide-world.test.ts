@@ -17,8 +17,8 @@ import {
   wideWorld,
 } from "../../bench/worlds/wide-world.ts";
 import { countEndpoints } from "../../bench/worlds/worlds.ts";
-import { applyPatch } from "../../src/snapshot/patch.ts";
 import { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { applyPatch } from "../snapshot/changes.ts";
 
 const SMALL = { clusters: 7, services: 60 };
 

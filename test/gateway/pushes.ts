@@ -6,9 +6,9 @@ import type { ServedGeneration } from "../../src/gateway/stages.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import { type HeldState, snapshotOf } from "../../src/snapshot/lines/held-state.ts";
 import { type LinesKind, LinesStage } from "../../src/snapshot/lines/lines-stage.ts";
-import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { linesOf } from "../../src/store/lines.ts";
+import { linesOf } from "../snapshot/changes.ts";
 
 /** Pushes a snapshot line by line, as a PUT does. */
 export async function putSnapshot(

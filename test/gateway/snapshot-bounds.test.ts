@@ -8,7 +8,7 @@ import {
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
-import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openGateway } from "./fake-stages.ts";

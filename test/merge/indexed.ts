@@ -4,9 +4,10 @@ import { type Remembered, ServiceIndex } from "../../src/merge/index/service-ind
 import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING, type Visibility } from "../../src/merge/visibility/visibility.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
+import { packDelta } from "../../src/snapshot/entry-changes.ts";
 import { HeldTables } from "../../src/snapshot/held/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { changesBetween } from "../snapshot/changes.ts";
 
 /** What an index is made with. */
 export interface IndexedOptions extends MergeOptions {
@@ -41,7 +42,7 @@ export function createIndexed({
         held.set(snapshot.clusterId, own);
         drain(index.join(snapshot.clusterId, own));
       } else {
-        const change = drain(packDelta(drain(changesBetween(before, snapshot))));
+        const change = drain(packDelta(changesBetween(before, snapshot)));
         drain(before.apply(change));
         drain(index.change(snapshot.clusterId, change));
       }

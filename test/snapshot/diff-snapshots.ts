@@ -1,5 +1,5 @@
+import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import { diffJson } from "../../src/snapshot/merge-patch.ts";
-import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /**

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { changeTables } from "../../src/snapshot/entry-changes.ts";
-import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { applyLines, changeTables } from "./changes.ts";
 import { readAll } from "./lines/bytes.ts";
 import { sealed, snapshotBody } from "./lines/push-lines.ts";
 

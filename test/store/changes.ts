@@ -1,6 +1,6 @@
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { linesOf } from "../../src/store/lines.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../../src/store/store.ts";
+import { linesOf } from "../snapshot/changes.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 

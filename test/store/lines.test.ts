@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyPatch } from "../../src/snapshot/patch.ts";
-import { linesOf } from "../../src/store/lines.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { applyPatch, linesOf } from "../snapshot/changes.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot, snapshots } from "../snapshot/worlds.ts";
 import { loadAll, metaOf, wholeOf } from "./changes.ts";

@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { changeTables } from "../../src/snapshot/entry-changes.ts";
-import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
 import { emptySnapshot, heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { LinesKind } from "../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { applyLines, changeTables } from "../snapshot/changes.ts";
 import { readAll } from "../snapshot/lines/bytes.ts";
 import { LINES_TYPE } from "../snapshot/lines/push-lines.ts";
 

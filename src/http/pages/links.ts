@@ -16,11 +16,6 @@ export function clusterLink(clusterId: string): Html {
   return html`<a href="/clusters/${encodeURIComponent(clusterId)}"><code>${clusterId}</code></a>`;
 }
 
-/** Links to the pages of clusters. */
-export function clusterLinks(clusterIds: readonly string[]): Html {
-  return html`${clusterIds.map((clusterId, index) => html`${index === 0 ? "" : ", "}${clusterLink(clusterId)}`)}`;
-}
-
 /** A text that the page's script gives a button to copy it. */
 export function copied(text: string): Html {
   return html`<code data-copy>${text}</code>`;

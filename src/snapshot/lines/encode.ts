@@ -1,7 +1,6 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { isJsonObject, ownMember } from "../json-value.ts";
 import { COLLECTIONS, SINGLES } from "../parse.ts";
-import type { SnapshotPatch } from "../patch.ts";
 import type { Degradation } from "../report/degradation.ts";
 import type { ClusterSnapshot } from "../schema.ts";
 import { createSha256 } from "../sha256.ts";
@@ -11,7 +10,7 @@ import {
   LINES_FORMAT_VERSION,
   type LinesEnd,
   type LinesHeader,
-  type PatchLine,
+  type SnapshotPatch,
 } from "./patch-line.ts";
 import { hasFewMembers, splitPatch } from "./split-patch.ts";
 import { encodeUtf8 } from "./utf8.ts";
@@ -34,18 +33,6 @@ export function encodeChanges(
   degraded?: readonly Degradation[],
 ): Generator<Uint8Array<ArrayBuffer>> {
   return sealLines(clusterId, changeTexts(patch), degraded);
-}
-
-/** Changes as lines, with header and end. */
-export function encodeLines(
-  clusterId: string,
-  changes: Iterable<PatchLine>,
-): Generator<Uint8Array<ArrayBuffer>> {
-  return sealLines(clusterId, texts(changes));
-}
-
-function* texts(changes: Iterable<PatchLine>): Generator<string> {
-  for (const change of changes) yield JSON.stringify(change);
 }
 
 function* sealLines(

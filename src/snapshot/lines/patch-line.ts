@@ -22,6 +22,9 @@ export interface LinesHeader {
 /** An RFC 7396 merge patch on one entry, or on a single value; null removes it. */
 export type EntryPatch = JsonObject | null;
 
+/** A change of a snapshot: an RFC 7396 JSON merge patch on it, with the entries that change. */
+export type SnapshotPatch = { readonly [key: string]: unknown };
+
 /** A line between the first and the last: one change. */
 export type PatchLine =
   | readonly [single: Single, patch: EntryPatch]

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
 import { encodeChanges, encodeSnapshot } from "../../snapshot/lines/encode.ts";
+import type { SnapshotPatch } from "../../snapshot/lines/patch-line.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { Degradation } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";

@@ -1,5 +1,5 @@
 import type { ExtractedState } from "../../extract/extracted-state.ts";
-import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { SnapshotPatch } from "../../snapshot/lines/patch-line.ts";
 import { type Degradation, degradationKey } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { PushStatus } from "../health/worker-status.ts";

@@ -1,7 +1,7 @@
 import type { ChangeFollower, ChangingPart, ExtractedState } from "../../extract/extracted-state.ts";
 import { equalJson, isJsonObject } from "../../snapshot/json-value.ts";
+import type { SnapshotPatch } from "../../snapshot/lines/patch-line.ts";
 import { diffJson } from "../../snapshot/merge-patch.ts";
-import type { SnapshotPatch } from "../../snapshot/patch.ts";
 
 /**
  * The entries of a state that changed since a gateway had it all, each as the gateway has it. A change and what is sent of it cost the same

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
 import { GenerationMismatch } from "../../../src/gateway/gateway-types.ts";
-import type { SnapshotPatch } from "../../../src/snapshot/patch.ts";
+import type { SnapshotPatch } from "../../../src/snapshot/lines/patch-line.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../../src/store/store.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";

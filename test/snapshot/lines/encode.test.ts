@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { changeTables } from "../../../src/snapshot/entry-changes.ts";
-import { applyLines, readSnapshotLines } from "../../../src/snapshot/lines/apply-lines.ts";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
-import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { applyPatch, readSnapshotLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
 import { concat, cutAt, readAll } from "./bytes.ts";
@@ -20,13 +18,7 @@ function textOf(lines: Iterable<Uint8Array>): string {
 
 /** The snapshot after the lines of a patch. */
 function patched(from: ClusterSnapshot, to: ClusterSnapshot): ClusterSnapshot {
-  const changes = readAll(encodeChanges("west", diffSnapshots(from, to) ?? {}));
-  const delta = applyLines(
-    heldSnapshot(from),
-    changes.map(({ change }) => change),
-    "changes",
-  );
-  return changeTables(from, delta);
+  return applyPatch(from, diffSnapshots(from, to) ?? {});
 }
 
 /** A snapshot whose service has more of everything than a line may have. */

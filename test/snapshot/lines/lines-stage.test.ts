@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { drain } from "../../../src/snapshot/drain.ts";
-import { applyInPlace } from "../../../src/snapshot/entry-changes.ts";
 import { emptySnapshot, heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
 import type { Collection } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { linesOf } from "../../../src/store/lines.ts";
+import { changeTables, linesOf } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 
 function staged(snapshot: ClusterSnapshot, held: ClusterSnapshot): LinesStage {
@@ -39,15 +38,13 @@ test("a whole state that has every held entry is compared without a list of the 
 
 test("the values of a whole state are those of its lines", () => {
   const snapshot = shopSnapshot("west", 2500);
-  const put = emptySnapshot("west");
+  let put = emptySnapshot("west");
   for (const { path, value } of staged(snapshot, put).values())
-    if (path.length === 1) Object.assign(put, { [path[0]!]: value });
-    else
-      drain(
-        applyInPlace(put, {
-          entries: [{ collection: path[0], key: path[1], entry: value } as never],
-          singles: {},
-        }),
-      );
+    put = changeTables(
+      put,
+      path.length === 1
+        ? { entries: [], singles: { [path[0]!]: value } }
+        : { entries: [{ collection: path[0], key: path[1], entry: value } as never], singles: {} },
+    );
   expect(put).toEqual(snapshot);
 });

@@ -6,7 +6,7 @@ import { emptySnapshot, heldSnapshot } from "../../../src/snapshot/lines/held-st
 import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot, Endpoint, ExportedService } from "../../../src/snapshot/schema.ts";
-import { linesOf } from "../../../src/store/lines.ts";
+import { linesOf } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 
 const KEY = "shop/web";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readSnapshotLines } from "../../../src/snapshot/lines/apply-lines.ts";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LinesError } from "../../../src/snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
+import { readSnapshotLines } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 import { concat, cutAt, readAll } from "./bytes.ts";
 import { sealed } from "./push-lines.ts";

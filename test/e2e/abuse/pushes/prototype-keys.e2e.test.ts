@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readSnapshotLines } from "../../../../src/snapshot/lines/apply-lines.ts";
 import { LinesError } from "../../../../src/snapshot/lines/lines-error.ts";
 import { parseSnapshot } from "../../../../src/snapshot/parse.ts";
-import { applyPatch } from "../../../../src/snapshot/patch.ts";
 import { SnapshotError } from "../../../../src/snapshot/snapshot-error.ts";
+import { applyPatch, readSnapshotLines } from "../../../snapshot/changes.ts";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
 import { answered } from "../../harness/answers.ts";
