@@ -70,7 +70,7 @@ class Ranks implements Remembered {
 
 describe("the index", () => {
   it("has what merging the last snapshots as a whole has, whatever was pushed, in whatever slices", () => {
-    let services = 0;
+    let [runs, services] = [0, 0];
     fc.assert(
       fc.property(
         fc.array(fc.tuple(step, fc.nat({ max: 12 })), { minLength: 2, maxLength: 10 }),
@@ -112,11 +112,12 @@ describe("the index", () => {
               imports: Object.keys(imports).length,
             });
           services += settled.services.length;
+          runs++;
         },
       ),
       { numRuns: 300 },
     );
-    expect(services).toBeGreaterThan(300);
+    expect(services).toBeGreaterThan(runs);
   });
 
   it("merges no service but those that a change names", () => {
