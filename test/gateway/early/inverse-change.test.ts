@@ -48,9 +48,10 @@ function judged(state: HeldState): (JudgedKey & { readonly exportedAt?: string |
 }
 
 test("a change that has an inverse changes nobody's rank, and its inverse brings back all that was there", () => {
-  let inverses = 0;
+  let [runs, inverses] = [0, 0];
   fc.assert(
     fc.property(pair, ([from, to]) => {
+      runs++;
       const cluster = HeldCluster.of(from, META);
       const totals = drain(cluster.count());
       const delta = changesBetween(heldSnapshot(from), to);
@@ -68,5 +69,5 @@ test("a change that has an inverse changes nobody's rank, and its inverse brings
     }),
     { numRuns: 500 },
   );
-  expect(inverses).toBeGreaterThan(50);
+  expect(inverses).toBeGreaterThan(runs / 10);
 });
