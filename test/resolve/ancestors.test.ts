@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseName } from "../../src/dns/name.ts";
 import { isAboveReverseNames } from "../../src/dns/reverse.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
+import { snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";
 import { extendedErrors } from "./extended-errors.ts";
 import { twoClusters } from "./world.ts";
@@ -44,6 +45,13 @@ describe("RFC 8020: an ancestor of a name in the zones is not denied", () => {
   it("a name between two of our zones is not denied", () => {
     expect(ask(world, "west.clusterset.local", "A")).toMatchObject({ rcode: "NOERROR", authoritative: true });
     expect(ask(world, "east.clusterset.local", "A")).toMatchObject({ rcode: "NXDOMAIN" });
+  });
+
+  it("a name below one zone and above a zone of another view is denied", () => {
+    const east = snapshot("east", { clusterZone: { name: "east.inner.clusterset.local", pods: "disabled" } });
+    const nested = compileWorld([east, snapshot("west")]);
+    const rcode = (view: string | undefined) => ask({ ...nested, view }, "inner.clusterset.local", "A").rcode;
+    expect([rcode("east"), rcode("west"), rcode(undefined)]).toEqual(["NOERROR", "NXDOMAIN", "NXDOMAIN"]);
   });
 
   it("an ancestor of the designated resolver's name is not denied", () => {

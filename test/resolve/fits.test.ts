@@ -56,13 +56,32 @@ describe("over UDP an answer that fits to the byte is whole, and one byte less s
     for (const [name, type] of [["_https._tcp.web.shop.svc.clusterset.local", "SRV"]] as const) {
       const query = encodeQuery(name, type);
       const whole = decode(resolve(query, { ...world, transport: TCP })!.bytes);
-      const { length } = resolve(query, { ...world, transport: TCP })!.bytes;
+      const {
+        bytes,
+        bytes: { length },
+      } = resolve(query, { ...world, transport: TCP })!;
+      expect(resolve(query, { ...world, transport: udpTransport(length) })!.bytes).toEqual(bytes);
       const cut = decode(resolve(query, { ...world, transport: udpTransport(length - 1) })!.bytes);
       expect(cut).toEqual({
         ...whole,
         additional: whole.additional.filter((line) => !line.includes("AAAA")),
       });
       expect(whole.additional.length).toBeGreaterThan(cut.additional.length);
+    }
+  });
+
+  it("SRV records alone fit to the byte as well", () => {
+    for (const name of [
+      "_https._tcp.web.shop.svc.clusterset.local",
+      "_pg._tcp.db.shop.svc.clusterset.local",
+    ]) {
+      const query = encodeQuery(name, "SRV");
+      const over = (bytes: number) => resolve(query, { ...world, transport: udpTransport(bytes) })!.bytes;
+      let size = 512;
+      while (!decode(over(size - 1)).truncated) size--;
+      expect(over(size)).toHaveLength(size);
+      expect(decode(over(size))).toMatchObject({ additional: [], authority: [] });
+      expect(decode(over(size - 1))).toMatchObject({ answer: [], additional: [] });
     }
   });
 });

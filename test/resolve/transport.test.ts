@@ -1,12 +1,11 @@
-import dnsPacket from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message/transport.ts";
 import { answerTruncated, fitAnswer } from "../../src/resolve/message/truncate.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { compileWorld, type Decoded, decode, encodeQuery } from "./ask.ts";
+import { compileWorld, type Decoded, decode } from "./ask.ts";
+import { optionsOf, type QueryOptions, queryWith } from "./edns.ts";
 import { CHAIN_LENGTH, chainName, largeWorld, SIZES } from "./large-world.ts";
 
 /** So long that the SOA of a reverse name, which contains it twice, does not always fit. */
@@ -18,33 +17,9 @@ const world = compileWorld(largeWorld(), { zones: ["clusterset.local", LONG_ZONE
 const longWorld = compileWorld(largeWorld(), { zones: [LONG_ZONE] }, { view: "east" });
 const sized = (size: number) => `sized-${size}.shop.svc.clusterset.local`;
 
-interface Options {
-  /** The UDP payload size of the OPT record; none without. */
-  readonly payload?: number;
-  readonly codes?: readonly number[];
-}
-
-function queryWith(name: string, type: string, { payload, codes = [] }: Options): Uint8Array {
-  const query = encodeQuery(name, type, payload !== undefined);
-  if (payload === undefined) return query;
-  const options = codes.flatMap((code) => [0, code, 0, 0]);
-  const opt = [0, 0, 41, payload >> 8, payload & 255, 0, 0, 0, 0, 0, options.length, ...options];
-  return Uint8Array.from([...query.subarray(0, -11), ...opt]);
-}
-
-function answerOver(transport: Transport, name: string, type: string, options: Options = {}) {
+function answerOver(transport: Transport, name: string, type: string, options: QueryOptions = {}) {
   const { bytes } = resolve(queryWith(name, type, options), { ...world, transport })!;
   return { bytes, ...decode(bytes) };
-}
-
-/** The codes and bytes of the options in the answer's OPT record; undefined without an OPT record. */
-function optionsOf(bytes: Uint8Array): Record<number, number[]> | undefined {
-  const { additionals = [] } = dnsPacket.decode(Buffer.from(bytes));
-  const opt = additionals.find((record) => record.type === "OPT");
-  if (opt?.type !== "OPT") return undefined;
-  return Object.fromEntries(
-    opt.options.map((option) => [option.code, [...((option as { data?: Buffer }).data ?? [])]]),
-  );
 }
 
 describe("over UDP an answer is at most as long as", () => {
@@ -151,31 +126,6 @@ describe("padding (RFC 7830 section 6, RFC 8467)", () => {
   });
 });
 
-describe("padding near the longest message", () => {
-  it("stops at the longest message, which is not a multiple of a block (RFC 8484 section 6)", () => {
-    const addresses = Array.from({ length: 4200 }, (_, index) => ({
-      address: `10.3.${index >> 8}.${index & 255}`,
-    }));
-    const crowd = exported({ headless: true, endpoints: endpoints(...addresses) });
-    // Zones of different lengths leave room for 0 to 15 bytes of padding.
-    const zones = Array.from({ length: 16 }, (_, index) => `${"z".repeat(index + 1)}.test`);
-    const crowded = compileWorld(
-      [snapshot("east", { namespaces: { shop: {} }, exports: { "shop/crowd": crowd } })],
-      { zones },
-    );
-    const padded = zones.flatMap((zone) => {
-      const query = queryWith(`crowd.shop.svc.${zone}`, "A", { payload: 1232, codes: [12] });
-      const { bytes } = resolve(query, { ...crowded, transport: HTTPS })!;
-      const padding = optionsOf(bytes)![12];
-      return padding === undefined ? [] : [{ length: bytes.length, padding: padding.length }];
-    });
-    expect(padded.map(({ length }) => length)).toEqual(padded.map(() => 65_535));
-    expect(padded.length).toBeGreaterThan(8);
-    expect(padded.some(({ padding }) => padding === 0)).toBe(true);
-    expect(padded.some(({ padding }) => padding > 4)).toBe(true);
-  });
-});
-
 it("REFUSED answers respect the transport, too", () => {
   const query = queryWith("example.com", "A", { payload: 1232, codes: [12] });
   for (const bytes of [
@@ -196,10 +146,20 @@ describe("answers from another transport", () => {
     expect(fitted.bytes.length).toBe(query.length);
   });
 
-  it("do not change if they fit", () => {
+  it("do not change if they fit, to the byte", () => {
     expect(fitAnswer(query, large, DOT)).toBe(large);
+    const bytes = large.bytes.slice(0, 1232);
+    const exact = { ...large, bytes };
+    expect(fitAnswer(query, exact, UDP)).toBe(exact);
+    expect(fitAnswer(query, { ...exact, bytes: large.bytes.slice(0, 1233) }, UDP).bytes).toHaveLength(
+      query.length,
+    );
     const small = resolve(queryWith(sized(1), "A", {}), world)!;
     expect(fitAnswer(queryWith(sized(1), "A", {}), small, UDP)).toBe(small);
+  });
+
+  it("do not change if the query is malformed: its payload size is unknown", () => {
+    expect(fitAnswer(Uint8Array.from([...query, 0]), large, UDP)).toBe(large);
   });
 
   it("keep their rcode", () => {
@@ -217,6 +177,11 @@ it("a truncated answer has only the question and OPT", () => {
     answer: [],
   });
   expect(answerTruncated(query, UDP)).toHaveLength(query.length);
+  expect(decode(answerTruncated(query, UDP)!).authoritative).toBe(false);
+  // It is not padded: a datagram is not encrypted.
+  const padded = queryWith("example.com", "A", { payload: 1232, codes: [12] });
+  expect(answerTruncated(padded, UDP)).toHaveLength(query.length);
+  expect(answerTruncated(Uint8Array.from([...padded, 0]), UDP)).toHaveLength(23);
   expect(answerTruncated(query.subarray(0, 20), UDP)).toHaveLength(12);
   expect(answerTruncated(Uint8Array.of(0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0), UDP)).toBeUndefined();
 });

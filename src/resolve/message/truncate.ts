@@ -17,10 +17,8 @@ export function answerTruncated(message: Uint8Array, transport: Transport): Uint
 
 /** Adapts an answer from elsewhere to the transport: replaces it with a truncated one if it is too long. */
 export function fitAnswer(message: Uint8Array, answer: Answer, transport: Transport): Answer {
-  const { length } = answer.bytes;
-  if (!transport.isDatagram && length <= transport.longestAnswer) return answer;
   const query = readQuery(message);
-  if ("code" in query || length <= longestAnswerFor(transport, query.edns)) return answer;
+  if ("code" in query || answer.bytes.length <= longestAnswerFor(transport, query.edns)) return answer;
   const rcode = read16(answer.bytes, 2) & 0x0f;
   return { ...answer, bytes: truncated(message, query, transport, rcode), freshness: 0 };
 }

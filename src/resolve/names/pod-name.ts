@@ -24,7 +24,7 @@ export function answerPodName(
 ): Answer | undefined {
   const { generation } = context;
   const { frame, stems } = generation;
-  if (!frame.podNames || name.labels <= zone.labels + 1) return undefined;
+  if (!frame.podNames) return undefined;
   const namespace = findStem(generation, zone, tree, name, 1);
   const list = namespace < 0 ? 0 : stems.setListOf(namespace, -1);
   const marker = list === 0 ? 0 : findSet(stems.bytes, list, POD_NAMES);
