@@ -197,6 +197,44 @@ describe("what a secondary has already", () => {
     expect(readRootNews(everything.root(other.root, one.root)!.bytes).segments).toEqual([]);
   });
 
+  it("is sent with 128 KiB of new segments, and no byte more", () => {
+    const { everything, held, serve } = openSerial();
+    const one = serve("one", 100 * 1024);
+    everything.state();
+    const page = pageOf([segmentOf("other", 128 * 1024)]);
+    held.all = generationOf(page);
+    everything.state();
+    const segmentsOf = (hash: string) => readRootNews(everything.root(hash, one.root)!.bytes).segments;
+    expect(segmentsOf(held.all.rootHash).map(({ length }) => length)).toEqual([128 * 1024]);
+    const last = serve("last", 128 * 1024 + 1);
+    everything.state();
+    expect(segmentsOf(last.root)).toEqual([]);
+  });
+
+  it("is sent without segments where a newer generation is served: they may be gone from it", () => {
+    const { everything, serve } = openSerial();
+    const [one, two] = ["one", "two", "three"].map((text) => {
+      const served = serve(text);
+      everything.state();
+      return served;
+    });
+    const sent = everything.root(two!.root, one!.root)!;
+    expect(sent.since).toBe(one!.root);
+    expect(readRootNews(sent.bytes).segments).toEqual([]);
+  });
+
+  it("is no base of a part that differs in most of its bytes: the change would be longer", () => {
+    const { everything, serve } = openSerial();
+    const random = (seed: number) =>
+      Array.from({ length: 30 }, (_, index) => String.fromCharCode(65 + ((index * seed) % 57))).join("");
+    const one = serve(random(7), 30);
+    everything.state();
+    const other = serve(random(11), 31);
+    everything.state();
+    expect(everything.segment(other.segment, one.segment)).toEqual({ bytes: other.bytes, since: "" });
+    expect(everything.segment("0".repeat(32), one.segment)).toBeUndefined();
+  });
+
   it("is of no use where the primary does not know it any more, or it is another part", () => {
     const { everything, serve } = openSerial();
     const { root, segment } = serve("one");

@@ -152,4 +152,9 @@ describe("policies that do not go together", () => {
   ])("%j", (changes, message) => {
     expect(() => refreshPolicy(changes)).toThrow(new RangeError(message));
   });
+
+  it("a refresh of four fifths of the limit, and times of 0, do", () => {
+    const changes = { refresh: 3200, limit: 4000, wait: 0, retry: 0 };
+    expect(refreshPolicy(changes)).toMatchObject(changes);
+  });
 });

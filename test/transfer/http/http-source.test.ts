@@ -58,6 +58,21 @@ describe("a state", () => {
     ]);
   });
 
+  it("is requested without credentials or a nonce where there is neither token nor key", async () => {
+    const { source, asked } = sourceOf(() => Response.json({ at: 500_000, status }));
+    await source.state(0);
+    expect(asked[0]!.request.headers).toEqual({ accept: "application/json", "accept-encoding": "identity" });
+  });
+
+  it("says why the primary still serves an older state, and has no member that the primary does not send", async () => {
+    const { source } = sourceOf(() =>
+      Response.json({ at: 500_000, status: { ...status, compileError: "a zone is malformed" } }),
+    );
+    expect((await source.state(0)).status.compileError).toBe("a zone is malformed");
+    const state = await sourceOf(() => Response.json({ at: 500_000, status })).source.state(0);
+    expect(state).toStrictEqual({ at: 500_000, status });
+  });
+
   it("has a bound of its own where the caller has none", async () => {
     const { source, asked } = sourceOf(() => Response.json({ at: 0, status }));
     await source.state(0);
@@ -122,6 +137,17 @@ describe("a state", () => {
       /answered 502: <h1>Bad gateway/,
     ],
     [
+      "an error of another form",
+      () => Response.json({ error: "no" }, { status: 500 }),
+      /answered 500: {"error":"no"}$/,
+    ],
+    [
+      "a long error page",
+      () => new Response(`\n ${"x".repeat(300)}`, { status: 503 }),
+      /answered 503: x{200}$/,
+    ],
+    ["no object", () => Response.json(null), /state cannot be read: the body: /],
+    [
       "a redirect",
       () => new Response(null, { status: 302, headers: { location: "https://evil.example" } }),
       /answered 302: without a word/,
@@ -178,6 +204,7 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
     expect(part).toEqual(bytes);
     expect([part.byteOffset, part.buffer.byteLength]).toEqual([0, 5]);
     expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/${kind}s/${HASH}`);
+    expect(asked[0]!.request.headers).toMatchObject({ accept: "application/octet-stream" });
   });
 
   it("is requested in its scope, with the hash of the part that the secondary has", async () => {
@@ -240,5 +267,24 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
 describe("where the primary is", () => {
   it.each(["doh.example.org", "ftp://doh.example.org", "", "https://"])("%j is no URL of one", (gateway) => {
     expect(() => new HttpTransferSource({ gateway })).toThrow(/must be an https URL/);
+  });
+
+  it.each([
+    ["https://doh.example.org", "https://doh.example.org/api/v1/transfer/state"],
+    ["https://doh.example.org/", "https://doh.example.org/api/v1/transfer/state"],
+    ["http://127.0.0.1:8053/a/b///", "http://127.0.0.1:8053/a/b/api/v1/transfer/state"],
+  ])("%s: its state is at %s", async (gateway, url) => {
+    const asked: string[] = [];
+    const fetch = async (address: string) => {
+      asked.push(address);
+      return Response.json({ at: 0, status });
+    };
+    await new HttpTransferSource({ gateway, fetch }).state(0);
+    expect(asked).toEqual([url]);
+  });
+
+  it("is connected to by the host's fetch unless another one is given", async () => {
+    const source = new HttpTransferSource({ gateway: "http://127.0.0.1:1" });
+    await expect(source.state(0)).rejects.toThrow("fetch failed");
   });
 });

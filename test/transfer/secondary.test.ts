@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { udpTransport } from "../../src/resolve/message/transport.ts";
+import { sleep, within } from "../../src/transfer/deadline.ts";
+import { local } from "../conformance/cases/cluster-local.ts";
+import { FakeClock } from "../gateway/fake-clock.ts";
+import { putSnapshot } from "../gateway/pushes.ts";
+import { encodeQuery } from "../resolve/ask.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+import { openFresh, openPair, WEB } from "./pair.ts";
+
+describe("a secondary", () => {
+  it("answers in the view of a query, and over its transport, as the primary does", async () => {
+    const { clock, gateway, secondary, done, ask } = await openFresh();
+    const shop = shopSnapshot("east", 40);
+    const services = { "shop/own": local({ clusterIPs: ["10.3.0.1"] }) };
+    const clusterZone = { name: "cluster.local", pods: "disabled" as const };
+    await done(putSnapshot(gateway, { ...shop, clusterZone, services }, { leaseSeconds: 60 }));
+    clock.stall(5000);
+    await ask();
+    const own = "own.shop.svc.cluster.local";
+    for (const [name, view] of [
+      [own, "east"],
+      [own, "west"],
+      [own, undefined],
+      [WEB, undefined],
+    ] as const)
+      for (const transport of [undefined, udpTransport(512)]) {
+        const now = clock.now();
+        const answer = secondary.answer(encodeQuery(name, "A"), view, now, transport);
+        expect(answer).toEqual(gateway.answer(encodeQuery(name, "A"), view, now, transport));
+      }
+    const inEast = await secondary.answer(encodeQuery(own, "A"), "east", clock.now());
+    expect(inEast).toMatchObject({ outcome: "answer" });
+  });
+
+  it("lists the generation that it answers from, whole, and nothing before there is one", async () => {
+    const { secondary, push, ask } = await openPair();
+    expect([secondary.generation, secondary.listed]).toEqual([undefined, undefined]);
+    await push("west", 2);
+    await ask();
+    expect(secondary.generation!.rootHash).toBe(secondary.status().rootHash);
+    expect(secondary.listed).toEqual({ generation: secondary.generation });
+  });
+
+  it("rejects the state of a primary that is ready and names no root, or no serial", async () => {
+    const { source, secondary, push, ask } = await openPair();
+    await push("west", 2);
+    source.changeState = ({ serial: _, ...state }) => state;
+    expect(await ask()).toMatchObject({ rcode: "SERVFAIL" });
+    expect(secondary.status().transferError).toBe("the primary is ready, but names no root");
+    expect(source.roots).toEqual([]);
+  });
+
+  it("ignores bytes that are not a query", async () => {
+    const { clock, secondary } = await openFresh();
+    expect(secondary.answer(new Uint8Array(3), undefined, clock.now())).toBeUndefined();
+  });
+});
+
+describe("a time-out", () => {
+  it("rejects at its end, though what it bounds never ends, and says so to it", async () => {
+    const clock = new FakeClock();
+    let signal: AbortSignal | undefined;
+    const bounded = within(clock, 10, "the part was not transferred", (given) => {
+      signal = given;
+      return new Promise<never>(() => {});
+    });
+    const rejected = expect(bounded).rejects.toThrow("the part was not transferred within 10 ms");
+    await clock.advance(9);
+    expect(signal?.aborted).toBe(false);
+    await clock.advance(1);
+    await rejected;
+    expect(signal?.reason).toMatchObject({ message: "the part was not transferred within 10 ms" });
+  });
+
+  it("leaves no timer behind once what it bounds has ended, or has failed", async () => {
+    const clock = new FakeClock();
+    expect(await within(clock, 10, "late", async () => 7)).toBe(7);
+    await expect(within(clock, 10, "late", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    await sleep(clock, 10, Promise.resolve());
+    await sleep(clock, 10, Promise.reject(new Error("no")));
+    await clock.advance(0);
+    expect(clock.timers).toBe(0);
+  });
+});
