@@ -3,7 +3,7 @@ import { read16 } from "../zone/segment/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
 import { type AnswerForm, beginAnswer } from "./message/message-writer.ts";
-import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
+import { isQuery, type Query, type QueryError, readQuery } from "./query.ts";
 
 /** Answers a well-formed query with an error and no records; caches must not keep the answer. */
 export function answerWith(
@@ -41,7 +41,7 @@ export function answerOutOfZone(
  * Answers a malformed query: with its header, the error code (RFC 1035 section 4.1.1), and an OPT record if the query has
  * one (RFC 6891 section 6.1.1).
  */
-export function answerFault(message: Uint8Array, { code, edns }: QueryFault, form: AnswerForm = {}): Answer {
+export function answerError(message: Uint8Array, { code, edns }: QueryError, form: AnswerForm = {}): Answer {
   const query = { id: read16(message, 0), flags: read16(message, 2), questionEnd: HEADER_BYTES, edns };
   const writer = beginAnswer(message, query, { transport: form.transport });
   writer.writeOpt(query, code, -1);
@@ -62,7 +62,7 @@ export function notReady(message: Uint8Array, context: DesignationContext = {}):
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
   const { transport } = context;
-  if ("code" in query) return answerFault(message, query, { transport });
+  if ("code" in query) return answerError(message, query, { transport });
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   const designation = answerDesignation(message, query, context);
   if (designation !== undefined) return designation;

@@ -40,7 +40,7 @@ export interface Edns {
 }
 
 /** A query that gets an error in place of records. */
-export interface QueryFault {
+export interface QueryError {
   readonly code: typeof ResponseCode.FORMERR | typeof ResponseCode.NOTIMP;
   /** The readable part of its OPT record: the answer has an OPT record if the query has one (RFC 6891 section 6.1.1). */
   readonly edns: Edns | undefined;
@@ -74,7 +74,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
  * Reads any query strictly: all counts must be correct and no byte may be left over (RFC 1035 section 4,
  * RFC 6891 section 6.1, RFC 9619). The message has at least a header.
  */
-export function readQuery(message: Uint8Array): Query | QueryFault {
+export function readQuery(message: Uint8Array): Query | QueryError {
   const isQueryOpcode = (readWord(message, 2) & 0x7800) === 0;
   const query = isQueryOpcode ? readStrictly(message) : undefined;
   if (query !== undefined) return query;

@@ -7,7 +7,7 @@ import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
 import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
-import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./error-responses.ts";
+import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { beginAnswer } from "./message/message-writer.ts";
 import { boundedTtl, type RecordContext } from "./message/record-writer.ts";
@@ -58,7 +58,7 @@ function whole(answer: Answer | Missing | undefined): Answer | undefined {
 function readAndAnswer(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  return "code" in query ? answerFault(message, query, context) : answerQuery(message, query, context);
+  return "code" in query ? answerError(message, query, context) : answerQuery(message, query, context);
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {
@@ -67,7 +67,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   const { name } = query;
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   if (query.type === RecordType.OPT)
-    return answerFault(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
+    return answerError(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
   if (!isAnsweredClass(query.class))
     return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)

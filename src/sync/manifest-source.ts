@@ -111,9 +111,9 @@ export class ManifestSource implements ObjectSource {
         kept ? `${text}; the last content of the file that could be read counts until it is repaired` : text,
       );
     }
-    const faulty = new Set(reported.values());
+    const wrong = new Set(reported.values());
     for (const file of new Set(this.#reported.values()))
-      if (!faulty.has(file)) logger.info({ file }, `${file}: its problems are gone, and its content counts`);
+      if (!wrong.has(file)) logger.info({ file }, `${file}: its problems are gone, and its content counts`);
     this.#reported = reported;
     const now = performance.now();
     this.#broken = new Map(

@@ -1,8 +1,8 @@
 import { ResponseCode } from "../../dns/codes.ts";
 import { read16 } from "../../zone/segment/record-block.ts";
 import type { Answer } from "../answer.ts";
-import { answerFault } from "../error-responses.ts";
-import { isQuery, type Query, type QueryFault, readQuery } from "../query.ts";
+import { answerError } from "../error-responses.ts";
+import { isQuery, type Query, type QueryError, readQuery } from "../query.ts";
 import { beginAnswer } from "./message-writer.ts";
 import { longestAnswerFor, type Transport } from "./transport.ts";
 
@@ -25,11 +25,11 @@ export function fitAnswer(message: Uint8Array, answer: Answer, transport: Transp
 
 function truncated(
   message: Uint8Array,
-  query: Query | QueryFault,
+  query: Query | QueryError,
   transport: Transport,
   rcode: number = ResponseCode.NOERROR,
 ): Uint8Array<ArrayBuffer> {
-  if ("code" in query) return answerFault(message, query, { transport }).bytes;
+  if ("code" in query) return answerError(message, query, { transport }).bytes;
   const writer = beginAnswer(message, query, { transport });
   writer.truncated = true;
   writer.writeOpt(query, rcode, -1);

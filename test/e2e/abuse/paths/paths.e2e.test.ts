@@ -63,7 +63,7 @@ describe("text in the place of cluster ids, on every route", () => {
     const body = Buffer.from(snapshotBody(emptySnapshot(id)));
     const asked = pathsWith(routes, id).flatMap((path) => METHODS.map((method) => ({ path, method })));
     const own = gateway.tokenFor("east");
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (let start = 0; start < asked.length; start += STREAMS)
       await Promise.all(
         asked.slice(start, start + STREAMS).map(async ({ path, method }) => {
@@ -77,10 +77,10 @@ describe("text in the place of cluster ids, on every route", () => {
           // Google's JSON form answers methods that it does not have with 501.
           const isFailure = status >= 500 && status !== 501;
           const revealed = [...CONTENTS, own].filter((content) => text.includes(content));
-          if (isFailure || revealed.length > 0) faults.push(`${method} ${path}: ${status} ${revealed}`);
+          if (isFailure || revealed.length > 0) failures.push(`${method} ${path}: ${status} ${revealed}`);
         }),
       );
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
     expect({ files: filesOf(root), clusters: await clusters() }).toEqual(before);
   });
 

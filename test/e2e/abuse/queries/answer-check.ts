@@ -11,7 +11,7 @@ const HEADER = 12;
  * @param isDatagram whether it came in one, where the client's payload size counts
  * @returns what is wrong
  */
-export function faultOfAnswer(
+export function failureOfAnswer(
   query: Buffer,
   answer: Buffer,
   expected: Judgement,

@@ -14,7 +14,7 @@ import { MemoryWatch, residentMebibytes } from "../harness/memory.ts";
 import { Http2Transport } from "./http2-transport.ts";
 import { StreamTransport, UdpTransport } from "./plain-transports.ts";
 import type { QueryTransport } from "./query-transport.ts";
-import { type Fault, queriesOf, RUNS, shrink, type Tally, tryQueries } from "./query-trial.ts";
+import { type Failure, queriesOf, RUNS, shrink, type Tally, tryQueries } from "./query-trial.ts";
 
 /** Another seed gives other queries: ABUSE_SEED=$RANDOM; fewer or more of them: ABUSE_QUERIES=10000. */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_101);
@@ -61,7 +61,7 @@ describe("queries that fast-check has damaged", () => {
   });
 
   test("those that failed once get what they must, by every transport", async () => {
-    const kept = JSON.parse(readFileSync(REGRESSIONS, "utf8")) as Fault[];
+    const kept = JSON.parse(readFileSync(REGRESSIONS, "utf8")) as Failure[];
     const queries = kept.map(({ query }) => Buffer.from(query, "hex"));
     expect(queries.length).toBeGreaterThan(0);
     for (const transport of [...plain, http2[0]!])
@@ -79,13 +79,13 @@ describe("queries that fast-check has damaged", () => {
     const tally: Tally = new Map();
     let done = 0;
     let half: number | undefined;
-    let fault: (Fault & { seed: number }) | undefined;
+    let failure: (Failure & { seed: number }) | undefined;
 
     const run = async (transport: QueryTransport, next: () => number | undefined) => {
-      for (let index = next(); index !== undefined && fault === undefined; index = next()) {
+      for (let index = next(); index !== undefined && failure === undefined; index = next()) {
         const seed = SEED + index;
         const found = await tryQueries(transport, queriesOf(seed), tally);
-        if (found !== undefined) fault ??= { seed, ...((await shrink(transport, seed)) ?? found) };
+        if (found !== undefined) failure ??= { seed, ...((await shrink(transport, seed)) ?? found) };
         done++;
         if (done === seeds >> 1) half = await heldMebibytes(gateway);
         if (done % Math.ceil(seeds / 10) === 0)
@@ -110,8 +110,8 @@ describe("queries that fast-check has damaged", () => {
         ),
       ),
     ]);
-    if (fault !== undefined) keep(fault);
-    expect(fault).toBeUndefined();
+    if (failure !== undefined) keep(failure);
+    expect(failure).toBeUndefined();
 
     console.log(Object.fromEntries(tally));
     const asked = [...tally.values()].reduce((sum, count) => sum + count, 0);
@@ -125,7 +125,7 @@ describe("queries that fast-check has damaged", () => {
   });
 });
 
-function keep(fault: Fault & { seed: number }): void {
-  const kept = JSON.parse(readFileSync(REGRESSIONS, "utf8")) as Fault[];
-  writeFileSync(REGRESSIONS, `${JSON.stringify([...kept, fault], null, 2)}\n`);
+function keep(failure: Failure & { seed: number }): void {
+  const kept = JSON.parse(readFileSync(REGRESSIONS, "utf8")) as Failure[];
+  writeFileSync(REGRESSIONS, `${JSON.stringify([...kept, failure], null, 2)}\n`);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { DESIGNATED, ZONE } from "../../clients/listening-gateway.ts";
-import { faultOfAnswer } from "./answer-check.ts";
+import { failureOfAnswer } from "./answer-check.ts";
 import { mutatedQueries } from "./mutated-queries.ts";
 import { judge } from "./query-judge.ts";
 import type { QueryTransport, Reaction } from "./query-transport.ts";
@@ -10,7 +10,7 @@ const ZONES = ["clusterset.local", ZONE];
 export const RUNS = 1000;
 
 /** A query that got something else than it must get. */
-export interface Fault {
+export interface Failure {
   /** In hex. */
   readonly query: string;
   readonly via: string;
@@ -40,11 +40,11 @@ export async function tryQueries(
   transport: QueryTransport,
   queries: readonly Buffer[],
   tally: Tally,
-): Promise<Fault | undefined> {
+): Promise<Failure | undefined> {
   const reactions = await transport.exchange(queries);
   for (const [index, query] of queries.entries()) {
     const reaction = reactions[index] ?? "nothing";
-    const why = faultOf(transport, query, reaction);
+    const why = failureOf(transport, query, reaction);
     if (why !== undefined) return { query: query.toString("hex"), via: transport.name, why };
     const kind = reaction instanceof Buffer ? `rcode ${reaction[3]! & 15}` : String(reaction);
     tally.set(kind, (tally.get(kind) ?? 0) + 1);
@@ -53,27 +53,27 @@ export async function tryQueries(
 }
 
 /** The smallest query of a seed that fails, where one fails alone as well. */
-export async function shrink(transport: QueryTransport, seed: number): Promise<Fault | undefined> {
-  let smallest: Fault | undefined;
+export async function shrink(transport: QueryTransport, seed: number): Promise<Failure | undefined> {
+  let smallest: Failure | undefined;
   await fc.check(
     fc.asyncProperty(mutatedQueries, async (query) => {
-      const fault = await tryQueries(transport, [query], new Map());
-      if (fault !== undefined) smallest = fault;
-      return fault === undefined;
+      const failure = await tryQueries(transport, [query], new Map());
+      if (failure !== undefined) smallest = failure;
+      return failure === undefined;
     }),
     { seed, numRuns: RUNS },
   );
   return smallest;
 }
 
-function faultOf(transport: QueryTransport, query: Buffer, reaction: Reaction): string | undefined {
+function failureOf(transport: QueryTransport, query: Buffer, reaction: Reaction): string | undefined {
   const verdict = judge(query, ZONES, DESIGNATED);
   if (verdict === "no-query")
     return reaction === transport.noQuery
       ? undefined
       : `bytes that are not a query got ${describe(reaction)}`;
   if (!(reaction instanceof Buffer)) return `a query got ${describe(reaction)}`;
-  return faultOfAnswer(query, reaction, verdict, transport.isDatagram);
+  return failureOfAnswer(query, reaction, verdict, transport.isDatagram);
 }
 
 function describe(reaction: Reaction): string {
