@@ -3,7 +3,7 @@ import { parseName } from "../dns/name.ts";
 import { readReverseName } from "../dns/reverse.ts";
 import { locate } from "../resolve/names/locate.ts";
 import type { Generation } from "../zone/generation/generation.ts";
-import { hashAddress } from "../zone/segment/name-hash.ts";
+import { reverseHash } from "../zone/segment/name-hash.ts";
 import { findSet } from "../zone/segment/record-block.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
@@ -56,7 +56,7 @@ export function reverseClusters(
   const length = readReverseName(name.bytes, name.length, into);
   if (length === 0) return undefined;
   const address = into.subarray(0, length);
-  const { segment } = generation.reverse.find(hashAddress(address, length, 0));
+  const { segment } = generation.reverse.find(reverseHash(address, length));
   const target = segment?.find(address, length, generation.frame.viewName(view)) ?? 0;
   if (segment === undefined || target === 0) return undefined;
   return segment.leaseGroups[segment.leaseGroupOf(target)];

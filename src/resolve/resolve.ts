@@ -2,7 +2,7 @@ import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/co
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { hashAddress } from "../zone/segment/name-hash.ts";
+import { reverseHash } from "../zone/segment/name-hash.ts";
 import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
 import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Answer, Missing } from "./answer.ts";
@@ -85,7 +85,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   const addressBytes = readReverseName(name.bytes, name.length, address);
   if (addressBytes !== 0) {
     const bytes = address.subarray(0, addressBytes);
-    const branch = generation.reverse.find(hashAddress(bytes, addressBytes, 0));
+    const branch = generation.reverse.find(reverseHash(bytes, addressBytes));
     const { segment } = branch;
     if (segment === undefined) return { missing: branch };
     const target = segment.find(bytes, addressBytes, frame.viewName(view));

@@ -11,7 +11,7 @@ import {
 import { AddressTable } from "../../src/zone/reverse/address-table.ts";
 import { addressKey } from "../../src/zone/reverse/reverse-order.ts";
 import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
-import { hashAddress } from "../../src/zone/segment/name-hash.ts";
+import { reverseHash } from "../../src/zone/segment/name-hash.ts";
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const anyAddress = fc.oneof(bytes(4), bytes(16));
@@ -24,7 +24,7 @@ describe("an address", () => {
         expect(bytesOfId(id)).toEqual(given);
         expect(keyOfId(id)).toBe(addressKey(given));
         expect(idOfKey(addressKey(given))).toBe(id);
-        expect(hashOfId(id)).toBe(hashAddress(given, given.length, 0));
+        expect(hashOfId(id)).toBe(reverseHash(given, given.length));
       }),
     );
   });
@@ -40,6 +40,38 @@ describe("an address", () => {
         expect(Array.from(AddressList.of(given.map(addressId)), keyOfId).sort()).toEqual(keys);
       }),
     );
+  });
+});
+
+describe("the hash that selects the segment of a reverse name", () => {
+  const lowest = (hash: number) => hash & 0xfff;
+  const neighbours = (given: Uint8Array) =>
+    Array.from({ length: 64 }, (_, index) => {
+      const own = given.slice();
+      own[own.length - 1] = (given.at(-1)! & 0xc0) | index;
+      return reverseHash(own, own.length);
+    });
+
+  it("has the same lowest bits for 64 neighbours, and others above them, so that they can still be divided", () => {
+    fc.assert(
+      fc.property(anyAddress, (given) => {
+        const hashes = neighbours(given);
+        expect(new Set(hashes.map(lowest))).toEqual(new Set([lowest(reverseHash(given, given.length))]));
+        expect(new Set(hashes.map((hash) => (hash >>> 12) & 0xf)).size).toBeGreaterThan(3);
+      }),
+    );
+  });
+
+  it.each([
+    ["of networks that follow each other", (index: number) => [10, index >> 10, index >> 2, index << 6]],
+    ["of the first pods of many nodes", (index: number) => [10, index >> 8, index, 2]],
+    ["of the first node of many clusters", (index: number) => [index >> 8, index, 0, 2]],
+  ])("spreads addresses %s over all segments", (_, addressOf) => {
+    const found = new Set<number>();
+    for (let index = 0; index < 16_384; index++)
+      found.add(lowest(reverseHash(Uint8Array.from(addressOf(index)), 4)));
+    // Of 4,096; numbers drawn by lot would find 4,021.
+    expect(found.size).toBeGreaterThan(3900);
   });
 });
 

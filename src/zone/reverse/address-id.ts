@@ -1,4 +1,4 @@
-import { hashAddress } from "../segment/name-hash.ts";
+import { reverseHash } from "../segment/name-hash.ts";
 import { type AddressKey, addressKey } from "./reverse-order.ts";
 
 /** An address as it takes little memory: the 32 bits of an IPv4 address, or the eight 16-bit units of an IPv6 address as text. */
@@ -53,7 +53,7 @@ export function idOfKey(key: AddressKey): AddressId {
 
 /** The hash that selects the segment of an address. */
 export function hashOfId(id: AddressId): number {
-  return hashAddress(hashed, writeId(id, hashed), 0);
+  return reverseHash(hashed, writeId(id, hashed));
 }
 
 /** Writes the 32-bit words of an address into `into`: one, or four. */

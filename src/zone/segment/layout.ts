@@ -44,7 +44,7 @@
 /** "CDZB" read as a little-endian word. */
 export const BLOB_MAGIC = 0x425a4443;
 /** Loading rejects a blob of another version. */
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 /** Words in front of every blob. */
 export const BLOB_WORDS = 4;
 

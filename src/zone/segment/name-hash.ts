@@ -45,7 +45,22 @@ export function keyHash(bytes: Uint8Array, namespace: number, label: number): nu
   return hashLabel(hashLabel(0, bytes, namespace + 1, bytes[namespace]!), bytes, label + 1, bytes[label]!);
 }
 
-/** The hash of an address of 4 or 16 bytes at `at`. Seed 0 selects the segment of its reverse name; segments have others. */
+/** Bits of a hash of an address that its neighbours have as well: as many leaves hold 1,000,000 addresses. */
+const SHARED_BITS = 12;
+/** Bits of an address by which neighbours differ. */
+const NEIGHBOUR_BITS = 6;
+
+/**
+ * The hash that selects the segment of the reverse name of an address of 4 or 16 bytes. Its lowest bits, which select first, are those of 64 neighbours: the addresses of a
+ * cluster lie together, and so its push changes few segments. The bits above them differ, so that neighbours with many names have several segments.
+ */
+export function reverseHash(bytes: Uint8Array, length: number): number {
+  const shared = mix(hashAddress(bytes, length - 1, 0), bytes[length - 1]! >>> NEIGHBOUR_BITS);
+  const all = mix(shared, bytes[length - 1]!);
+  return (shared & ((1 << SHARED_BITS) - 1)) | (all << SHARED_BITS);
+}
+
+/** The hash of an address of 4 or 16 bytes at `at` in a segment. */
 export function hashAddress(bytes: Uint8Array, length: number, seed: number, at = 0): number {
   return hashLabel(apexHash(0, seed), bytes, at, length);
 }
