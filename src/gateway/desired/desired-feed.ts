@@ -76,11 +76,8 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
 
   /** Seconds until the lease of the cluster itself and of each exporter in its namespaces expires. @param now by the gateway's clock */
   leases(clusterId: string, now: number): Record<string, number> {
-    const named = new Set([clusterId]);
-    const namespaces = this.#namespaces.get(clusterId);
-    for (const key of this.#kept.keys())
-      if (namespaces?.has(namespaceOf(key)))
-        for (const exporter of this.#kept.exportersOf(key)) named.add(exporter);
+    const namespaces = this.#namespaces.get(clusterId) ?? NOTHING;
+    const named = new Set([clusterId, ...this.#kept.exporters.within(namespaces)]);
     const leases: Record<string, number> = {};
     for (const exporter of named) {
       const expiresAt = this.#parts.expiresAt(exporter);

@@ -1,4 +1,6 @@
+import { namespaceOf } from "../../merge/service-key.ts";
 import type { ServiceLine, ServiceLines } from "./desired-lines.ts";
+import { Exporters } from "./exporters.ts";
 
 /** A line, or that there is none any more, since a version. */
 interface KeptLine extends ServiceLine {
@@ -17,6 +19,8 @@ const NO_SERVICE: KeptService = { lines: new Map(), exporters: [] };
 
 /** Every line of a scope, each with the version since which it is as it is: what changed after a version follows from them without a log. */
 export class KeptLines {
+  /** Of the services with lines. */
+  readonly exporters = new Exporters();
   readonly #services = new Map<string, KeptService>();
   /** The oldest first. */
   readonly #removed = new Map<
@@ -40,13 +44,9 @@ export class KeptLines {
     return this.#services.keys();
   }
 
-  exportersOf(key: string): readonly string[] {
-    return this.#services.get(key)?.exporters ?? [];
-  }
-
   /** Takes over the lines of a service. @returns whether one changed */
   take(key: string, { lines, exporters }: ServiceLines, version: number): boolean {
-    const kept = this.#services.get(key) ?? { lines: new Map(), exporters };
+    const kept = this.#services.get(key) ?? { lines: new Map(), exporters: [] };
     let isChanged = false;
     for (const [name, line] of lines) {
       const before = kept.lines.get(name);
@@ -61,6 +61,7 @@ export class KeptLines {
       this.#removed.set(`${key} ${name}`, { key, line: name, version });
       isChanged = true;
     }
+    this.exporters.change(namespaceOf(key), kept.exporters, exporters);
     kept.exporters = exporters;
     if (kept.lines.size > 0) this.#services.set(key, kept);
     this.#forget();
