@@ -1,7 +1,8 @@
 import type { Conflict } from "../merge/clusterset.ts";
 import type { ServiceAccount } from "../merge/index/merged-services.ts";
 import type { DesiredCondition } from "../snapshot/desired/desired-line.ts";
-import type { Finding } from "../snapshot/schema.ts";
+import type { ExportedService, Finding } from "../snapshot/schema.ts";
+import type { Reach } from "./desired-service.ts";
 
 /** Reasons of findings with which a worker says that it can export nothing (KEP-1645, Service Types), as reasons of the condition Valid. */
 export const INVALID_REASONS = ["NoService", "InvalidServiceType"] as const;
@@ -10,6 +11,8 @@ export type InvalidReason = (typeof INVALID_REASONS)[number];
 /** What is known of a ServiceExport of a cluster. */
 export interface ExportFacts extends Pick<ServiceAccount, "parts" | "declared"> {
   readonly clusterId: string;
+  /** How others reach the cluster's endpoints. */
+  readonly reach: Reach;
   /** Of the service. */
   readonly conflicts: readonly Conflict[];
   /** Why the worker can export nothing. */
@@ -26,17 +29,18 @@ const MOST_LISTED = 10;
  * export. Each exporter of a service in conflict has the condition, the one whose values count, too.
  */
 export function deriveConditions(facts: ExportFacts): readonly DesiredCondition[] | undefined {
-  const { clusterId, parts, declared, conflicts, invalid } = facts;
+  const { clusterId, reach, parts, declared, conflicts, invalid } = facts;
   const isReported = parts.some((part) => part.clusterId === clusterId && part.exported !== undefined);
   if (!isReported && invalid === undefined) return undefined;
-  const isExported =
-    declared?.contributions.some((part) => part.clusterId === clusterId && part.exported !== undefined) ===
-    true;
+  const exported = declared?.contributions.find(
+    (part) => part.clusterId === clusterId && part.exported !== undefined,
+  )?.exported;
+  const isExported = exported !== undefined;
   return [
     isReported || invalid === undefined
       ? condition("Valid", true, "Valid", "The Service exists and can be exported.")
       : condition("Valid", false, invalid.reason, sentence(invalid.message)),
-    readiness(isExported, isReported, invalid?.reason),
+    readiness(exported, reach, isReported, invalid?.reason),
     isExported && conflicts.length > 0
       ? condition("Conflict", true, reasonsOf(conflicts), describeConflicts(conflicts))
       : condition("Conflict", false, "NoConflicts", "All exporting clusters agree."),
@@ -44,11 +48,20 @@ export function deriveConditions(facts: ExportFacts): readonly DesiredCondition[
 }
 
 function readiness(
-  isExported: boolean,
+  exported: ExportedService | undefined,
+  reach: Reach,
   isReported: boolean,
   invalid: InvalidReason | undefined,
 ): DesiredCondition {
-  if (isExported) return condition("Ready", true, "Exported", "The service is exported to the clusterset.");
+  if (exported !== undefined && reach === "nodes" && !exported.headless && exported.nodes === undefined)
+    return condition(
+      "Ready",
+      false,
+      "Failed",
+      "Other clusters reach this one by the addresses of its nodes, and the worker reports no node port of the Service: set the Service's type to NodePort, and run the worker with --node-addresses.",
+    );
+  if (exported !== undefined)
+    return condition("Ready", true, "Exported", "The service is exported to the clusterset.");
   if (isReported)
     return condition(
       "Ready",

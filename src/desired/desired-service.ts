@@ -4,11 +4,11 @@ import type { DeclaredService } from "../merge/service/service.ts";
 import type { DesiredImport } from "../snapshot/desired/desired-line.ts";
 import type { Endpoint, ExportedService, ServicePort } from "../snapshot/schema.ts";
 import { importAnnotations, importLabels } from "./metadata.ts";
-import { importPorts, lostPorts, slicePorts } from "./ports.ts";
+import { importPorts, lostPorts, type SlicePort, slicePorts } from "./ports.ts";
 import { type NamedSlice, sliceEndpoints } from "./slices.ts";
 
-/** By which addresses other clusters reach the endpoints of an exporter: those of pods, or those of its load balancers. */
-export type Reach = "pods" | "loadBalancers";
+/** By which addresses other clusters reach the endpoints of an exporter: those of pods, of its load balancers, or of its nodes. */
+export type Reach = "pods" | "loadBalancers" | "nodes";
 
 /** A slice of an exporter. */
 export interface ExporterSlice extends NamedSlice {
@@ -86,10 +86,10 @@ function slicesOf(
   const pods = slicePods(exported, union, lost);
   if (reach === "pods" || type === "Headless")
     return pods.map((slice) => ({ ...slice, cluster, recipients: "all" }));
-  const balancers = sliceLoadBalancers(exported, union, lost);
+  const others = (reach === "nodes" ? sliceNodes : sliceLoadBalancers)(exported, union, lost);
   return [
     ...pods.map((slice) => ({ ...slice, cluster, recipients: "itself" as const })),
-    ...balancers.map((slice) => ({ ...slice, cluster, recipients: "others" as const })),
+    ...others.map((slice) => ({ ...slice, cluster, recipients: "others" as const })),
   ];
 }
 
@@ -118,18 +118,41 @@ function slicePods(
     .flatMap(([, { ports, members }]) => sliceEndpoints(ports, members));
 }
 
-/** Addresses that listen on the ports of the Service itself. They are ready while an endpoint behind them is. */
+/** Addresses that listen on the ports of the Service itself. */
 function sliceLoadBalancers(
-  { ports: own, loadBalancer = [], externalIPs = [], endpoints }: ExportedService,
+  exported: ExportedService,
   union: readonly ServicePort[],
   lost: ReadonlySet<string>,
+): NamedSlice[] {
+  const { ports, loadBalancer = [], externalIPs = [] } = exported;
+  const addresses = [...loadBalancer.flatMap(({ ip }) => ip || []), ...externalIPs];
+  return sliceAddresses("lb", addresses, slicePorts(ports, union, lost), exported);
+}
+
+/** Addresses of nodes, which listen on the node ports of the Service. */
+function sliceNodes(
+  exported: ExportedService,
+  union: readonly ServicePort[],
+  lost: ReadonlySet<string>,
+): NamedSlice[] {
+  const { ports, addresses } = exported.nodes ?? NO_NODES;
+  return sliceAddresses("node", addresses, slicePorts(ports, union, lost), exported);
+}
+
+const NO_NODES: NonNullable<ExportedService["nodes"]> = { ports: [], addresses: [] };
+
+/** Addresses in front of the endpoints. They are ready while an endpoint behind them is. */
+function sliceAddresses(
+  prefix: string,
+  addresses: readonly string[],
+  ports: readonly SlicePort[],
+  { endpoints }: ExportedService,
 ): NamedSlice[] {
   const isReady = Object.values(endpoints).some(({ members }) =>
     Object.values(members).some(({ ready }) => ready !== false),
   );
-  const addresses = [...loadBalancer.flatMap(({ ip }) => ip || []), ...externalIPs];
   return sliceEndpoints(
-    slicePorts(own, union, lost),
+    ports,
     addresses.map((address) => ({ address, ...(isReady ? {} : { ready: false }) })),
-  ).map(({ name, desired }) => ({ name: `lb-${name}`, desired }));
+  ).map(({ name, desired }) => ({ name: `${prefix}-${name}`, desired }));
 }

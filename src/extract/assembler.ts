@@ -13,12 +13,14 @@ import type {
   ClusterProperty,
   EndpointSlice,
   KubernetesObject,
+  Node,
   Pod,
   Service,
   ServiceExport,
   ServiceImport,
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
+import { type NodeAddressType, readNodeAddresses } from "./services/node-ports.ts";
 import { ServiceObjects } from "./services/service-objects.ts";
 import { StrayFindings } from "./stray-findings.ts";
 
@@ -28,6 +30,8 @@ export interface ExtractOptions {
   readonly clusterId?: string;
   /** The cluster's own zone. Default: none, and no data for it. */
   readonly clusterZone?: ClusterZone;
+  /** Reports the node ports of exported Services, with the nodes' addresses of this type. Default: no. */
+  readonly nodeAddresses?: NodeAddressType;
 }
 
 /** Keeps a cluster's objects, and the state that they yield. A changed object costs the extraction of its service. */
@@ -43,6 +47,8 @@ export class SnapshotAssembler {
   readonly #servicesIn = new Map<string, Set<ServiceObjects>>();
   readonly #kubernetesNamespaces = new Map<string, KubernetesObject>();
   readonly #nodes = new Map<string, NodePlace>();
+  readonly #nodeAddressType: NodeAddressType | undefined;
+  readonly #nodeAddresses = new Map<string, readonly string[]>();
   readonly #clusterProperties = new Map<string, ClusterProperty>();
 
   readonly #pods: PodAddresses;
@@ -52,6 +58,7 @@ export class SnapshotAssembler {
   constructor(options: ExtractOptions = {}) {
     this.#givenId = options.clusterId;
     this.#clusterZone = options.clusterZone;
+    this.#nodeAddressType = options.nodeAddresses;
     this.state = new ExtractedState(options.clusterZone);
     this.#pods = new PodAddresses(this.state);
     this.#strays = new StrayFindings(this.state, (name) => this.#kubernetesNamespaces.has(name));
@@ -126,6 +133,7 @@ export class SnapshotAssembler {
         break;
       case "Node":
         this.#placeNode(name, object);
+        this.#placeNodeAddresses(name, object as Node | undefined);
         break;
       case "ClusterProperty":
         setOrDelete(this.#clusterProperties, name, object as ClusterProperty | undefined);
@@ -164,6 +172,15 @@ export class SnapshotAssembler {
     if (equalJson(place, this.#nodes.get(name))) return;
     setOrDelete(this.#nodes, name, place);
     this.#topologyStale = true;
+  }
+
+  #placeNodeAddresses(name: string, node: Node | undefined): void {
+    const type = this.#nodeAddressType;
+    if (type === undefined) return;
+    const addresses = node && readNodeAddresses(node, type);
+    if (equalJson(addresses, this.#nodeAddresses.get(name))) return;
+    setOrDelete(this.#nodeAddresses, name, addresses);
+    for (const service of this.#services.values()) if (service.exports.size > 0) this.#dirty.add(service);
   }
 
   #placePod(identity: ObjectIdentity, pod: Pod | undefined): void {
@@ -213,10 +230,12 @@ export class SnapshotAssembler {
 
   #refreshServices(): void {
     const refreshed: ServiceObjects[] = [];
+    const nodes = this.#nodeAddressType && this.#nodeAddresses;
     for (const service of this.#dirty) {
       const before = service.refresh(
         this.#kubernetesNamespaces.has(service.namespace),
         this.#clusterZone !== undefined,
+        nodes,
       );
       if (before.findings !== service.extract.findings) {
         for (const [finding] of before.findings) this.state.set("findings", finding, undefined);

@@ -23,7 +23,7 @@ export interface ObjectMeta {
 
 /** The global properties that a Service and a ServiceImport have in common. */
 export interface ServiceProperties {
-  /** A list of `{name, protocol, port, appProtocol}`. */
+  /** A list of `{name, protocol, port, appProtocol}`, of a Service also `nodePort`. */
   readonly ports?: unknown;
   readonly sessionAffinity?: unknown;
   readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: unknown } };
@@ -39,6 +39,7 @@ export interface Service extends KubernetesObject {
     readonly clusterIPs?: unknown;
     readonly ipFamilies?: unknown;
     readonly externalIPs?: unknown;
+    readonly externalTrafficPolicy?: unknown;
     readonly publishNotReadyAddresses?: unknown;
     readonly externalName?: unknown;
     /** Proposed (multi-label CNAME records), in manifests only: API servers drop it. */
@@ -63,6 +64,7 @@ export interface SliceEndpoint {
   readonly addresses?: unknown;
   readonly hostname?: unknown;
   readonly zone?: unknown;
+  readonly nodeName?: unknown;
   readonly conditions?: {
     readonly ready?: unknown;
     readonly serving?: unknown;
@@ -78,6 +80,12 @@ export interface ServiceExport extends KubernetesObject {
 /** ServiceImport of `multicluster.x-k8s.io` or `net.gke.io`. */
 export interface ServiceImport extends KubernetesObject {
   readonly spec?: ServiceProperties & { readonly type?: unknown; readonly ips?: unknown };
+}
+
+/** `v1` Node. */
+export interface Node extends KubernetesObject {
+  /** `addresses` is a list of `{type, address}`, `conditions` one of `{type, status}`. */
+  readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
 }
 
 /** `v1` Pod. */

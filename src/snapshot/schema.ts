@@ -87,6 +87,10 @@ export const ExportedService = z.strictObject({
     .max(100)
     .optional(),
   externalIPs: z.array(text(64)).max(100).optional(),
+  /** The Service's node ports, and addresses of nodes that listen on them: only if the worker reports nodes (`--node-addresses`). */
+  nodes: z
+    .strictObject({ ports: z.array(EndpointPort).max(1000), addresses: z.array(text(64)).max(100) })
+    .optional(),
   endpoints: EndpointGroups,
 });
 

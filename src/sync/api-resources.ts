@@ -1,5 +1,5 @@
 import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
-import type { KubernetesObject, Pod } from "../extract/objects.ts";
+import type { KubernetesObject, Node, Pod } from "../extract/objects.ts";
 import { ApiError, type ApiServer, type GetText } from "./api-server.ts";
 
 /** A resource of the Kubernetes API that a worker watches. */
@@ -47,10 +47,28 @@ export const API_RESOURCES: readonly ApiResource[] = [
   },
 ];
 
+/** Nodes with their addresses; by default only `metadata` is requested. */
+export function withNodeAddresses(resource: ApiResource): ApiResource {
+  return resource.kind === "Node" ? { ...resource, metadataOnly: false, reduce: reduceNode } : resource;
+}
+
+function reduceNode(object: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata = {}, status = {} } = object as Node;
+  const reduced: Node = {
+    apiVersion,
+    kind,
+    metadata: keep(metadata, ["name", "resourceVersion", "deletionTimestamp", "labels"]),
+    status: keep(status, ["addresses", "conditions"]),
+  };
+  return reduced;
+}
+
+function keep(part: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(part).filter(([name]) => names.includes(name)));
+}
+
 function reducePod(object: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata = {}, status = {} } = object as Pod;
-  const keep = (part: object, names: readonly string[]) =>
-    Object.fromEntries(Object.entries(part).filter(([name]) => names.includes(name)));
   const reduced: Pod = {
     apiVersion,
     kind,

@@ -1,6 +1,13 @@
 import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
 import { describe } from "./api-failures.ts";
-import { API_RESOURCES, type Discovery, discoverVersions, MISNAMED_GROUP, nameOf } from "./api-resources.ts";
+import {
+  API_RESOURCES,
+  type Discovery,
+  discoverVersions,
+  MISNAMED_GROUP,
+  nameOf,
+  withNodeAddresses,
+} from "./api-resources.ts";
 import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
 import type { SourceProblem } from "./health/degradations.ts";
 import { Failures } from "./health/failures.ts";
@@ -15,6 +22,8 @@ export interface KubernetesSourceOptions extends KubeConfigOptions {
   readonly clusterIdGiven: boolean;
   /** Whether pods are read, for the names of verified pods. Default false. */
   readonly pods?: boolean;
+  /** Whether the addresses of nodes are read, too, and not only their labels. Default false. */
+  readonly nodeAddresses?: boolean;
   /** Milliseconds between two discoveries of the served versions; a missing resource starts one at once. Default 30,000. */
   readonly discoveryMilliseconds?: number;
   /** Milliseconds until the objects of a resource that is not served any more are removed. Default 10,000. */
@@ -72,7 +81,8 @@ export class KubernetesSource implements ObjectSource {
     if (options.clusterIdGiven) unneeded.add("ClusterProperty");
     if (options.pods !== true) unneeded.add("Pod");
     const needed = API_RESOURCES.filter(({ kind }) => !unneeded.has(kind));
-    this.#feeds = needed.map((resource) => new ResourceFeed(resource, context));
+    const resources = options.nodeAddresses === true ? needed.map(withNodeAddresses) : needed;
+    this.#feeds = resources.map((resource) => new ResourceFeed(resource, context));
   }
 
   /**

@@ -1,4 +1,5 @@
 import { SnapshotAssembler } from "../extract/assembler.ts";
+import type { NodeAddressType } from "../extract/services/node-ports.ts";
 import { degradationKey } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { type SourceProblem, toDegradations } from "./health/degradations.ts";
@@ -23,6 +24,8 @@ export interface SyncWorkerOptions {
   readonly clusterId?: string;
   /** The cluster's own zone. Default: none. */
   readonly clusterZone?: ClusterZone;
+  /** Reports node ports, with the nodes' addresses of this type. Default: no. */
+  readonly nodeAddresses?: NodeAddressType;
   /** Base URLs; the gateways do not depend on each other. */
   readonly gateways: readonly string[];
   /** The cluster's bearer token, or a function that reads it before each request; absent if a certificate is used. */
@@ -80,10 +83,11 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
  * @throws {TypeError} if a gateway is not an http or https URL.
  */
 export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
-  const { signal, logger, clusterId, clusterZone, once, follower } = options;
+  const { signal, logger, clusterId, clusterZone, nodeAddresses, once, follower } = options;
   const assembler = new SnapshotAssembler({
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
+    ...(nodeAddresses !== undefined && { nodeAddresses }),
   });
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
@@ -197,7 +201,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
-  const { source, logger, clusterId, clusterZone } = options;
+  const { source, logger, clusterId, clusterZone, nodeAddresses } = options;
   return source.kind === "manifests"
     ? new ManifestSource({ directory: source.directory, watch: source.watch, logger }, listener)
     : new KubernetesSource(
@@ -205,6 +209,7 @@ function openSource(options: SyncWorkerOptions, listener: SourceListener): Objec
           ...source,
           clusterIdGiven: clusterId !== undefined,
           pods: clusterZone?.pods === "verified",
+          nodeAddresses: nodeAddresses !== undefined,
           logger,
         },
         listener,

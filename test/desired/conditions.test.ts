@@ -61,6 +61,18 @@ describe("the conditions of a ServiceExport", () => {
     expect(briefly(conditions("a"))).toContain("Ready False Failed");
   });
 
+  it("say that others cannot reach a cluster by its nodes without a node port", () => {
+    const nodes = { ports: [{ name: "http", protocol: "TCP", port: 30080 }], addresses: [] };
+    const reached = (parts: Parameters<typeof exporting>[1]) =>
+      deriveWorld([exporting("a", parts)], () => "nodes").conditions("a")!;
+    const [, ready] = reached({});
+    expect(ready).toMatchObject({ status: "False", reason: "Failed" });
+    expect(ready!.message).toContain("no node port of the Service");
+    expect(DesiredCondition.parse(ready)).toEqual(ready);
+    for (const parts of [{ nodes }, { headless: true }])
+      expect(briefly(reached(parts))).toContain("Ready True Exported");
+  });
+
   it("are none of a cluster without an export, be it an importer", () => {
     const { conditions } = deriveWorld([exporting("a"), importing("b")]);
     expect(conditions("b")).toBeUndefined();

@@ -25,7 +25,7 @@ export function deriveWorld(
     ) => {
       const { parts, declared } = merged.accountOf(key);
       const conflicts = merged.conflictsOf(key);
-      return deriveConditions({ clusterId, parts, declared, conflicts, invalid });
+      return deriveConditions({ clusterId, reach: reachOf(clusterId), parts, declared, conflicts, invalid });
     },
   };
 }

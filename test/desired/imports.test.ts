@@ -201,6 +201,40 @@ describe("the slices of a service", () => {
     ).service()!;
     expect(still.slices.every(({ desired }) => desired.endpoints[0]!.ready === false)).toBe(true);
   });
+
+  it("are of the nodes for all but the exporter, on node ports, if that is how others reach it", () => {
+    const nodes = {
+      ports: [
+        { name: "http", protocol: "TCP", port: 30080 },
+        { name: "tcp", protocol: "TCP", port: 30042 },
+      ],
+      addresses: ["192.0.2.7", "2001:db8::7"],
+    };
+    const a = exporting("a", { ports: [port("tcp", 42)], endpoints: pods("10.0.0.1") });
+    const both = [port("http", 80), port("tcp", 4242)];
+    const b = exporting("b", { exportedAt: day(9), ports: both, endpoints: pods("10.1.0.1"), nodes });
+    const { slices } = deriveWorld([a, b], (cluster) => (cluster === "b" ? "nodes" : "pods")).service()!;
+    // "tcp" of b lost, also where it is a node port.
+    expect(
+      slices.map(({ cluster, recipients, desired }) => [
+        cluster,
+        recipients,
+        desired.ports,
+        desired.endpoints,
+      ]),
+    ).toEqual([
+      ["a", "all", [{ name: "http", protocol: "TCP", port: 8080 }], [{ address: "10.0.0.1" }]],
+      ["b", "itself", [{ name: "http", protocol: "TCP", port: 8080 }], [{ address: "10.1.0.1" }]],
+      ["b", "others", [nodes.ports[0]], [{ address: "192.0.2.7" }]],
+      ["b", "others", [nodes.ports[0]], [{ address: "2001:db8::7" }]],
+    ]);
+    for (const { name } of slices) expect(name).toMatch(/^[a-z0-9-]{1,40}$/);
+    const { slices: own } = deriveWorld(
+      [exporting("a", { endpoints: pods("10.0.0.1") })],
+      () => "nodes",
+    ).service()!;
+    expect(own.map(({ recipients }) => recipients)).toEqual(["itself"]);
+  });
 });
 
 describe("endpoints and their slices", () => {

@@ -149,6 +149,10 @@ export const arbitraryExport: fc.Arbitrary<ExportedService> = some(
       maxLength: 2,
     }),
     externalIPs: fc.array(address, { maxLength: 1 }),
+    nodes: fc.record({
+      ports: fc.constant([{ name: "http", protocol: "TCP", port: 30080 }]),
+      addresses: fc.array(address, { maxLength: 2 }),
+    }),
     endpoints: arbitraryEndpointGroups,
   },
   ["exportedAt", "serviceType", "headless", "ports", "endpoints"],

@@ -75,8 +75,11 @@ function fitting(
   const spellsAny = addressSources !== undefined || addressRanges !== undefined;
   return {
     ...made,
-    exports: mapValues(made.exports, ({ clusterIPs, loadBalancer, externalIPs, ...exported }) => ({
+    exports: mapValues(made.exports, ({ clusterIPs, loadBalancer, externalIPs, nodes, ...exported }) => ({
       ...exported,
+      ...(nodes && {
+        nodes: { ...nodes, addresses: has("LoadBalancer") ? nodes.addresses.map(address) : [] },
+      }),
       ...(has("ClusterIP") && clusterIPs !== undefined && { clusterIPs: clusterIPs.map(address) }),
       ...(has("LoadBalancer") && {
         loadBalancer: (loadBalancer ?? []).flatMap(({ ip, hostname }) => {
@@ -199,6 +202,9 @@ function withHiddenAddresses(
           ...(hidesSource("LoadBalancer") ? [{ hostname: "hidden.example.com" }] : []),
         ],
         externalIPs: around("LoadBalancer", exported.externalIPs),
+        ...(exported.nodes && {
+          nodes: { ...exported.nodes, addresses: around("LoadBalancer", exported.nodes.addresses) },
+        }),
         endpoints: groups(exported.endpoints),
       }),
     ),

@@ -40,7 +40,7 @@ export const PushCredential = z
     /** Whether the cluster may read what the gateway desires in it, and what exists for it there. */
     control: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
     /** By which addresses other clusters reach its endpoints. */
-    reach: z.enum(["pods", "loadBalancers"]).optional(),
+    reach: z.enum(["pods", "loadBalancers", "nodes"]).optional(),
   })
   .refine(({ clusterId, control }) => typeof control !== "object" || isVisible(clusterId, control), {
     error: "must not hide the cluster itself: add it to clusters, and leave view out",

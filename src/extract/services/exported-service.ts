@@ -27,6 +27,7 @@ export function exportService(
   declared: readonly ServiceExport[],
   service: Service | undefined,
   endpoints: () => EndpointGroups,
+  nodes: () => ExportedService["nodes"],
   findings: FindingCollector,
 ): ExportedService | undefined {
   const report = findings.about({ kind: "ServiceExport", namespace, name });
@@ -70,6 +71,7 @@ export function exportService(
     clusterIPs: headless ? undefined : readClusterIPs(aboutService, spec),
     loadBalancer: nonEmpty(readIngress(aboutService, service.status?.loadBalancer?.ingress)),
     externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),
+    nodes: headless ? undefined : nodes(),
     endpoints: endpoints(),
   });
 }

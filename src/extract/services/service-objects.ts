@@ -13,6 +13,7 @@ import type { Service, ServiceExport, ServiceImport } from "../objects.ts";
 import { exportService } from "./exported-service.ts";
 import { importService, standsForService } from "./imported-service.ts";
 import { describeLocalService } from "./local-service.ts";
+import { type NodeAddresses, readNodePorts } from "./node-ports.ts";
 
 /** The parts of a snapshot that one service yields. */
 export interface ServiceExtract {
@@ -62,12 +63,12 @@ export class ServiceObjects {
 
   /**
    * Extracts again and returns the previous extract; equal parts keep their identity.
-   * `withLocal` adds the part for the cluster's own zone. In a namespace that does not exist
+   * `withLocal` adds the part for the cluster's own zone, `nodes` the addresses of nodes. In a namespace that does not exist
    * the objects are leftovers, and the extract is empty.
    */
-  refresh(namespaceExists: boolean, withLocal: boolean): ServiceExtract {
+  refresh(namespaceExists: boolean, withLocal: boolean, nodes?: NodeAddresses): ServiceExtract {
     const before = this.extract;
-    const after = namespaceExists ? this.#extract(withLocal) : NOTHING;
+    const after = namespaceExists ? this.#extract(withLocal, nodes) : NOTHING;
     this.extract = {
       exported: equalJson(before.exported, after.exported) ? before.exported : after.exported,
       imported: equalJson(before.imported, after.imported) ? before.imported : after.imported,
@@ -77,7 +78,7 @@ export class ServiceObjects {
     return before;
   }
 
-  #extract(withLocal: boolean): ServiceExtract {
+  #extract(withLocal: boolean, nodes: NodeAddresses | undefined): ServiceExtract {
     const { namespace, name } = this;
     const findings = new FindingCollector();
     let own: EndpointGroups | undefined;
@@ -85,11 +86,12 @@ export class ServiceObjects {
       own ??= mergeSlices(this.slices.local.values(), findings);
       return own;
     };
+    const nodePorts = () => nodes && readNodePorts(this.service!, this.slices.local.values(), nodes);
     const declaredExports = byGroup(this.exports);
     const exported =
       declaredExports.length === 0
         ? undefined
-        : exportService(namespace, name, declaredExports, this.service, ownEndpoints, findings);
+        : exportService(namespace, name, declaredExports, this.service, ownEndpoints, nodePorts, findings);
     const declaredImports = byGroup(this.imports).filter(standsForService);
     const declaredImport = declaredImports.find((one) => !isOwnObject(one)) ?? declaredImports[0];
     const imported =

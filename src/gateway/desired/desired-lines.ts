@@ -53,7 +53,10 @@ export function deriveLines({ index, services, clusters, reachOf }: LineSource, 
   for (const clusterId of clusters) {
     const invalid = invalidExport({ index, services }, clusterId, key);
     const { parts, declared } = account;
-    const conditions = deriveConditions({ clusterId, parts, declared, conflicts, invalid });
+    const conditions = deriveConditions({
+      ...{ clusterId, reach: reachOf(clusterId) },
+      ...{ parts, declared, conflicts, invalid },
+    });
     if (conditions === undefined) continue;
     const text = textOf({ export: key, conditions: [...conditions] });
     const none = textOf({ export: key, conditions: null });

@@ -114,7 +114,7 @@ function countEntry(sums: Sums, { collection, key, entry }: EntryChange, packed:
   sums.characters += sign * (JSON.stringify(key).length + charactersOf(packed) + 2);
   switch (collection) {
     case "exports":
-      countService(sums, entry.ports.length, [entry.endpoints], sign);
+      countService(sums, entry.ports.length + (entry.nodes?.ports.length ?? 0), [entry.endpoints], sign);
       sums.metadataCharacters +=
         sign * (characters(entry.exportedLabels) + characters(entry.exportedAnnotations));
       break;

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { endOnUncaught } from "../commands/process/end-on-uncaught.ts";
 import { stopSignal } from "../commands/process/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
@@ -49,6 +49,12 @@ export function syncCommand(): Command {
     .option("--once", "push once, then exit");
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command
+    .addOption(
+      new Option(
+        "--node-addresses <type>",
+        "also report the node ports of exported Services, with addresses of this type of ready nodes: for clusters that others reach by their nodes",
+      ).choices(["InternalIP", "ExternalIP"]),
+    )
     .addOption(logLevel().default("info"))
     .addHelpText(
       "after",

@@ -1,5 +1,6 @@
 import { parseListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
+import type { NodeAddressType } from "../../extract/services/node-ports.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
@@ -19,6 +20,7 @@ export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags 
   readonly context?: string | undefined;
   readonly manifests?: string | undefined;
   readonly clusterId?: string | undefined;
+  readonly nodeAddresses?: NodeAddressType | undefined;
   /** Seconds. */
   readonly lease?: number | undefined;
   /** Seconds. */
@@ -33,7 +35,7 @@ export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags 
  * @throws {UsageError} if the flags are invalid
  */
 export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal): Promise<void> {
-  const { manifests, kubeconfig, context, clusterId, lease, staleAfter, tokenFile } = flags;
+  const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
   if (staleAfter !== undefined && staleAfter < LEAST_STALE_AFTER)
@@ -75,6 +77,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
+    ...(nodeAddresses !== undefined && { nodeAddresses }),
     gateways,
     ...connection,
     ...(control !== undefined && { follower: control }),

@@ -52,7 +52,7 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
 
   return {
     exported: memoize((service) => {
-      const { clusterIPs, loadBalancer, externalIPs, endpoints } = service;
+      const { clusterIPs, loadBalancer, externalIPs, nodes, endpoints } = service;
       const isBalancer = has("LoadBalancer");
       return unlessSame(service, {
         clusterIPs: clusterIPs && filterList(clusterIPs, has("ClusterIP")),
@@ -62,6 +62,7 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
             ip ? isBalancer(ip) : comesFrom("LoadBalancer") && isTarget(hostname),
           ),
         externalIPs: externalIPs && filterList(externalIPs, isBalancer),
+        nodes: nodes && unlessSame(nodes, { addresses: filterList(nodes.addresses, isBalancer) }),
         endpoints: groups(endpoints),
       });
     }),
