@@ -22,7 +22,7 @@ import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
 import type { WholeState } from "./pushing/whole-state.ts";
 import { Precedence } from "./remembered/precedence.ts";
-import type { ResumedCluster } from "./remembered/recover.ts";
+import { packRecord, type ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving/serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
@@ -129,7 +129,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     }
     const turns = new Turns(clock);
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
-    const records = await remembered.load();
+    const records = await remembered.load(packRecord);
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
     const precedence = await Precedence.open({
       ...{ store: remembered, turns, records, stored, onEvent, now: unixTime(clock, now) },

@@ -4,6 +4,7 @@ import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { holdInBranch } from "../../src/zone/compiler/held-block.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import { Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
 import { addressId } from "../../src/zone/reverse/address-id.ts";
 import { AddressLeaf } from "../../src/zone/reverse/address-trie.ts";
@@ -14,6 +15,7 @@ import { hashBlob } from "../../src/zone/segment/hash.ts";
 import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
 import { day, endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { compileEach, findingsOf, hashesOf, ordersOf, source } from "./compile-worlds.ts";
+import { segmentsElsewhere } from "./segments-elsewhere.ts";
 
 const CLUSTERS = ["east", "north", "west"];
 const SERVICES = ["a", "b", "c", "d"];
@@ -114,6 +116,33 @@ describe("reverse names of worlds in which services want the same addresses", ()
     expect(contested).toBeGreaterThan(runs);
     expect(settled).toBeGreaterThan(runs / 6);
   });
+});
+
+describe("a first compilation that compiles segments of reverse names before it has read all services", () => {
+  it.each([0, 3])("and holds at most %d names of addresses has the result of one that holds all", (fresh) => {
+    let segments = 0;
+    fc.assert(
+      fc.property(fc.array(world, { minLength: 1, maxLength: 3 }), (worlds) => {
+        const sources = worlds.map(source);
+        const weights = { names: 6, reverse: 4 };
+        const { hold, bytes } = segmentsElsewhere();
+        const early = compileEach(sources, "changes", { ...weights, fresh }, undefined, hold);
+        const whole = compileEach(sources, "changes", weights);
+        expect(hashesOf(early)).toEqual(hashesOf(whole));
+        expect(ordersOf(early)).toEqual(ordersOf(whole));
+        expect(findingsOf(early)).toEqual(findingsOf(whole));
+        const last = new Set(whole.flatMap(({ generation }) => [...hashesIn(generation)]));
+        segments += [...bytes.keys()].filter((hash) => !last.has(hash)).length;
+      }),
+      { numRuns: 120 },
+    );
+    expect(segments).toBeGreaterThan(120);
+  });
+
+  function* hashesIn(generation: Generation): Generator<string> {
+    for (const { hash } of generation.segments()) yield hash;
+    for (const { hash } of generation.reverseSegments()) yield hash;
+  }
 });
 
 describe("reverse names of services with many addresses", () => {

@@ -23,12 +23,16 @@ export interface Kept {
   readonly now: number;
 }
 
-/** Takes over what the records say. Where those of the first day are lost, or the clock contradicts them, the first day has ended. */
+/** For `RememberedStore.load`: a cluster is as it will be held. */
+export function packRecord(name: string, value: unknown): unknown {
+  return SeenCluster.clusterIdOf(name) === undefined ? value : SeenCluster.read(value);
+}
+
+/** Takes over what the records say, which are packed. Where those of the first day are lost, or the clock contradicts them, the first day has ended. */
 export function readRecords(sights: Sights, { records, stored, now }: Kept): void {
   for (const [name, value] of records.values) {
     const clusterId = SeenCluster.clusterIdOf(name);
-    const cluster = clusterId === undefined ? undefined : SeenCluster.read(value);
-    if (clusterId !== undefined && cluster !== undefined) sights.load(clusterId, cluster);
+    if (clusterId !== undefined && value instanceof SeenCluster) sights.load(clusterId, value);
   }
   for (const { meta } of stored) sights.reach(meta.renewedAt);
 

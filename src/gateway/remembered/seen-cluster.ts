@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { AdjustedTime } from "../../merge/service/declaration.ts";
+import { sharedText } from "../../snapshot/held/shared-text.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { JsonText } from "../../store/remembered/json-text.ts";
 import { whyAdjusted } from "./judge.ts";
@@ -88,8 +89,8 @@ export class SeenCluster implements Seen {
     if (data === undefined) return undefined;
     const exports = new Ranks();
     for (const [key, [reported, counts]] of Object.entries(data.exports))
-      exports.set(key, { reported, counts });
-    const imports = new Map(Object.entries(data.imports));
+      exports.set(sharedText(key), { reported, counts });
+    const imports = new Map(Object.entries(data.imports).map(([key, since]) => [sharedText(key), since]));
     return new SeenCluster({ ...data, exports, imports });
   }
 

@@ -15,16 +15,15 @@ export function createMirroredStore(copies: readonly [TextStore, TextStore]): Re
   }
 
   return {
-    async load() {
-      const found = await Promise.all(copies.map((copy) => copy.load()));
-      const names = new Set(found.flatMap((texts) => [...texts.keys()]));
+    async load(pack = (_, value) => value) {
+      const names = new Set((await Promise.all(copies.map((copy) => copy.names()))).flat());
       const values = new Map<string, unknown>();
       const damage: RecordDamage[] = [];
       for (const record of [...names].sort()) {
-        const texts = found.map((copy) => copy.get(record));
+        const texts = await Promise.all(copies.map((copy) => copy.read(record)));
         const read = await Promise.all(texts.map((text) => decodeRecord(record, text)));
         const newest = read.reduce((one, other) => newer(one, other));
-        if (newest !== undefined) values.set(record, newest.value);
+        if (newest !== undefined) values.set(record, pack(record, newest.value));
         revisions.set(record, newest?.revision ?? 0);
         for (const [index, copy] of copies.entries()) {
           // A copy that is older by a write was not replaced before the process died.

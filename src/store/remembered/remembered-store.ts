@@ -14,7 +14,7 @@ export interface RecordDamage {
 
 /** What a store remembers, and what it found damaged. */
 export interface LoadedRecords {
-  /** JSON values by the name of their record. */
+  /** JSON values, or what they were packed to, by the name of their record. */
   readonly values: ReadonlyMap<string, unknown>;
   readonly damage: readonly RecordDamage[];
 }
@@ -24,8 +24,11 @@ export interface LoadedRecords {
  * what it is about, such as `exports@east`. All kinds share one store.
  */
 export interface RememberedStore {
-  /** Every record that has a sound copy. Damaged copies are replaced by the sound one. */
-  load(): Promise<LoadedRecords>;
+  /**
+   * Every record that has a sound copy. Damaged copies are replaced by the sound one.
+   * @param pack what `values` has in the place of a value: it is called as soon as a record is read, so that memory holds one record as it is stored
+   */
+  load(pack?: (name: string, value: unknown) => unknown): Promise<LoadedRecords>;
   /**
    * When it resolves, the value survives the death of the process. Calls for one name do not overlap.
    * @param value a JSON value, or a `JsonText`
@@ -38,8 +41,8 @@ export interface RememberedStore {
 export function createMemoryRememberedStore(): RememberedStore {
   const texts = new Map<string, string>();
   return {
-    load: async () => ({
-      values: new Map(Array.from(texts, ([name, text]) => [name, JSON.parse(text)])),
+    load: async (pack = (_, value) => value) => ({
+      values: new Map(Array.from(texts, ([name, text]) => [name, pack(name, JSON.parse(text))])),
       damage: [],
     }),
     keep: async (name, value) => {

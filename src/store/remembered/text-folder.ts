@@ -11,20 +11,20 @@ export async function openTextFolder(directory: string): Promise<TextStore> {
   const folder = resolve(directory);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await syncDirectory(folder);
+  const fileOf = (name: string) => join(folder, `${name}${SUFFIX}`);
   return {
     place: folder,
-    async load() {
-      const texts = new Map<string, string>();
-      for (const file of await readdir(folder)) {
-        const name = file.slice(0, -SUFFIX.length);
-        if (!file.endsWith(SUFFIX) || !RECORD_NAME.test(name)) continue;
-        texts.set(name, await readFile(join(folder, file), "utf8").catch(() => ""));
-      }
-      return texts;
+    async names() {
+      const files = (await readdir(folder)).filter((file) => file.endsWith(SUFFIX));
+      return files.map((file) => file.slice(0, -SUFFIX.length)).filter((name) => RECORD_NAME.test(name));
     },
+    read: (name) =>
+      readFile(fileOf(name), "utf8").catch((error: NodeJS.ErrnoException) =>
+        error.code === "ENOENT" ? undefined : "",
+      ),
     async keep(name, text) {
       checkRecordName(name);
-      await writeDurably(join(folder, `${name}${SUFFIX}`), Buffer.from(text));
+      await writeDurably(fileOf(name), Buffer.from(text));
     },
   };
 }

@@ -2,8 +2,10 @@
 export interface TextStore {
   /** Where it is, for logs. */
   readonly place: string;
-  /** Every text. One that cannot be read is empty. */
-  load(): Promise<ReadonlyMap<string, string>>;
+  /** The name of each text. */
+  names(): Promise<readonly string[]>;
+  /** A text; undefined for none. One that cannot be read is empty. */
+  read(name: string): Promise<string | undefined>;
   /** When it resolves, the text survives the death of the process. @throws {RangeError} for a name that is not a record's */
   keep(name: string, text: string): Promise<void>;
 }

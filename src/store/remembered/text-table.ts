@@ -13,12 +13,14 @@ export function createTextTable(database: SqlDatabase, table: string): TextStore
   );
   return {
     place: table,
-    async load() {
-      const texts = new Map<string, string>();
-      const rows = database.sql.exec(`SELECT name, text FROM ${table} ORDER BY name, part`).toArray();
-      for (const { name, text } of rows)
-        texts.set(String(name), (texts.get(String(name)) ?? "") + String(text));
-      return texts;
+    async names() {
+      const rows = database.sql.exec(`SELECT DISTINCT name FROM ${table}`).toArray();
+      return rows.map(({ name }) => String(name));
+    },
+    async read(name) {
+      const query = `SELECT text FROM ${table} WHERE name = ? ORDER BY part`;
+      const rows = database.sql.exec(query, name).toArray();
+      return rows.length === 0 ? undefined : rows.map(({ text }) => String(text)).join("");
     },
     async keep(name, text) {
       checkRecordName(name);

@@ -56,6 +56,8 @@ const KEPT_FOR = 30_000;
  * grow with pushes, and a change of one endpoint some 20 of those that large ones left, not 256.
  */
 const MORE_REMOVED = 4;
+/** Since when parts are not used that no generation ever had. */
+const NEVER_USED = 0;
 /** Hashes of one step of a sweep. */
 const HASHES_AT_ONCE = 256;
 
@@ -96,7 +98,7 @@ export class StoredGenerations implements GenerationStore<Generation> {
     });
   }
 
-  /** Writes a segment that was compiled, so that memory need not have it. One of a generation that never comes stays until the next sweep. */
+  /** Writes a segment that was compiled, so that memory need not have it. One of a generation that never comes is removed later. */
   hold<Content extends AnySegment>(segment: Content): Branch<Content> {
     const { table } = this.#options;
     const { hash, bytes } = segment;
@@ -129,17 +131,26 @@ export class StoredGenerations implements GenerationStore<Generation> {
       followParts(follower, generation, before);
       table.writeGeneration(scope, JSON.stringify(record));
     });
-    this.#held.clear();
     this.#newest.set(scope, generation);
     for (const hash of used) this.#use(hash);
+    for (const hash of this.#held) if (!this.#uses.has(hash)) this.#unused.set(hash, NEVER_USED);
+    this.#held.clear();
     for (const hash of dropped) this.#drop(hash, keptAt);
     this.#removeUnused(keptAt, 2 * dropped.length + MORE_REMOVED);
   }
 
-  /** Notes the parts that no generation has, in steps: those of a process that died. To be called when every scope has a generation. */
+  /**
+   * Removes the parts that no generation ever had, and notes those that none has any more, in steps: those of a process that died. To be called when
+   * every scope has a generation.
+   */
   *sweep(): Generator<void> {
     const { table, clock } = this.#options;
     let count = 0;
+    for (const [hash, since] of this.#unused) {
+      if (since !== NEVER_USED) continue;
+      this.#remove(hash);
+      if (++count % HASHES_AT_ONCE === 0) yield;
+    }
     for (const hash of table.hashes()) {
       const isKnown = this.#uses.has(hash) || this.#held.has(hash) || this.#unused.has(hash);
       if (!isKnown) this.#unused.set(hash, clock());
@@ -166,9 +177,13 @@ export class StoredGenerations implements GenerationStore<Generation> {
     let left = most;
     for (const [hash, since] of this.#unused) {
       if (Math.abs(now - since) < KEPT_FOR || left-- === 0) return;
-      this.#options.table.remove(hash);
-      this.#unused.delete(hash);
+      this.#remove(hash);
     }
+  }
+
+  #remove(hash: string): void {
+    this.#options.table.remove(hash);
+    this.#unused.delete(hash);
   }
 
   /** Brings the pages below the top pages into memory. @returns whether all of them are there */

@@ -33,8 +33,6 @@ export abstract class Trie<Items, Result> {
   readonly top: TrieNode<Items, Result>;
   /** Leaves without a result. */
   readonly changed: Set<TrieNode<Items, Result>>;
-  /** Results of leaves that changed or are gone. */
-  dropped: Result[] = [];
   readonly #target: number;
 
   constructor(target: number) {
@@ -64,7 +62,7 @@ export abstract class Trie<Items, Result> {
     for (;;) {
       node.weight += weight;
       node.count += count;
-      this.#drop(node);
+      node.result = undefined;
       if (node.children === undefined) break;
       if (this.#isLeaf(node)) {
         this.#join(node);
@@ -97,16 +95,11 @@ export abstract class Trie<Items, Result> {
   /** Takes over that the results of all leaves are out of date. */
   changeAll(): void {
     const change = (node: TrieNode<Items, Result>) => {
-      this.#drop(node);
+      node.result = undefined;
       if (node.children === undefined) this.changed.add(node);
       else for (const child of node.children) change(child);
     };
     change(this.top);
-  }
-
-  #drop(node: TrieNode<Items, Result>): void {
-    if (node.result !== undefined && node.children === undefined) this.dropped.push(node.result);
-    node.result = undefined;
   }
 
   #isLeaf({ weight, count, depth }: TrieNode<Items, Result>): boolean {
@@ -118,7 +111,6 @@ export abstract class Trie<Items, Result> {
     const items = this.createItems();
     const gather = (from: TrieNode<Items, Result>) => {
       this.changed.delete(from);
-      this.#drop(from);
       if (from.items !== undefined) this.join(items, from.items);
       for (const child of from.children ?? []) gather(child);
     };

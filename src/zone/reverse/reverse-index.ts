@@ -49,6 +49,8 @@ const MOST_POSTPONED = 32_768;
 export class ReverseIndex<Result> {
   /** Its leaves are reverse segments. */
   readonly trie: AddressTrie<Result>;
+  /** Addresses that one service wants, and that are in no segment yet. */
+  fresh = 0;
   readonly #losses = new ReverseLosses();
   readonly #contested = new ContestedAddresses();
   readonly #undecided = new Set<AddressRecord>();
@@ -132,6 +134,7 @@ export class ReverseIndex<Result> {
       this.#undecided.add(record);
     } else {
       this.trie.put(id, only);
+      this.fresh++;
       this.trie.weigh(id, 0, 1);
     }
   }

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { compileGeneration } from "../../../src/zone/compile.ts";
 import { RememberedBranch } from "../../../src/zone/generation/directory.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/pushes.ts";
 import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { askSecondary } from "../pair.ts";
-import { passUntil, secondaryOf, startOver } from "./stored-gateway.ts";
+import { partsIn, passUntil, secondaryOf, startOver } from "./stored-gateway.ts";
 
 /** A cluster with so many services in namespaces of its own: enough for several segments. */
 function wide(services: number) {
@@ -67,6 +69,22 @@ test("every segment is handed out, and those that were replaced for a while", as
   );
   expect(addresses).toHaveLength(8);
   expect(hashes.filter((hash) => transfer.segment(hash, "") === undefined).length).toBeGreaterThan(0);
+});
+
+test("segments that were written for no generation are gone after a sweep", async () => {
+  const database = sqliteDouble();
+  const clock = new FakeClock();
+  const { generations, open } = startOver(database, clock);
+  const gateway = await open();
+  const { generation } = compileGeneration(mergeClusterset([wide(190)]));
+  for (const segment of generation.segments()) generations.hold(segment);
+  await passUntil(clock, putSnapshot(gateway, wide(200), { leaseSeconds: 600 }));
+  const served = new Set(Array.from(gateway.current(clock.now())!.generation.segments(), ({ hash }) => hash));
+  const unused = Array.from(generation.segments(), ({ hash }) => hash).filter((hash) => !served.has(hash));
+  const before = partsIn(database);
+  expect(before.filter((hash) => unused.includes(hash)).length).toBeGreaterThan(2);
+  for (const _ of generations.sweep());
+  expect(partsIn(database)).toEqual(before.filter((hash) => !unused.includes(hash)));
 });
 
 test("the change of a root comes with the segments that are new, if they are few", async () => {

@@ -51,7 +51,7 @@ export function startOver(
     for (const _ of generations.sweep());
     return gateway;
   };
-  return { starting, primary, load, open, damaged, warnings };
+  return { starting, generations, primary, load, open, damaged, warnings };
 }
 
 /** The stages of a gateway whose segments are in rows. */

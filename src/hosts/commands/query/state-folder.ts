@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { systemClock } from "../../../gateway/clock.ts";
 import { Precedence } from "../../../gateway/remembered/precedence.ts";
-import type { ResumedCluster } from "../../../gateway/remembered/recover.ts";
+import { packRecord, type ResumedCluster } from "../../../gateway/remembered/recover.ts";
 import { Turns } from "../../../gateway/turns.ts";
 import type { Remembered } from "../../../merge/index/service-index.ts";
 import { heldSnapshot } from "../../../snapshot/lines/held-state.ts";
@@ -60,7 +60,7 @@ async function readCopy(copy: string): Promise<StoredState> {
     await openTextFolder(join(copy, "precedence")),
     await openTextFolder(join(copy, "precedence-copy")),
   ]);
-  const records = await memory.load();
+  const records = await memory.load(packRecord);
   const remembered = await Precedence.open({
     ...{ store: memory, turns: new Turns(systemClock), records, stored },
     ...{ onEvent: () => {}, now: Date.now() },
