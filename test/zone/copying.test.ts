@@ -262,7 +262,7 @@ function collidingEndpoints(): { address: string; hostname: string }[] {
 }
 
 describe("a service with many endpoints", () => {
-  const ENDPOINTS = 20_000;
+  const ENDPOINTS = 5000;
   const KEY = "shop/web";
   const world = source([
     snapshot("east", {

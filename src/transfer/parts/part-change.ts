@@ -89,8 +89,7 @@ function stepsInPlace(before: Uint8Array, after: Uint8Array): Step[] {
     done = end;
     at = end;
   }
-  if (done < length || length === 0)
-    steps.push({ from: done, copied: length - done, added: new Uint8Array(0) });
+  if (done < length) steps.push({ from: done, copied: length - done, added: new Uint8Array(0) });
   return steps;
 }
 

@@ -42,6 +42,58 @@ describe("a change of a part", () => {
   });
 });
 
+/** A change as `part-change.ts` describes it: the length, then the steps. */
+function changeOf(
+  length: number,
+  ...steps: readonly [from: number, copied: number, added: readonly number[]][]
+) {
+  const words = (...values: number[]) => [...new Uint8Array(Uint32Array.from(values).buffer)];
+  return Uint8Array.from([
+    ...words(length),
+    ...steps.flatMap(([from, copied, added]) => [...words(from, copied, added.length), ...added]),
+  ]);
+}
+
+describe("the steps of a change", () => {
+  const before = Uint8Array.from({ length: 40 }, (_, index) => index);
+  const flipped = (...at: readonly number[]) => before.map((byte, index) => (at.includes(index) ? 99 : byte));
+  it.each([
+    ["nothing: all is copied", before, changeOf(40, [0, 40, []])],
+    ["nothing at all", new Uint8Array(0), changeOf(0, [0, 0, []], [40, 0, []])],
+    ["the first byte", flipped(0), changeOf(40, [0, 0, [99]], [1, 39, []])],
+    ["the last byte, behind which nothing is copied", flipped(39), changeOf(40, [0, 39, [99]])],
+    [
+      "bytes with 11 equal ones between: one step, since another one takes 12 bytes",
+      flipped(5, 17),
+      changeOf(40, [0, 5, [99, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 99]], [18, 22, []]),
+    ],
+    [
+      "bytes with 12 equal ones between: two steps",
+      flipped(5, 18),
+      changeOf(40, [0, 5, [99]], [6, 12, [99]], [19, 21, []]),
+    ],
+    ["a byte less at the end", before.slice(0, 39), changeOf(39, [0, 39, []], [40, 0, []])],
+    ["a byte less in front", before.slice(1), changeOf(39, [0, 0, []], [1, 39, []])],
+  ])("%s", (_, after, change) => {
+    expect(partChange(before, after)).toEqual(change);
+    expect(changePart(before, change, MOST)).toEqual(Uint8Array.from(after));
+  });
+
+  it("of equal empty parts are none", () => {
+    const empty = new Uint8Array(0);
+    expect(partChange(empty, empty)).toEqual(changeOf(0));
+    expect(changePart(empty, changeOf(0), MOST)).toEqual(empty);
+  });
+
+  it("copy no byte twice where all bytes are equal", () => {
+    for (let from = 0; from < 8; from++)
+      for (let to = 0; to < 8; to++) {
+        const [one, other] = [new Uint8Array(from).fill(7), new Uint8Array(to).fill(7)];
+        expect(changePart(one, partChange(one, other), MOST)).toEqual(other);
+      }
+  });
+});
+
 describe("a change that does not fit is rejected", () => {
   const before = rootOf(4);
   const after = before.slice();
@@ -51,6 +103,53 @@ describe("a change that does not fit is rejected", () => {
   it("cut off anywhere", () => {
     for (let length = 0; length < change.length; length++)
       expect(() => changePart(before, change.slice(0, length), MOST), `${length}`).toThrow(PartChangeError);
+  });
+
+  it.each([
+    ["without its length", Uint8Array.of(1, 0, 0), "the change is cut off"],
+    ["with half a step", changeOf(4, [0, 4, []]).slice(0, 12), "the change is cut off"],
+    [
+      "that copies bytes behind the end",
+      changeOf(4, [101, 4, []]),
+      "the change does not fit the part before it",
+    ],
+    [
+      "that adds bytes that do not come",
+      changeOf(4, [0, 0, [1, 2, 3, 4]]).slice(0, -1),
+      "the change does not fit the part before it",
+    ],
+    [
+      "that copies more than its length",
+      changeOf(4, [0, 5, []]),
+      "the change does not fit the part before it",
+    ],
+    [
+      "that adds more than its length",
+      changeOf(4, [0, 3, [1, 2]]),
+      "the change does not fit the part before it",
+    ],
+    [
+      "whose second step is too long",
+      changeOf(4, [0, 3, []], [0, 1, [1]]),
+      "the change does not fit the part before it",
+    ],
+    [
+      "that makes less than its length",
+      changeOf(4, [0, 3, []]),
+      "the change makes 3 of the 4 bytes of its part",
+    ],
+    ["that makes nothing", changeOf(4), "the change makes 0 of the 4 bytes of its part"],
+    [
+      "of more than a part may have",
+      changeOf(MOST + 1),
+      `the part may have ${MOST} bytes and has ${MOST + 1}`,
+    ],
+  ])("%s", (_, bad, message) => {
+    expect(() => changePart(before, bad, MOST)).toThrow(new PartChangeError(message));
+  });
+
+  it("a change that makes as much as a part may have is not", () => {
+    expect(changePart(before, change, before.length)).toEqual(after);
   });
 
   it("of a part that is too short", () => {

@@ -61,3 +61,18 @@ it("counts what queries found, did not find, and what left for others", () => {
   cache.add(segment("large", 600 * KIBIBYTE));
   expect(counts()).toEqual([2, 1, 4]);
 });
+
+it("gives segments of one kind only, and counts a hash that it does not have as a miss", () => {
+  const cache = new SegmentCache<ReturnType<typeof segment>>(60 * KIBIBYTE);
+  const even = cache.of((one): one is ReturnType<typeof segment> => one.bytes.length % 2 === 0);
+  even.add(segment("two", 2));
+  cache.add(segment("three", 3));
+  expect(["two", "three", "none"].map((hash) => even.get(hash)?.hash)).toEqual(["two", undefined, undefined]);
+  expect([cache.hits, cache.misses]).toEqual([2, 1]);
+});
+
+it("keeps as many segments as have its bound to the byte", () => {
+  const cache = new SegmentCache(2 * 18 * KIBIBYTE);
+  for (const hash of ["a", "b"]) cache.add(segment(hash, 16 * KIBIBYTE));
+  expect([cache.size, cache.bytes]).toEqual([2, 36 * KIBIBYTE]);
+});
