@@ -12,7 +12,7 @@ type AnyBranch = Branch<AnySegment>;
 const ANSWER = { outcome: "answer" } as Answer;
 const branchOf = (hash: string, kind: "segment" | "page" = "segment"): AnyBranch =>
   new HeldBranch(kind, hash);
-const missing = (hash: string): Missing => ({ missing: branchOf(hash) });
+const missing = (hash: string) => ({ missing: branchOf(hash) }) as Missing;
 
 /** Segments that a keeper brings as the test says; at once unless it says otherwise. */
 function open(bring: (hash: string) => Promise<boolean> | boolean = () => true) {
