@@ -1,6 +1,7 @@
 import { type Visibility, visibilityKey, withoutView } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
+import { HeldTables } from "../snapshot/held/held-tables.ts";
 import type { HeldState } from "../snapshot/lines/held-state.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
@@ -121,9 +122,10 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     };
     const kept: HeldCluster[] = [];
     const stored: ResumedCluster[] = [];
-    for await (const { snapshot, meta } of store.load()) {
-      const cluster = HeldCluster.of(snapshot, resumed(meta, clock), store.entries?.(snapshot.clusterId));
-      const { clusterId, state } = cluster;
+    for await (const { clusterId, snapshot, meta } of store.load()) {
+      const following = store.entries?.(clusterId) ?? HeldTables.of(snapshot!);
+      const cluster = HeldCluster.in(clusterId, following, resumed(meta, clock));
+      const { state } = cluster;
       kept.push(cluster);
       stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });
     }

@@ -17,7 +17,7 @@ export function createMemoryStore(): SnapshotStore {
   return {
     async *load() {
       for (const [clusterId, held] of clusters)
-        yield { meta: held.meta, snapshot: snapshotOf(clusterId, held) };
+        yield { clusterId, meta: held.meta, snapshot: snapshotOf(clusterId, held) };
     },
     async keep(clusterId, change) {
       const held =

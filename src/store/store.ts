@@ -7,8 +7,10 @@ export type { ClusterMeta } from "./cluster-meta.ts";
 
 /** A cluster as it was last acknowledged. */
 export interface StoredCluster {
+  readonly clusterId: string;
   readonly meta: ClusterMeta;
-  readonly snapshot: ClusterSnapshot;
+  /** Absent where the store has `entries`: memory need not hold all of a cluster at once. */
+  readonly snapshot?: ClusterSnapshot;
 }
 
 /** One change of one cluster, to be kept before it is acknowledged. Lines are valid, and are iterated once. */
@@ -27,7 +29,7 @@ export interface SnapshotStore {
   load(): AsyncIterable<StoredCluster>;
   /** Keeps one change. Calls for one cluster do not overlap. */
   keep(clusterId: string, change: StoreChange): Promise<void>;
-  /** The entries of a cluster, read from the store each time. Default: the gateway holds them in memory. */
+  /** The entries of a cluster, read from the store each time. Default: the gateway holds those of its snapshot in memory. */
   entries?(clusterId: string): FollowingState;
   /** Forgets a cluster. */
   remove(clusterId: string): Promise<void>;

@@ -1,5 +1,6 @@
+import { snapshotOf as stateOf } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../../src/store/store.ts";
+import type { ClusterMeta, SnapshotStore, StoreChange } from "../../src/store/store.ts";
 import { linesOf } from "../snapshot/changes.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -24,14 +25,21 @@ export function snapshotOf(clusterId: string, generation: number): ClusterSnapsh
   return { ...shopSnapshot(clusterId), topology: { region: `generation-${generation}` } };
 }
 
+/** A cluster with all that a store has of it. */
+interface LoadedCluster {
+  readonly meta: ClusterMeta;
+  readonly snapshot: ClusterSnapshot;
+}
+
 /** What is loaded, by cluster id. */
-export async function loadAll(store: SnapshotStore): Promise<Record<string, StoredCluster>> {
+export async function loadAll(store: SnapshotStore): Promise<Record<string, LoadedCluster>> {
   return Object.fromEntries((await listAll(store)).map((cluster) => [cluster.snapshot.clusterId, cluster]));
 }
 
 /** All clusters of a store, in the order in which it loads them. */
-export async function listAll(store: SnapshotStore): Promise<StoredCluster[]> {
-  const listed: StoredCluster[] = [];
-  for await (const cluster of store.load()) listed.push(cluster);
+export async function listAll(store: SnapshotStore): Promise<LoadedCluster[]> {
+  const listed: LoadedCluster[] = [];
+  for await (const { clusterId, meta, snapshot } of store.load())
+    listed.push({ meta, snapshot: snapshot ?? stateOf(clusterId, store.entries!(clusterId)) });
   return listed;
 }

@@ -34,10 +34,15 @@ export class HeldCluster {
     this.meta = meta;
   }
 
-  /** A cluster with what a snapshot has. @param stored where its entries are read from. Default: they are held in memory */
-  static of(snapshot: ClusterSnapshot, meta: ClusterMeta, stored?: FollowingState): HeldCluster {
-    const cluster = new HeldCluster(snapshot.clusterId, stored ?? HeldTables.of(snapshot), meta);
-    cluster.#state = cluster.#following;
+  /** A cluster with what a snapshot has, held in memory. */
+  static of(snapshot: ClusterSnapshot, meta: ClusterMeta): HeldCluster {
+    return HeldCluster.in(snapshot.clusterId, HeldTables.of(snapshot), meta);
+  }
+
+  /** A cluster with what a state has, which follows its changes. */
+  static in(clusterId: string, following: FollowingState, meta: ClusterMeta): HeldCluster {
+    const cluster = new HeldCluster(clusterId, following, meta);
+    cluster.#state = following;
     return cluster;
   }
 

@@ -51,10 +51,10 @@ type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly se
 };
 
 /**
- * Ports, endpoints and addresses of the services that are kept merged, in about 20 MB; others are merged again when they are read. A first
+ * Ports, endpoints and addresses of the services that are kept merged, in about 5 MB; others are merged again when they are read. A first
  * compilation of 100,000 endpoints, loaded from rows, takes 5.8 s of CPU time if each service is merged twice, and 5.3 s if once (medians of 3).
  */
-const MOST_KEPT = 131_072;
+const MOST_KEPT = 32_768;
 /** The same between compilations: the services of some segments. */
 const MOST_KEPT_AFTER = 8192;
 

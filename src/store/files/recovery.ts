@@ -74,7 +74,7 @@ export class Recovery {
       this.#report("CORRUPT_JOURNAL", cut.link.path, message);
     }
     return {
-      cluster: { meta, snapshot },
+      cluster: { clusterId: this.#clusterId, meta, snapshot },
       snapshot: number,
       snapshotBytes: file.bytes,
       generation: file.meta.generation,

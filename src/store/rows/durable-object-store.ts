@@ -1,6 +1,5 @@
 import { isClusterId } from "../../snapshot/cluster-id.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
@@ -21,6 +20,8 @@ export interface DurableObjectStoreOptions {
   readonly onDamagedEntry?: () => void;
 }
 
+/** Rows that are validated together. */
+const ROWS_AT_ONCE = 64;
 /** Rows that are read or compared in one turn. */
 const STEPS_AT_ONCE = 256;
 
@@ -69,17 +70,15 @@ export class DurableObjectStore implements SnapshotStore {
   async *load(): AsyncGenerator<StoredCluster> {
     const states = this.#readStates();
     for (const [clusterId, state] of states) {
-      const { meta } = state;
-      let snapshot: ClusterSnapshot;
       try {
         checkRows(this.#table, clusterId, state);
-        snapshot = await inTurns(this.#read(clusterId));
+        await inTurns(this.#check(clusterId));
       } catch (error) {
         states.delete(clusterId);
         this.#report(clusterId, error);
         continue;
       }
-      yield { meta, snapshot };
+      yield { clusterId, meta: state.meta };
     }
   }
 
@@ -161,14 +160,19 @@ export class DurableObjectStore implements SnapshotStore {
     return states;
   }
 
-  /** A cluster as its rows have it, in steps. @throws {DamagedRow} @throws {SnapshotError} */
-  *#read(clusterId: string): Generator<void, ClusterSnapshot> {
-    const draft = new SnapshotDraft(clusterId);
+  /** Reads and validates all rows of a cluster, in steps, and holds some of them at a time. @throws {DamagedRow} @throws {SnapshotError} */
+  *#check(clusterId: string): Generator<void> {
+    let draft = new SnapshotDraft(clusterId);
+    let count = 0;
     for (const { name, text } of this.#table.readAll(clusterId, ...ENTRY_ROWS)) {
       for (const line of linesOfRow(name, JSON.parse(text))) draft.apply(line);
+      if (++count % ROWS_AT_ONCE === 0) {
+        draft.parse();
+        draft = new SnapshotDraft(clusterId);
+      }
       yield;
     }
-    return yield* draft.parseInSteps();
+    draft.parse();
   }
 
   /** @throws {StoreError} STORE_FULL */

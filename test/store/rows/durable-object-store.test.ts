@@ -4,11 +4,11 @@ import { charactersOf, unpack } from "../../../src/snapshot/held/packed-entry.ts
 import { COLLECTIONS, SINGLES } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";
-import { DamagedRow } from "../../../src/store/rows/row-table.ts";
+import { DamagedRow, RowTable } from "../../../src/store/rows/row-table.ts";
 import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import type { SnapshotStore, StoreChange } from "../../../src/store/store.ts";
 import type { StoreWarning } from "../../../src/store/store-error.ts";
-import { headlessExport, shopSnapshot, snapshots } from "../../snapshot/worlds.ts";
+import { emptySnapshot, headlessExport, shopSnapshot, snapshots } from "../../snapshot/worlds.ts";
 import { listAll, loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 import { describeStore } from "../contract.ts";
 import { sqliteDouble } from "./sqlite-double.ts";
@@ -162,6 +162,41 @@ describe("a row that is torn, altered or gone", () => {
       snapshot: snapshotOf("west", 4),
     });
   });
+});
+
+describe("loading", () => {
+  const keys = Array.from({ length: 150 }, (_, index) => `shop/service-${index + 100}`);
+  const many = {
+    ...emptySnapshot("west"),
+    namespaces: { shop: {} },
+    exports: Object.fromEntries(keys.map((key) => [key, headlessExport(1)])),
+  };
+
+  test("gives clusters without their entries, which are read one by one", async () => {
+    const database = sqliteDouble();
+    await openCollecting(database).store.keep("west", wholeOf(many, metaOf(1)));
+    const { store, warnings } = openCollecting(database);
+    for await (const cluster of store.load()) expect(cluster).toEqual({ clusterId: "west", meta: metaOf(1) });
+    expect([...store.entries!("west").keys("exports")]).toEqual(keys);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([keys[0]!, keys[63]!, keys[64]!, keys.at(-1)!])(
+    "rejects a cluster with a sound row whose entry is not valid: %s",
+    async (key) => {
+      const database = sqliteDouble();
+      const { store } = openCollecting(database);
+      await store.keep("west", wholeOf(many, metaOf(1)));
+      await keepSnapshot(store, "east", 1);
+      const table = new RowTable(database);
+      const invalid = JSON.stringify({ [key]: { ...headlessExport(1), headless: "yes" } });
+      table.change("west", [table.encode("west", `exports/${key}`, invalid)]);
+      const { clusters, warnings } = await loadOnce(database);
+      expect(Object.keys(clusters)).toEqual(["east"]);
+      expect(warnings).toEqual([expect.objectContaining({ code: "CORRUPT_SNAPSHOT", clusterId: "west" })]);
+      expect(warnings[0]!.message).toContain(key);
+    },
+  );
 });
 
 describe("rows are few and below the limit of 2 MB", () => {

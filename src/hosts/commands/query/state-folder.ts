@@ -51,9 +51,9 @@ async function readCopy(copy: string): Promise<StoredState> {
   const store = await openFileStore(join(copy, "snapshots"), { onWarning: () => {} });
   const snapshots: ClusterSnapshot[] = [];
   const stored: ResumedCluster[] = [];
-  for await (const { snapshot, meta } of store.load()) {
-    snapshots.push(snapshot);
-    stored.push({ clusterId: snapshot.clusterId, state: heldSnapshot(snapshot), meta, live: true });
+  for await (const { clusterId, snapshot, meta } of store.load()) {
+    snapshots.push(snapshot!);
+    stored.push({ clusterId, state: heldSnapshot(snapshot!), meta, live: true });
   }
   await store.close();
   const memory = createMirroredStore([

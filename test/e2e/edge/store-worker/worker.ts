@@ -1,5 +1,6 @@
 /** A store in a real Durable Object, behind HTTP: `POST /<name of the object>/<what to do>`. */
 import { DurableObject } from "cloudflare:workers";
+import { snapshotOf } from "../../../../src/snapshot/lines/held-state.ts";
 import { createDurableObjectStore } from "../../../../src/store/rows/durable-object-store.ts";
 import type { SnapshotStore, StoreChange, StoredCluster } from "../../../../src/store/store.ts";
 
@@ -36,7 +37,11 @@ export class StoreObject extends DurableObject<Environment> {
   async #act(action: string | undefined, request: Request): Promise<unknown> {
     if (action === "load") {
       const clusters: StoredCluster[] = [];
-      for await (const cluster of this.#store.load()) clusters.push(cluster);
+      for await (const cluster of this.#store.load())
+        clusters.push({
+          ...cluster,
+          snapshot: snapshotOf(cluster.clusterId, this.#store.entries!(cluster.clusterId)),
+        });
       return clusters;
     }
     if (action === "remove") return this.#store.remove(await request.text());
