@@ -9,6 +9,7 @@ const WAITING = [
   "test/e2e/kubernetes/crd-versions.e2e.test.ts",
   "test/e2e/durability/gateway-durability.e2e.test.ts",
   "test/e2e/pushes/leases.e2e.test.ts",
+  "test/e2e/control/leader.e2e.test.ts",
   "test/e2e/kubernetes/rights/rights.e2e.test.ts",
   "test/e2e/access/security-set-ups.e2e.test.ts",
   "test/e2e/kubernetes/service-account-tokens.e2e.test.ts",

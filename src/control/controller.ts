@@ -41,14 +41,14 @@ const LEASE_NAME = "clusterset-doh-control";
 export class Controller {
   readonly objects: ClusterObjects;
   readonly #options: ControllerOptions;
-  readonly #state: DesiredState;
+  #state: DesiredState;
   readonly #writer: ApiWriter;
   readonly #events: EventRecorder;
   #queue: WorkQueue | undefined;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
-    this.#state = new DesiredState(() => performance.now(), options.leaseSeconds * 1000);
+    this.#state = this.#unknown();
     this.#writer = new ApiWriter(options.api);
     this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
     this.objects = new ClusterObjects((key) => this.#touch(key));
@@ -93,24 +93,29 @@ export class Controller {
       for (const key of keys === "all" ? this.#allKeys() : keys) queue.add(key);
       this.changed();
     };
-    // The worker that led before may have left something undone.
-    if (this.#state.isUsable) touched("all");
-    const expiries = this.#watchExpiries(signal, () => touched("all"));
-    await followDesiredState({ clusterId, gateways, state: this.#state, touched, logger }, signal);
+    // Another worker may have led since this one did: what it knew then is not desired any more.
+    const state = this.#unknown();
+    this.#state = state;
+    const expiries = this.#watchExpiries(state, signal, () => touched("all"));
+    await followDesiredState({ clusterId, gateways, state, touched, logger }, signal);
     queue.close();
     this.#queue = undefined;
     clearInterval(expiries);
   }
 
   /** Leases end without a line from the gateway: that is how a cluster that is cut off notices. */
-  #watchExpiries(signal: AbortSignal, expired: () => void): NodeJS.Timeout {
-    let next = this.#state.nextExpiry();
+  #watchExpiries(state: DesiredState, signal: AbortSignal, expired: () => void): NodeJS.Timeout {
+    let next = state.nextExpiry();
     return setInterval(() => {
       if (signal.aborted) return;
       const now = performance.now();
       if (next <= now) expired();
-      next = this.#state.nextExpiry();
+      next = state.nextExpiry();
     }, 1_000);
+  }
+
+  #unknown(): DesiredState {
+    return new DesiredState(() => performance.now(), this.#options.leaseSeconds * 1000);
   }
 
   #isReady(): boolean {
@@ -135,6 +140,7 @@ export class Controller {
     const writer = this.#writer;
     const writes: Writes = {
       apply: (object, subresource) => writer.apply(object, signal, subresource),
+      merge: (object, subresource) => writer.merge(object, signal, subresource),
       read: (object) => writer.read(object, signal),
       remove: (object) => writer.remove(object, signal),
       foreign: (object) => this.#foreign(key, object, signal),

@@ -14,6 +14,8 @@ export interface PlanOptions {
   readonly clusterId: string;
   readonly gateways: readonly GatewayRequests[];
   readonly objects: ClusterObjects;
+  /** Every object that was listed, also those of somebody else. */
+  readonly listed: ReadonlyMap<string, ManagedObject>;
   readonly version: string;
   readonly logger: SyncLogger;
   /** Takes the lines of the plan. */
@@ -30,7 +32,7 @@ export interface PlanCounts {
 
 /** Prints what the control plane would change, as a diff, and writes nothing. */
 export async function planChanges(options: PlanOptions, signal: AbortSignal): Promise<PlanCounts> {
-  const { clusterId, gateways, objects, version, logger, print } = options;
+  const { clusterId, gateways, objects, listed, version, logger, print } = options;
   const stop = new AbortController();
   const state = new DesiredState(() => performance.now(), 0);
   const touched = () => stop.abort();
@@ -44,9 +46,13 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
       if (subresource === undefined) counts.applied++;
       const before = objectNow(objects, object);
       for (const line of describeChange(before, object)) print(line);
-      return { ...before, ...object, metadata: { uid: "planned", ...before?.metadata, ...object.metadata } };
+      const metadata = { uid: "planned", ...before?.metadata, ...object.metadata };
+      // A Service keeps its cluster IPs.
+      const spec = { ...(before?.spec as object | undefined), ...(object.spec as object | undefined) };
+      return { ...before, ...object, metadata, ...(object.spec !== undefined && { spec }) };
     },
-    read: async () => undefined,
+    merge: async (object) => object,
+    read: async (object) => listed.get(listedKey(object)),
     async remove(object) {
       counts.removed++;
       for (const line of describeChange(object, undefined)) print(line);
@@ -63,6 +69,11 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   const context = { clusterId, version, state, objects, writes, now };
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
+}
+
+/** The key of an object in `PlanOptions.listed`. */
+export function listedKey({ kind, metadata }: Pick<ManagedObject, "kind" | "metadata">): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
 function objectNow(

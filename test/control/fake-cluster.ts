@@ -13,6 +13,7 @@ export class FakeCluster {
   readonly touched = new Set<string>();
   /** Called before each write; throws to fail it. */
   beforeWrite: (what: string) => void = () => {};
+  readonly #added = new Map<string, object>();
   #version = 0;
   #address = 0;
 
@@ -23,7 +24,8 @@ export class FakeCluster {
   }
 
   readonly writes: Writes = {
-    apply: async (object, subresource) => this.#apply(object, subresource),
+    apply: async (object, subresource) => this.#write("apply", object, subresource),
+    merge: async (object, subresource) => this.#write("merge", object, subresource),
     read: async (object) => this.stored.get(nameOf(object)),
     remove: async (object) => {
       this.beforeWrite(`delete ${nameOf(object)}`);
@@ -65,8 +67,16 @@ export class FakeCluster {
     return [...this.stored.values()].filter((object) => object.kind === kind);
   }
 
-  #apply(object: ManagedObject, subresource: string | undefined): ManagedObject {
-    const what = `apply ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`;
+  /** Somebody adds a port to a Service: a list by key, of which apply changes its own elements alone. */
+  addPort(name: string, port: object): void {
+    const before = this.get("Service", name)!;
+    const { ports, ...spec } = before.spec as { ports: object[] };
+    this.put({ ...before, spec: { ...spec, ports: [...ports, port] } });
+    this.#added.set(name, port);
+  }
+
+  #write(how: "apply" | "merge", object: ManagedObject, subresource: string | undefined): ManagedObject {
+    const what = `${how} ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`;
     this.beforeWrite(what);
     this.log.push(what);
     const before = this.stored.get(nameOf(object));
@@ -91,9 +101,21 @@ export class FakeCluster {
       };
       stored.spec = { ...(object.spec as object), ...allocated };
     } else if (object.kind === "Service")
-      stored.spec = { ...(before!.spec as object), ...(object.spec as object) };
+      stored.spec = {
+        ...(before!.spec as object),
+        ...(object.spec as object),
+        ...this.#portsOf(how, object),
+      };
     this.stored.set(nameOf(object), stored);
     return stored;
+  }
+
+  #portsOf(how: "apply" | "merge", { metadata: { name }, spec }: ManagedObject): { ports?: object[] } {
+    const added = this.#added.get(name);
+    if (how === "merge") this.#added.delete(name);
+    return how === "merge" || added === undefined
+      ? {}
+      : { ports: [...(spec as { ports: object[] }).ports, added] };
   }
 }
 

@@ -181,15 +181,40 @@ describe("objects of somebody else", () => {
   test.each([
     ["Service", "v1", DERIVED],
     ["EndpointSlice", "discovery.k8s.io/v1", SLICE],
-  ])("a %s of that name, which no watch has reported yet, is not touched", async (kind, apiVersion, name) => {
-    const theirs = foreign(kind, apiVersion, name);
-    await reconcile(stateWith(linesOf()));
-    expect(cluster.get(kind, name)).toEqual(theirs);
-    expect(cluster.log).toContain(`foreign ${kind} shop/${name}`);
-  });
+  ])(
+    "a %s of that name, which no watch has reported yet, is not touched, and ours is made when it has gone",
+    async (kind, apiVersion, name) => {
+      const theirs = foreign(kind, apiVersion, name);
+      await reconcile(stateWith(linesOf()));
+      expect(cluster.get(kind, name)).toEqual(theirs);
+      expect(cluster.log).toContain(`foreign ${kind} shop/${name}`);
+      cluster.touched.clear();
+      cluster.stored.delete(`${kind} shop/${name}`);
+      cluster.objects.delete(theirs as never);
+      expect([...cluster.touched]).toEqual(["shop/db"]);
+      await reconcile(stateWith(linesOf()));
+      expect(cluster.get(kind, name)!.metadata.labels).toMatchObject({ [MANAGED_BY]: "clusterset-doh" });
+    },
+  );
 });
 
 describe("drift", () => {
+  test("what others add to lists by key, which apply leaves there, is taken out by a second write", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    const added = { name: "added", protocol: "TCP", port: 99 };
+    cluster.addPort(DERIVED, added);
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(spec(cluster.get("Service", DERIVED)).ports).toEqual([
+      { name: "pg", protocol: "TCP", port: 5432 },
+    ]);
+    expect(cluster.log).toEqual([`apply Service shop/${DERIVED}`, `merge Service shop/${DERIVED}`]);
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(cluster.log).toEqual([]);
+  });
+
   test.each([
     [
       "a changed port",

@@ -37,20 +37,31 @@ export class ApiWriter {
   }
 
   /**
-   * Server-side apply. `force` takes fields over from other managers; objects of our own are always forced.
+   * Server-side apply, which takes fields over from other managers.
    * @param subresource such as `status`
    * @throws {WriteError}
    */
-  async apply(
+  apply(object: ManagedObject, signal: AbortSignal, subresource = ""): Promise<ManagedObject> {
+    return this.#patch("apply", "application/apply-patch+yaml", "&force=true", object, signal, subresource);
+  }
+
+  /** A merge patch: lists become those of the object. @throws {WriteError} */
+  merge(object: ManagedObject, signal: AbortSignal, subresource = ""): Promise<ManagedObject> {
+    return this.#patch("merge", "application/merge-patch+json", "", object, signal, subresource);
+  }
+
+  async #patch(
+    verb: "apply" | "merge",
+    type: string,
+    query: string,
     object: ManagedObject,
     signal: AbortSignal,
-    subresource = "",
-    force = true,
+    subresource: string,
   ): Promise<ManagedObject> {
-    const path = `${pathOf(object)}${subresource === "" ? "" : `/${subresource}`}?fieldManager=${MANAGER}&force=${force}`;
-    this.#count(`apply ${object.kind}${subresource === "" ? "" : `/${subresource}`}`);
-    const text = await this.#send("PATCH", path, "application/apply-patch+yaml", object, signal);
-    return JSON.parse(text) as ManagedObject;
+    const below = subresource === "" ? "" : `/${subresource}`;
+    this.#count(`${verb} ${object.kind}${below}`);
+    const path = `${pathOf(object)}${below}?fieldManager=${MANAGER}${query}`;
+    return JSON.parse(await this.#send("PATCH", path, type, object, signal)) as ManagedObject;
   }
 
   /** The object as it is; undefined if there is none. @throws {WriteError} */

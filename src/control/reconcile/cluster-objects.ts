@@ -28,6 +28,8 @@ export class ClusterObjects {
   readonly #namespaces = new Set<string>();
   /** The keys of own Services and EndpointSlices, by `<field>/<namespace>/<name>`. */
   readonly #owners = new Map<string, string>();
+  /** The keys that wait for an object of somebody else to go, by `<field>/<namespace>/<name>`. */
+  readonly #blocked = new Map<string, string>();
   /** The uids of objects that were removed here, until a watch reports that they are gone. */
   readonly #removed = new Set<string>();
   readonly #touched: (key: string) => void;
@@ -70,13 +72,18 @@ export class ClusterObjects {
 
   /** An object was deleted here: what watches still report of it from before does not bring it back. */
   removed(object: ManagedObject): void {
-    const { kind, metadata } = object;
-    const { namespace, name, labels, uid } = metadata;
-    const own = this.of(`${namespace}/${kind === "ServiceImport" ? name : labels?.[SERVICE_NAME]}`);
+    const { uid } = object.metadata;
+    const own = this.of(keyOf(object));
     const isHeld = [own.import, ...own.services, ...own.slices].some((one) => one?.metadata.uid === uid);
     this.#set(object, true);
     // Otherwise a watch has reported already that it is gone.
     if (isHeld && uid !== undefined) this.#removed.add(uid);
+  }
+
+  /** Somebody else's object has the name that `wanted` needs: its key is touched when that object goes. */
+  isBlockedBy({ kind, metadata }: ManagedObject, wanted: ManagedObject): void {
+    if (kind === "Service" || kind === "EndpointSlice")
+      this.#blocked.set(`${fieldOf(kind)}/${metadata.namespace}/${metadata.name}`, keyOf(wanted));
   }
 
   #setNamespace({ metadata }: KubernetesObject): void {
@@ -99,8 +106,13 @@ export class ClusterObjects {
 
   #setOwn(object: ManagedObject, isGone: boolean): void {
     const { namespace, name, labels } = object.metadata;
-    const field = object.kind === "Service" ? "services" : "slices";
+    const field = fieldOf(object.kind);
     const identity = `${field}/${namespace}/${name}`;
+    const blocked = isGone ? this.#blocked.get(identity) : undefined;
+    if (blocked !== undefined) {
+      this.#blocked.delete(identity);
+      this.#touched(blocked);
+    }
     const before = this.#owners.get(identity);
     const service = labels?.[SERVICE_NAME];
     // Without its marks an object is somebody else's.
@@ -157,4 +169,13 @@ export class ClusterObjects {
     if (this.#removed.has(uid ?? "") && deletionTimestamp === undefined) return true;
     return held !== undefined && Number(resourceVersion) < Number(held.metadata.resourceVersion);
   }
+}
+
+function fieldOf(kind: string): "services" | "slices" {
+  return kind === "Service" ? "services" : "slices";
+}
+
+/** Of a ServiceImport or of an object that belongs to one. */
+function keyOf({ metadata: { namespace, name, labels } }: ManagedObject): string {
+  return `${namespace}/${labels?.[SERVICE_NAME] ?? name}`;
 }

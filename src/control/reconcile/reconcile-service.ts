@@ -12,6 +12,8 @@ import type { ClusterObjects } from "./cluster-objects.ts";
 /** The ways to write, so that a plan can print what the control plane would do. */
 export interface Writes {
   apply(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
+  /** Writes an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list. */
+  merge(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
   /** The object as it is now, not as it was last seen. */
   read(object: ManagedObject): Promise<ManagedObject | undefined>;
   remove(object: ManagedObject): Promise<void>;
@@ -75,12 +77,11 @@ async function reconcileImport(
   const service = isHeadless ? undefined : derivedService(at, wanted, owner);
   for (const one of own.services)
     if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
-  if (service !== undefined) {
-    const before = own.services.find(({ metadata }) => metadata.name === derivedName);
-    if ((await ensure(context, service, before)) === undefined) return;
-  }
+  const before = own.services.find(({ metadata }) => metadata.name === derivedName);
+  // A Service of somebody else must not get the clusterset's endpoints.
+  const isBlocked = service !== undefined && (await ensure(context, service, before)) === undefined;
   await ensure(context, imported(), objects.of(key).import);
-  const slices = [...desired.slices.values()].map((slice) =>
+  const slices = [...(isBlocked ? [] : desired.slices.values())].map((slice) =>
     endpointSlice(at, slice, isHeadless ? undefined : derivedName, owner),
   );
   await reconcileSlices(context, key, slices);
@@ -119,7 +120,7 @@ async function reconcileStatus(
   if (applied === undefined && !differs({ ...bare(held), status }, { ...bare(held), ...before })) return;
   const current = applied ?? (held.status as { readonly conditions: readonly Condition[] }).conditions;
   const object = { ...bare(held), status: { ...status, conditions: current } };
-  objects.upsert(await writes.apply(object, "status"));
+  objects.upsert(await applyWhole(writes, object, "status"));
 }
 
 async function reconcileExport(
@@ -177,11 +178,23 @@ async function ensure(
   const found = held ?? (await writes.read(wanted));
   if (found !== undefined && !isManaged(found)) {
     writes.foreign(found);
+    objects.isBlockedBy(found, wanted);
     return undefined;
   }
-  const applied = await writes.apply(wanted);
+  const applied = await applyWhole(writes, wanted);
   objects.upsert(applied);
   return applied;
+}
+
+async function applyWhole(
+  writes: Writes,
+  wanted: ManagedObject,
+  subresource?: "status",
+): Promise<ManagedObject> {
+  const applied = await writes.apply(wanted, subresource);
+  const written =
+    subresource === undefined ? wanted : { ...bare(wanted), [subresource]: wanted[subresource] };
+  return differs(written, applied) ? writes.merge(wanted, subresource) : applied;
 }
 
 /**

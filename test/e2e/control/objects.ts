@@ -2,7 +2,7 @@ import { type Condition, conditionsOf } from "../../../src/control/objects/condi
 import { derivedServiceName } from "../../../src/control/objects/names.ts";
 import { SOURCE_CLUSTER } from "../../../src/control/objects/owner.ts";
 import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
-import { eventually } from "../harness/answers.ts";
+import { eventually, untilEqual } from "../harness/answers.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import {
   multiclusterServiceLabel,
@@ -61,4 +61,9 @@ export type Objects = ReturnType<typeof lookAt>;
 /** The ready endpoints before long. */
 export function eventualEndpoints(objects: Objects, name: string) {
   return eventually(() => objects.endpoints(name));
+}
+
+/** For hooks: waits for these ready endpoints. */
+export function untilEndpoints(objects: Objects, name: string, expected: string[]): Promise<void> {
+  return untilEqual(`endpoints of ${name}`, () => objects.endpoints(name), expected);
 }

@@ -8,6 +8,11 @@ export interface ScriptedGateway {
   readonly ca: "";
   /** Sends lines to the worker that follows now, and to each later one as a snapshot. */
   desire(lines: readonly DesiredLine[]): void;
+  /** Requests for the desired state get no answer until `release`. */
+  hold(): void;
+  release(): void;
+  /** How many of them wait. */
+  readonly held: number;
   stop(): Promise<void>;
 }
 
@@ -18,6 +23,8 @@ export async function startScriptedGateway(): Promise<ScriptedGateway> {
   const following = new Set<ServerResponse>();
   let desired: readonly DesiredLine[] = [];
   let position = 0;
+  let isHolding = false;
+  const waiting = new Set<ServerResponse>();
   const write = (
     response: ServerResponse,
     start: "snapshot" | "changes" | undefined,
@@ -27,11 +34,15 @@ export async function startScriptedGateway(): Promise<ScriptedGateway> {
     for (const line of [...begin, LEASES, ...lines, { position: String(position) }])
       response.write(`${JSON.stringify(line)}\n`);
   };
+  const follow = (response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    following.add(response.on("close", () => following.delete(response)));
+    write(response, "snapshot", desired);
+  };
   const server = createServer((request, response) => {
     if (request.url?.includes("/desired") === true) {
-      response.writeHead(200, { "content-type": "application/x-ndjson" });
-      following.add(response.on("close", () => following.delete(response)));
-      return write(response, "snapshot", desired);
+      if (isHolding) return void waiting.add(response.on("close", () => waiting.delete(response)));
+      return follow(response);
     }
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -47,6 +58,17 @@ export async function startScriptedGateway(): Promise<ScriptedGateway> {
       desired = lines;
       // A new stream for each state, so that what is not in it is not desired.
       for (const response of following) response.end();
+    },
+    hold() {
+      isHolding = true;
+    },
+    release() {
+      isHolding = false;
+      for (const response of waiting) follow(response);
+      waiting.clear();
+    },
+    get held() {
+      return waiting.size;
     },
     async stop() {
       server.closeAllConnections();

@@ -4,7 +4,8 @@ import { hostname } from "node:os";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { Controller, NO_CRDS } from "../../../control/controller.ts";
 import { MULTICLUSTER_GROUP } from "../../../control/objects/service-import.ts";
-import { planChanges } from "../../../control/plan.ts";
+import type { ManagedObject } from "../../../control/objects/wanted-object.ts";
+import { listedKey, planChanges } from "../../../control/plan.ts";
 import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
 import type { KubeConfigOptions } from "../../../sync/api-server.ts";
 import { KubernetesSource } from "../../../sync/kubernetes.ts";
@@ -78,11 +79,15 @@ export async function printPlan(
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
   const objects = new ClusterObjects(() => undefined);
+  const listed = new Map<string, ManagedObject>();
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
   const source = new KubernetesSource(
     { ...api, clusterIdGiven: true, logger },
     {
-      upsert: (object) => objects.upsert(object),
+      upsert: (object) => {
+        objects.upsert(object);
+        if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
+      },
       delete: (object) => objects.delete(object),
       changed: () => source.complete && resolve(),
       failed: (error) => error.permanent && reject(error),
@@ -96,7 +101,7 @@ export async function printPlan(
     if (version === undefined) throw new UsageError(NO_CRDS);
     const { applied, removed, foreign } = await planChanges(
       {
-        ...{ clusterId: clusterId!, gateways, objects, version, logger },
+        ...{ clusterId: clusterId!, gateways, objects, listed, version, logger },
         print: (line) => void process.stdout.write(`${line}\n`),
       },
       ended,

@@ -7,6 +7,7 @@ import { removeFolder, temporaryFolder } from "../tools/folders.ts";
 import { ensureTools } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import { ApiClient, ApiError } from "./api-client.ts";
+import { type AuditedWrite, auditFlags, readAuditLog } from "./audit-log.ts";
 import { installCrds } from "./crds.ts";
 import { type Etcd, startEtcd } from "./etcd.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
@@ -21,6 +22,8 @@ export interface ApiServerOptions {
   serviceCidrs?: string;
   /** Whether the MCS and ClusterProperty CRDs are installed; yes by default. */
   crds?: boolean;
+  /** The user whose writes are logged, for `ApiServer.writes`. */
+  audited?: string;
   /** Further flags of kube-apiserver. */
   args?: string[];
 }
@@ -43,6 +46,8 @@ export interface ApiServer {
   restart(): Promise<void>;
   /** Drops etcd's history. Only after `restart` too do watches from an old resource version get 410 Gone. */
   compactEtcd(): Promise<string>;
+  /** Everything that the `audited` user has tried to write, in order. */
+  writes(): AuditedWrite[];
   /** Stops both processes and removes the folder. */
   stop(): Promise<void>;
 }
@@ -90,6 +95,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     kubeconfig: (token = adminToken) => writeKubeconfig(folder, { url, caPath, token }),
     restart: () => process.restart(),
     compactEtcd: () => etcd.compact(),
+    writes: () => readAuditLog(folder),
     stop: async () => {
       await Promise.all(clients.map((client) => client.close()));
       await process.stop();
@@ -125,6 +131,7 @@ function flags(folder: string, port: number, etcdUrl: string, options: ApiServer
     // It wants a "default" service account in each namespace, which a controller would make.
     "--disable-admission-plugins=ServiceAccount",
     "--profiling=false",
+    ...(options.audited === undefined ? [] : auditFlags(folder, options.audited)),
   ];
 }
 

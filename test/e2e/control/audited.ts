@@ -1,0 +1,73 @@
+import { expect } from "vitest";
+import { isManaged } from "../../../src/control/objects/wanted-object.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
+import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
+
+/** The account of the control plane, whose writes API servers log for these tests. */
+export const CONTROL = "system:serviceaccount:clusterset-doh:sync-worker-control";
+
+const WITHOUT_MARK = ["leases", "events", "serviceexports/status"];
+
+/** What was tried to be written, but for the Lease and Events, as `patch endpointslices shop/db-1`; in order. */
+export function writesTo(server: Pick<ApiServer, "writes">, from = 0): string[] {
+  return server
+    .writes()
+    .slice(from)
+    .filter(({ resource }) => resource !== "leases" && resource !== "events")
+    .map(describe);
+}
+
+/** How many writes there were, to look at later ones alone: `writesTo(server, before)`. */
+export function countWrites(server: Pick<ApiServer, "writes">): number {
+  return server.writes().length;
+}
+
+/**
+ * By the audit log of an API server: no object without the mark of the control plane was written, none but the status of exports, its Lease and
+ * Events; the admission policy had to reject nothing; and no object was written as it was already.
+ */
+export function expectOnlyOwnAndNeededWrites(server: Pick<ApiServer, "writes">): void {
+  const writes = server.writes();
+  expect(trespassesIn(writes)).toEqual([]);
+  expect(needlessIn(writes)).toEqual([]);
+}
+
+/** Writes that touched what is not the control plane's, or tried to. */
+function trespassesIn(writes: readonly AuditedWrite[]): string[] {
+  const own = new Set<unknown>();
+  const isOwn = ({ verb, resource, name, code, response }: AuditedWrite) => {
+    if (resource === "leases") return name === "clusterset-doh-control";
+    if (WITHOUT_MARK.includes(resource)) return true;
+    const { metadata, details, reason } = (response ?? {}) as unknown as {
+      metadata?: { uid?: string };
+      details?: { uid?: string; causes?: { reason: string }[] };
+      reason?: string;
+    };
+    if (code >= 400)
+      return (
+        ["NotFound", "Conflict"].includes(reason ?? "") ||
+        details?.causes?.some((cause) => cause.reason === "NamespaceTerminating") === true
+      );
+    if (verb === "delete" && own.has(details?.uid)) return true;
+    own.add(metadata?.uid);
+    return response !== undefined && isManaged(response as never);
+  };
+  return writes.filter((write) => !isOwn(write)).map((write) => `${describe(write)}: ${write.code}`);
+}
+
+/** Writes after which an object had the version that it had before. */
+function needlessIn(writes: readonly AuditedWrite[]): string[] {
+  const seen = new Set<string>();
+  return writes.flatMap((write) => {
+    const { uid, resourceVersion } = write.response?.metadata ?? ({} as Record<string, unknown>);
+    if (write.verb !== "patch" || write.code >= 300) return [];
+    const version = `${String(uid)} ${String(resourceVersion)}`;
+    if (seen.has(version)) return describe(write);
+    seen.add(version);
+    return [];
+  });
+}
+
+function describe({ verb, resource, namespace, name }: AuditedWrite): string {
+  return `${verb} ${resource} ${namespace}/${name}`;
+}

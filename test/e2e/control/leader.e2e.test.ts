@@ -1,0 +1,154 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpointSliceName } from "../../../src/control/objects/names.ts";
+import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
+import { eventually } from "../harness/answers.ts";
+import { kubeconfigOfControl } from "../harness/infra.ts";
+import { type SyncProcess, startSync } from "../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { endpointSlice, namespace } from "../servers/kubernetes/objects.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { waitFor } from "../servers/wait.ts";
+import { CONTROL, expectOnlyOwnAndNeededWrites } from "./audited.ts";
+import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
+import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
+
+let server: ApiServer;
+let gateway: ScriptedGateway;
+let objects: Objects;
+/** Each with a token of its own, by which the audit log tells them apart. */
+let one: SyncProcess;
+let other: SyncProcess;
+
+const LEADS = "leads: writes the objects of this cluster";
+
+async function startWorker(tokenFile: string): Promise<SyncProcess> {
+  const gateways = [gateway as never];
+  return startSync({
+    kubeconfig: await kubeconfigOfControl(server),
+    clusterId: "b",
+    gateways,
+    tokenFile,
+    args: ["--control"],
+  });
+}
+
+const desire = (address: string) => gateway.desire(linesOf(desiredImport(), { v4: desiredSlice(address) }));
+/** Which workers wrote, in turns; their Lease and Events included or not. */
+const turns = (withLease = false) => {
+  const writers = server
+    .writes()
+    .filter(({ resource }) => withLease || (resource !== "leases" && resource !== "events"))
+    .map(({ credential }) => credential);
+  return writers.filter((writer, index) => writer !== writers[index - 1]);
+};
+const leaseWrites = () =>
+  server
+    .writes()
+    .filter(({ resource, code }) => resource === "leases" && code < 300)
+    .map(({ credential, response }) => ({ credential, ...(response!.spec as { holderIdentity: string }) }));
+const lead = (worker: SyncProcess) => worker.log().split(LEADS).length - 1;
+
+beforeAll(async () => {
+  [server, gateway] = await Promise.all([
+    startApiServer({ name: "b", audited: CONTROL }),
+    startScriptedGateway(),
+  ]);
+  await server.admin.apply(namespace("shop"));
+  objects = lookAt(server, "shop");
+  const tokenFile = join(temporaryFolder("control"), "token");
+  writeFileSync(tokenFile, "a-token\n");
+  desire("10.1.0.1");
+  one = await startWorker(tokenFile);
+  await untilEndpoints(objects, "db", ["a 10.1.0.1"]);
+  other = await startWorker(tokenFile);
+  await waitFor(
+    "the other worker has listed",
+    () => other.log().includes('"pushed"') || other.log().includes("listed"),
+  );
+});
+
+afterAll(async () => {
+  await Promise.all([one?.stop(), other?.stop()]);
+  await Promise.all([gateway?.stop(), server?.stop()]);
+});
+
+test("of two workers the one that holds the Lease writes, and the other one nothing at all", async () => {
+  for (const address of ["10.1.0.2", "10.1.0.3", "10.1.0.4"]) {
+    desire(address);
+    await eventualEndpoints(objects, "db").toEqual([`a ${address}`]);
+  }
+  expect(turns(true)).toHaveLength(1);
+  expect([lead(one), lead(other)]).toEqual([1, 0]);
+});
+
+test("after kill -9 the other one leads once the Lease has expired, and does what was left undone", async () => {
+  await one.kill();
+  desire("10.1.0.5");
+  await server.admin.remove(endpointSlice("shop", endpointSliceName("db", "a", "v4"), { endpoints: [] }));
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.5"]);
+  expect(turns()).toHaveLength(2);
+  await one.restart();
+  await waitFor("the killed worker runs again", () => one.log().split("listed").length > 2);
+  desire("10.1.0.6");
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.6"]);
+  expect(turns()).toHaveLength(2);
+});
+
+test("after SIGTERM the other one leads without waiting: the Lease names nobody", async () => {
+  const before = leaseWrites().length;
+  expect(await other.stop()).toBe(0);
+  const [first, second] = await waitFor("the Lease's next holder", () => {
+    const later = leaseWrites()
+      .slice(before)
+      .filter((_, index, all) => all[index - 1]?.holderIdentity !== all[index]!.holderIdentity);
+    const from = later.findIndex(({ holderIdentity }) => holderIdentity === "");
+    return from >= 0 && later.length > from + 1 && later.slice(from);
+  });
+  expect(second!.credential).not.toBe(first!.credential);
+  desire("10.1.0.7");
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.7"]);
+  expect(turns()).toHaveLength(3);
+  await other.restart();
+});
+
+test("a leader that was halted for longer than its Lease writes nothing when it goes on", async () => {
+  const led = lead(other);
+  one.process.signal("SIGSTOP");
+  await waitFor("the other worker leads", () => lead(other) > led, 60_000);
+  desire("10.1.0.8");
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.8"]);
+  const lost = one.log().split("does not lead any more").length;
+  one.process.signal("SIGCONT");
+  desire("10.1.0.9");
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.9"]);
+  await waitFor("what the halted worker says", () => one.log().split("does not lead any more").length > lost);
+  expect(turns()).toHaveLength(4);
+});
+
+test("a worker that leads again writes nothing of the state that it knew when it led before", async () => {
+  const before = server.writes().length;
+  gateway.hold();
+  const led = lead(one);
+  expect(await other.stop()).toBe(0);
+  await waitFor("the first worker leads again", () => lead(one) > led);
+  await waitFor("it asks for the desired state", () => gateway.held > 0);
+  desire("10.1.0.10");
+  gateway.release();
+  await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.10"]);
+  const written = server
+    .writes()
+    .slice(before)
+    .flatMap(({ resource, response }) =>
+      resource === "endpointslices"
+        ? (response as unknown as { endpoints: { addresses: string[] }[] }).endpoints[0]!.addresses
+        : [],
+    );
+  expect(written).toEqual(["10.1.0.10"]);
+});
+
+test("in all of this nothing was written twice, and nothing of others", async () => {
+  await eventually(() => objects.endpoints("db")).toEqual(["a 10.1.0.10"]);
+  expectOnlyOwnAndNeededWrites(server);
+});
