@@ -160,7 +160,12 @@ describe("the container", () => {
     const { user, volumes, entrypoint, labels } = imageConfig(stages);
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(volumes).toEqual(["/var/lib/clusterset-doh"]);
-    expect(entrypoint).toEqual(["node", "--max-semi-space-size=4", "/app/bin/clusterset-doh.js"]);
+    expect(entrypoint).toEqual([
+      "node",
+      "--max-semi-space-size=4",
+      "--no-parallel-scavenge",
+      "/app/bin/clusterset-doh.js",
+    ]);
     expect(labels["org.opencontainers.image.version"]).toBe(version);
   });
 
