@@ -11,7 +11,11 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "!test/transfer/bound.test.ts",
     "!test/transfer/http/{over-http,app}.test.ts",
   ],
-  gateway: ["test/gateway/**", "!test/gateway/isolation/{scopes,isolation}.test.ts"],
+  gateway: [
+    "test/gateway/**",
+    "!test/gateway/isolation/{scopes,isolation}.test.ts",
+    "test/http/push/desired/desired.test.ts",
+  ],
   merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence/precedence.test.ts"],
   extract: ["test/extract/**", "!test/extract/properties.test.ts"],
   access: ["test/access/**"],
