@@ -116,6 +116,13 @@ describe("parts that no generation has any more", () => {
   });
 });
 
+it("a sweep looks at 256 parts in a step", () => {
+  const { table, generations } = start();
+  for (let part = 0; part < 600; part++)
+    table.write(part.toString(16).padStart(32, "0"), Uint8Array.of(part & 255));
+  expect([...generations.sweep()]).toHaveLength(2);
+});
+
 describe("a segment that was compiled", () => {
   const [segment] = [...first.segments()];
 
