@@ -4,12 +4,15 @@ import type { ApiServer } from "../sync/api-server.ts";
 import type { ControlStatus } from "../sync/health/worker-status.ts";
 import type { SyncLogger } from "../sync/object-source.ts";
 import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
+import { ClusterProperties } from "./crds/cluster-properties.ts";
+import { PrunedFields } from "./crds/pruned-fields.ts";
+import { applyCrd, ServedLog, type ServedVersions } from "./crds/served-versions.ts";
 import { DesiredState } from "./desired/desired-state.ts";
 import { followDesiredState } from "./desired/desired-stream.ts";
 import { EventRecorder } from "./events.ts";
 import { Leader } from "./leader.ts";
 import { toTime } from "./objects/times.ts";
-import type { ManagedObject } from "./objects/wanted-object.ts";
+import { type ManagedObject, nameOf } from "./objects/wanted-object.ts";
 import { ApiWriter, WriteError } from "./reconcile/api-writer.ts";
 import { ClusterObjects } from "./reconcile/cluster-objects.ts";
 import { reconcileService, type Writes } from "./reconcile/reconcile-service.ts";
@@ -25,16 +28,15 @@ export interface ControllerOptions {
   /** Where the Lease is. */
   readonly namespace: string;
   readonly identity: string;
-  /** The served version of the MCS API; undefined while its CRDs are missing. */
-  readonly version: () => string | undefined;
+  /** The name of the clusterset, if the ClusterProperties are to be written. */
+  readonly clusterset: string | undefined;
+  /** In which versions the API server serves what is written. */
+  readonly served: () => ServedVersions;
   /** Whether every resource was listed once. */
   readonly isComplete: () => boolean;
   readonly logger: SyncLogger;
 }
 
-/** The next step where the CRDs are missing. */
-export const NO_CRDS =
-  "the API server does not serve serviceimports.multicluster.x-k8s.io: install the CRDs of the MCS API (sigs.k8s.io/mcs-api), v0.5.0 or newer";
 const LEASE_NAME = "clusterset-doh-control";
 
 /** KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this process leads. */
@@ -44,6 +46,9 @@ export class Controller {
   #state: DesiredState;
   readonly #writer: ApiWriter;
   readonly #events: EventRecorder;
+  readonly #properties: ClusterProperties | undefined;
+  readonly #pruned: PrunedFields;
+  readonly #served: ServedLog;
   #queue: WorkQueue | undefined;
 
   constructor(options: ControllerOptions) {
@@ -52,6 +57,11 @@ export class Controller {
     this.#writer = new ApiWriter(options.api);
     this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
     this.objects = new ClusterObjects((key) => this.#touch(key));
+    const { clusterId, clusterset, logger } = options;
+    const touched = () => this.#touch(ClusterProperties.KEY);
+    this.#properties = clusterset ? new ClusterProperties(clusterId, clusterset, touched) : undefined;
+    this.#pruned = new PrunedFields((object, path) => this.#reportPruned(object, path));
+    this.#served = new ServedLog(logger);
   }
 
   status(): ControlStatus {
@@ -59,16 +69,21 @@ export class Controller {
   }
 
   upsert(object: KubernetesObject): void {
-    this.objects.upsert(object);
+    if (object.kind === "ClusterProperty") this.#properties?.upsert(object);
+    else this.objects.upsert(object);
   }
 
   delete(object: KubernetesObject): void {
-    this.objects.delete(object);
+    if (object.kind === "ClusterProperty") this.#properties?.delete(object);
+    else this.objects.delete(object);
   }
 
   /** The source has reported objects, or became complete. */
   changed(): void {
-    if (this.#isReady()) this.#queue?.open();
+    if (!this.#options.isComplete()) return;
+    const isOther = this.#served.report(this.#options.served());
+    if (isOther) for (const key of this.#allKeys()) this.#queue?.add(key);
+    if (this.#state.isUsable) this.#queue?.open();
   }
 
   /** Runs until the signal aborts. */
@@ -118,12 +133,9 @@ export class Controller {
     return new DesiredState(() => performance.now(), this.#options.leaseSeconds * 1000);
   }
 
-  #isReady(): boolean {
-    return this.#options.isComplete() && this.#state.isUsable;
-  }
-
   #allKeys(): Set<string> {
-    return new Set([...this.#state.keys(), ...this.objects.keys()]);
+    const own = this.#properties === undefined ? [] : [ClusterProperties.KEY];
+    return new Set([...own, ...this.#state.keys(), ...this.objects.keys()]);
   }
 
   #touch(key: string): void {
@@ -135,8 +147,7 @@ export class Controller {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { clusterId } = this.#options;
-    const version = this.#options.version();
-    if (version === undefined) throw new Error(NO_CRDS);
+    const { serviceimports: version, clusterproperties } = this.#options.served();
     const writer = this.#writer;
     const writes: Writes = {
       apply: (object, subresource) => writer.apply(object, signal, subresource),
@@ -155,17 +166,33 @@ export class Controller {
         );
       },
     };
+    if (key === ClusterProperties.KEY) {
+      if (clusterproperties !== undefined) await this.#properties?.reconcile(clusterproperties, writes);
+      return;
+    }
+    // `changed` has logged it, and adds all keys when the CRD is there.
+    if (version === undefined) return;
     const now = () => toTime(Date.now());
     await reconcileService(
-      { clusterId, version, state: this.#state, objects: this.objects, writes, now },
+      { clusterId, version, state: this.#state, objects: this.objects, writes, pruned: this.#pruned, now },
       key,
+    );
+  }
+
+  #reportPruned({ apiVersion, kind }: ManagedObject, path: string): void {
+    const update =
+      kind === "ServiceImport" || kind === "ServiceExport"
+        ? `the installed CRD does not have it. To update it: ${applyCrd(`${kind.toLowerCase()}s` as keyof ServedVersions)}, then restart the worker`
+        : "this version of Kubernetes does not have it";
+    this.#options.logger.warn(
+      { apiVersion, kind, field: path },
+      `the API server does not keep ${path} of a ${kind}: ${update}`,
     );
   }
 
   #foreign(key: string, object: ManagedObject, signal: AbortSignal): void {
     const { logger } = this.#options;
-    const { kind, metadata } = object;
-    const message = `${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and stays as it is; delete it, or hand it over: kubectl label it app.kubernetes.io/managed-by=clusterset-doh`;
+    const message = `${object.kind} ${nameOf(object)} was not made by clusterset-doh and stays as it is; delete it, or hand it over: kubectl label it app.kubernetes.io/managed-by=clusterset-doh`;
     if (this.#events.record(object, "Warning", "NotManaged", message, signal)) logger.warn({ key }, message);
   }
 }

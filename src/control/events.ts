@@ -38,7 +38,8 @@ export class EventRecorder {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
       metadata: {
-        namespace: metadata.namespace,
+        // Those about objects of the cluster are there, too.
+        namespace: metadata.namespace || "default",
         name: `${metadata.name.slice(0, 200)}.${shortHash(`${about}\0${message}\0${now}`)}`,
       },
       eventTime: now,

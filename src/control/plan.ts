@@ -1,11 +1,13 @@
 import type { SyncLogger } from "../sync/object-source.ts";
 import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
+import type { ClusterProperties } from "./crds/cluster-properties.ts";
+import { PrunedFields } from "./crds/pruned-fields.ts";
 import { DesiredState } from "./desired/desired-state.ts";
 import { followDesiredState } from "./desired/desired-stream.ts";
 import { describeChange } from "./objects/describe-change.ts";
 import { SERVICE_NAME } from "./objects/owner.ts";
 import { toTime } from "./objects/times.ts";
-import type { ManagedObject } from "./objects/wanted-object.ts";
+import { type ManagedObject, nameOf } from "./objects/wanted-object.ts";
 import type { ClusterObjects } from "./reconcile/cluster-objects.ts";
 import { reconcileService, type Writes } from "./reconcile/reconcile-service.ts";
 
@@ -17,6 +19,8 @@ export interface PlanOptions {
   /** Every object that was listed, also those of somebody else. */
   readonly listed: ReadonlyMap<string, ManagedObject>;
   readonly version: string;
+  /** With the version in which they are served, if they are to be written. */
+  readonly properties?: { readonly version: string; readonly wanted: ClusterProperties } | undefined;
   readonly logger: SyncLogger;
   /** Takes the lines of the plan. */
   readonly print: (line: string) => void;
@@ -57,16 +61,16 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
       counts.removed++;
       for (const line of describeChange(object, undefined)) print(line);
     },
-    foreign({ kind, metadata }) {
+    foreign(object) {
       counts.foreign++;
-      print(
-        `! ${kind} ${metadata.namespace}/${metadata.name} was not made by clusterset-doh and would stay as it is`,
-      );
+      print(`! ${object.kind} ${nameOf(object)} was not made by clusterset-doh and would stay as it is`);
     },
     changed() {},
   };
   const now = () => toTime(Date.now());
-  const context = { clusterId, version, state, objects, writes, now };
+  const pruned = new PrunedFields(() => undefined);
+  const context = { clusterId, version, state, objects, writes, pruned, now };
+  await options.properties?.wanted.reconcile(options.properties.version, writes);
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
 }

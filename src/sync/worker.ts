@@ -42,6 +42,8 @@ export interface SyncWorkerOptions {
   readonly leaveOnExit?: boolean;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number;
+  /** Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default false. */
+  readonly readsClusterProperties?: boolean;
   /** Gets every object, too: the control plane reads the cluster by the same watches. */
   readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed">;
   readonly signal: AbortSignal;
@@ -201,13 +203,13 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
-  const { source, logger, clusterId, clusterZone, nodeAddresses } = options;
+  const { source, logger, clusterId, clusterZone, nodeAddresses, readsClusterProperties } = options;
   return source.kind === "manifests"
     ? new ManifestSource({ directory: source.directory, watch: source.watch, logger }, listener)
     : new KubernetesSource(
         {
           ...source,
-          clusterIdGiven: clusterId !== undefined,
+          clusterIdGiven: clusterId !== undefined && readsClusterProperties !== true,
           pods: clusterZone?.pods === "verified",
           nodeAddresses: nodeAddresses !== undefined,
           logger,

@@ -1,3 +1,4 @@
+import { PrunedFields } from "../../src/control/crds/pruned-fields.ts";
 import type { DesiredState } from "../../src/control/desired/desired-state.ts";
 import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
 import { ClusterObjects } from "../../src/control/reconcile/cluster-objects.ts";
@@ -11,8 +12,11 @@ export class FakeCluster {
   readonly stored = new Map<string, ManagedObject>();
   readonly log: string[] = [];
   readonly touched = new Set<string>();
+  readonly pruned = new PrunedFields(({ kind }, path) => this.log.push(`pruned ${kind} ${path}`));
+  /** What the API server makes of an object: an older CRD lacks fields. */
+  prune: (object: ManagedObject) => ManagedObject = (object) => object;
   /** Called before each write; throws to fail it. */
-  beforeWrite: (what: string) => void = () => {};
+  beforeWrite: (what: string, object: ManagedObject) => void = () => {};
   readonly #added = new Map<string, object>();
   #version = 0;
   #address = 0;
@@ -28,7 +32,7 @@ export class FakeCluster {
     merge: async (object, subresource) => this.#write("merge", object, subresource),
     read: async (object) => this.stored.get(nameOf(object)),
     remove: async (object) => {
-      this.beforeWrite(`delete ${nameOf(object)}`);
+      this.beforeWrite(`delete ${nameOf(object)}`, object);
       this.log.push(`delete ${nameOf(object)}`);
       this.stored.delete(nameOf(object));
     },
@@ -54,8 +58,9 @@ export class FakeCluster {
   }
 
   context(state: DesiredState, clusterId = "b"): ReconcileContext {
-    const { objects, writes } = this;
-    return { clusterId, version: "v1beta1", state, objects, writes, now: () => "2030-01-01T00:00:00Z" };
+    const { objects, writes, pruned } = this;
+    const now = () => "2030-01-01T00:00:00Z";
+    return { clusterId, version: "v1beta1", state, objects, writes, pruned, now };
   }
 
   /** The stored object of that kind and name. */
@@ -77,11 +82,11 @@ export class FakeCluster {
 
   #write(how: "apply" | "merge", object: ManagedObject, subresource: string | undefined): ManagedObject {
     const what = `${how} ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`;
-    this.beforeWrite(what);
+    this.beforeWrite(what, object);
     this.log.push(what);
     const before = this.stored.get(nameOf(object));
     const { generation = 0, uid = `uid-${++this.#version}` } = before?.metadata ?? {};
-    const stored: Mutable = {
+    const made: Mutable = {
       ...before,
       ...object,
       ...(subresource !== undefined && before),
@@ -99,13 +104,14 @@ export class FakeCluster {
         clusterIPs: [`10.0.0.${this.#address}`, `fd00::${this.#address}`],
         ipFamilies: ["IPv4", "IPv6"],
       };
-      stored.spec = { ...(object.spec as object), ...allocated };
+      made.spec = { ...(object.spec as object), ...allocated };
     } else if (object.kind === "Service")
-      stored.spec = {
+      made.spec = {
         ...(before!.spec as object),
         ...(object.spec as object),
         ...this.#portsOf(how, object),
       };
+    const stored = this.prune(made);
     this.stored.set(nameOf(object), stored);
     return stored;
   }

@@ -11,14 +11,18 @@ export interface Condition {
 }
 
 /**
- * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the object has them all already.
+ * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the object has them all already, as far as
+ * the API server keeps them.
  * @param now RFC 3339
+ * @param isPruned whether the API server drops a field
  */
 export function conditionsToApply(
   wanted: readonly Condition[],
   object: ManagedObject,
   now: string,
+  isPruned: (path: string) => boolean = () => false,
 ): readonly Condition[] | undefined {
+  if (isPruned("status.conditions")) return undefined;
   const actual = conditionsOf(object);
   const { generation } = object.metadata;
   const applied = wanted.map((condition): Condition => {
@@ -37,7 +41,8 @@ export function conditionsToApply(
       before.status === condition.status &&
       before.reason === condition.reason &&
       before.message === condition.message &&
-      before.observedGeneration === condition.observedGeneration
+      (before.observedGeneration === condition.observedGeneration ||
+        isPruned("status.conditions[].observedGeneration"))
     );
   });
   return isThere ? undefined : applied;

@@ -1,4 +1,4 @@
-import type { ManagedObject } from "./wanted-object.ts";
+import { type ManagedObject, nameOf } from "./wanted-object.ts";
 
 /**
  * A change as a diff of fields: `+ Kind namespace/name` for a new object, `-` for one that goes, `~` for another, followed by its changed
@@ -8,8 +8,8 @@ export function* describeChange(
   before: ManagedObject | undefined,
   after: ManagedObject | undefined,
 ): Generator<string> {
-  const { kind, metadata } = (after ?? before)!;
-  const title = `${kind} ${metadata.namespace}/${metadata.name}`;
+  const object = (after ?? before)!;
+  const title = `${object.kind} ${nameOf(object)}`;
   if (after === undefined) return yield `- ${title}`;
   yield `${before === undefined ? "+" : "~"} ${title}`;
   for (const [path, value] of leaves(after)) {

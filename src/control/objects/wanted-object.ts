@@ -19,6 +19,11 @@ export interface ManagedObject {
   readonly [field: string]: unknown;
 }
 
+/** The name of an object for people: with its namespace, if it has one. */
+export function nameOf({ metadata: { namespace, name } }: Pick<ManagedObject, "metadata">): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
 /** Whether the control plane made the object. */
 export function isManaged({ metadata }: Pick<ManagedObject, "metadata">): boolean {
   return metadata.labels?.[MANAGED_BY] === MANAGER;

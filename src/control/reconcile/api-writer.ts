@@ -161,12 +161,14 @@ const PLURALS: Readonly<Record<string, string>> = {
   EndpointSlice: "endpointslices",
   Lease: "leases",
   Event: "events",
+  ClusterProperty: "clusterproperties",
 };
 
-/** The path of an object of a namespace. */
+/** The path of an object of a namespace, or of the cluster where its namespace is empty. */
 export function pathOf({ apiVersion, kind, metadata }: ManagedObject): string {
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  return `${root}/namespaces/${metadata.namespace}/${PLURALS[kind]}/${metadata.name}`;
+  const { namespace, name } = metadata;
+  return `${root}${namespace === "" ? "" : `/namespaces/${namespace}`}/${PLURALS[kind]}/${name}`;
 }
 
 function readStatus(text: string): { message?: string; causes?: string[] } {

@@ -1,4 +1,5 @@
 import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
+import type { PrunedFields } from "../crds/pruned-fields.ts";
 import type { DesiredService, DesiredState } from "../desired/desired-state.ts";
 import { type Condition, conditionsOf, conditionsToApply } from "../objects/conditions.ts";
 import { clusterSetIPsOf, derivedService } from "../objects/derived-service.ts";
@@ -31,6 +32,7 @@ export interface ReconcileContext {
   readonly state: DesiredState;
   readonly objects: ClusterObjects;
   readonly writes: Writes;
+  readonly pruned: PrunedFields;
   /** RFC 3339. */
   readonly now: () => string;
 }
@@ -107,7 +109,7 @@ async function reconcileSlices(
 }
 
 async function reconcileStatus(
-  { objects, writes, now }: ReconcileContext,
+  { objects, writes, pruned, now }: ReconcileContext,
   key: string,
   wanted: DesiredImport,
   isReady: boolean,
@@ -115,25 +117,25 @@ async function reconcileStatus(
   const held = objects.of(key).import;
   if (held === undefined) return;
   const { conditions, ...status } = importStatus(wanted, isReady);
-  const applied = conditionsToApply(conditions, held, now());
-  const before = { status: withoutConditions(held) };
-  if (applied === undefined && !differs({ ...bare(held), status }, { ...bare(held), ...before })) return;
-  const current = applied ?? (held.status as { readonly conditions: readonly Condition[] }).conditions;
+  const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
+  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
+  const current = applied ?? conditionsOf(held);
   const object = { ...bare(held), status: { ...status, conditions: current } };
-  objects.upsert(await applyWhole(writes, object, "status"));
+  objects.upsert(await applyWhole({ writes, pruned }, object, "status"));
 }
 
 async function reconcileExport(
-  { objects, writes, now }: ReconcileContext,
+  { objects, writes, pruned, now }: ReconcileContext,
   key: string,
   { conditions }: DesiredService,
 ): Promise<void> {
   const held = objects.of(key).export;
   if (held === undefined || conditions === undefined) return;
-  const applied = conditionsToApply(conditions, held, now());
+  const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined) return;
   const before = new Map(conditionsOf(held).map((condition) => [condition.type, condition]));
-  objects.upsert(await writes.apply({ ...bare(held), status: { conditions: applied } }, "status"));
+  const object = { ...bare(held), status: { conditions: applied } };
+  objects.upsert(await apply({ writes, pruned }, object, "status"));
   for (const condition of applied)
     if (before.get(condition.type)?.reason !== condition.reason) writes.changed(held, condition);
 }
@@ -169,11 +171,11 @@ async function removeOne({ objects, writes }: ReconcileContext, object: ManagedO
 
 /** Applies an object if it differs. Undefined if somebody else's object has its name. */
 async function ensure(
-  { objects, writes }: ReconcileContext,
+  { objects, writes, pruned }: ReconcileContext,
   wanted: ManagedObject,
   held: ManagedObject | undefined,
 ): Promise<ManagedObject | undefined> {
-  if (held !== undefined && !differs(wanted, held)) return held;
+  if (held !== undefined && !differs(pruned.without(wanted), held)) return held;
   // Apply creates or merges: a name that nothing of ours has may be somebody else's since.
   const found = held ?? (await writes.read(wanted));
   if (found !== undefined && !isManaged(found)) {
@@ -181,20 +183,39 @@ async function ensure(
     objects.isBlockedBy(found, wanted);
     return undefined;
   }
-  const applied = await applyWhole(writes, wanted);
+  const applied = await applyWhole({ writes, pruned }, wanted);
   objects.upsert(applied);
   return applied;
 }
 
+/** Applies an object, and replaces its lists where others have added to them. */
 async function applyWhole(
-  writes: Writes,
+  context: Pick<ReconcileContext, "writes" | "pruned">,
   wanted: ManagedObject,
   subresource?: "status",
 ): Promise<ManagedObject> {
-  const applied = await writes.apply(wanted, subresource);
-  const written =
-    subresource === undefined ? wanted : { ...bare(wanted), [subresource]: wanted[subresource] };
-  return differs(written, applied) ? writes.merge(wanted, subresource) : applied;
+  const applied = await apply(context, wanted, subresource);
+  const kept = context.pruned.without(wanted);
+  const written = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
+  return differs(written, applied) ? context.writes.merge(kept, subresource) : applied;
+}
+
+/** Applies the fields of an object that the API server keeps. */
+async function apply(
+  { writes, pruned }: Pick<ReconcileContext, "writes" | "pruned">,
+  wanted: ManagedObject,
+  subresource?: "status",
+): Promise<ManagedObject> {
+  for (;;) {
+    const kept = pruned.without(wanted);
+    try {
+      const stored = await writes.apply(kept, subresource);
+      pruned.learn(kept, stored);
+      return stored;
+    } catch (error) {
+      if (!pruned.learnFrom(wanted, error)) throw error;
+    }
+  }
 }
 
 /**
@@ -217,9 +238,4 @@ function restsOnUnknown(
 
 function bare({ apiVersion, kind, metadata: { namespace, name } }: ManagedObject): ManagedObject {
   return { apiVersion, kind, metadata: { namespace, name } };
-}
-
-function withoutConditions({ status }: ManagedObject): object {
-  const { conditions: _, ...rest } = (status ?? {}) as Record<string, unknown>;
-  return rest;
 }

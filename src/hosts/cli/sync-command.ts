@@ -46,6 +46,10 @@ export function syncCommand(): Command {
       "--control-namespace <namespace>",
       "where the Lease of the writing worker is (default: the pod's, else clusterset-doh)",
     )
+    .option(
+      "--clusterset <name>",
+      "with --control: also write the ClusterProperties of this cluster: its id, and this name of its clusterset",
+    )
     .option("--once", "push once, then exit");
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command

@@ -68,7 +68,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   };
   const api = { ...(kubeconfig !== undefined && { kubeconfig }), ...(context !== undefined && { context }) };
   const parts = { clusterId, leaseSeconds, gateways, connection, logger };
-  if (mode === "plan") return printPlan(parts, api, signal);
+  if (mode === "plan") return printPlan(parts, flags, api, signal);
   const control = mode === "run" ? openControl({ ...parts, source: () => worker.source }, flags) : undefined;
   const worker: SyncWorker = openSyncWorker({
     source:
@@ -81,6 +81,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     gateways,
     ...connection,
     ...(control !== undefined && { follower: control }),
+    readsClusterProperties: flags.clusterset !== undefined,
     leaseSeconds,
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
     once: flags.once === true,

@@ -2,11 +2,14 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "../../../config/values/usage-error.ts";
-import { Controller, NO_CRDS } from "../../../control/controller.ts";
+import { Controller } from "../../../control/controller.ts";
+import { ClusterProperties } from "../../../control/crds/cluster-properties.ts";
+import { describeMissing, type ServedVersions } from "../../../control/crds/served-versions.ts";
 import { MULTICLUSTER_GROUP } from "../../../control/objects/service-import.ts";
 import type { ManagedObject } from "../../../control/objects/wanted-object.ts";
 import { listedKey, planChanges } from "../../../control/plan.ts";
 import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
+import { ABOUT_GROUP } from "../../../extract/identity.ts";
 import type { KubeConfigOptions } from "../../../sync/api-server.ts";
 import { KubernetesSource } from "../../../sync/kubernetes.ts";
 import type { ObjectSource } from "../../../sync/object-source.ts";
@@ -18,6 +21,8 @@ export interface ControlFlags {
   /** `true`: on. `plan`: print what would change, and end. */
   readonly control?: boolean | string | undefined;
   readonly controlNamespace?: string | undefined;
+  /** The name of the clusterset, if the ClusterProperties are to be written. */
+  readonly clusterset?: string | undefined;
 }
 
 /** What the control plane shares with the worker that pushes. */
@@ -31,7 +36,7 @@ export interface ControlParts {
 
 /** Which way the control plane runs; undefined if it does not. @throws {UsageError} if the flags do not go together */
 export function readControlMode(
-  { control, controlNamespace }: ControlFlags,
+  { control, controlNamespace, clusterset }: ControlFlags,
   {
     clusterId,
     isManifests,
@@ -40,6 +45,7 @@ export function readControlMode(
 ): "run" | "plan" | undefined {
   if (control === undefined || control === false) {
     if (controlNamespace !== undefined) throw new UsageError("--control-namespace needs --control");
+    if (clusterset !== undefined) throw new UsageError("--clusterset needs --control");
     return undefined;
   }
   if (control !== true && control !== "plan")
@@ -48,13 +54,15 @@ export function readControlMode(
   if (once) throw new UsageError("--control keeps running: leave out --once; --control=plan ends by itself");
   if (clusterId === undefined)
     throw new UsageError("--control needs --cluster-id: the gateway serves the desired state by this id");
+  if (clusterset !== undefined && !/^\S{1,128}$/.test(clusterset))
+    throw new UsageError("--clusterset needs a name of at most 128 characters without blanks");
   return control === "plan" ? "plan" : "run";
 }
 
 /** The control plane of the cluster that a worker reads. */
 export function openControl(
   parts: ControlParts & { readonly source: () => ObjectSource },
-  { controlNamespace }: ControlFlags,
+  { controlNamespace, clusterset }: ControlFlags,
 ): Controller {
   return new Controller({
     clusterId: parts.clusterId!,
@@ -63,7 +71,8 @@ export function openControl(
     leaseSeconds: parts.leaseSeconds,
     namespace: controlNamespace ?? podNamespace() ?? "clusterset-doh",
     identity: `${hostname()}-${randomUUID().slice(0, 8)}`,
-    version: () => kubernetes(parts.source()).versionOf("serviceimports", MULTICLUSTER_GROUP),
+    clusterset,
+    served: () => servedBy(kubernetes(parts.source()), clusterset),
     isComplete: () => parts.source().complete,
     logger: parts.logger,
   });
@@ -72,6 +81,7 @@ export function openControl(
 /** Reads the cluster and its desired state once, and prints what `--control` would change. @throws {SourceError} if the cluster cannot be read */
 export async function printPlan(
   parts: ControlParts,
+  { clusterset }: ControlFlags,
   api: KubeConfigOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,11 +90,13 @@ export async function printPlan(
   const ended = AbortSignal.any([signal, stop.signal]);
   const objects = new ClusterObjects(() => undefined);
   const listed = new Map<string, ManagedObject>();
+  const wanted = clusterset ? new ClusterProperties(clusterId!, clusterset, () => undefined) : undefined;
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
   const source = new KubernetesSource(
-    { ...api, clusterIdGiven: true, logger },
+    { ...api, clusterIdGiven: wanted === undefined, logger },
     {
       upsert: (object) => {
+        if (object.kind === "ClusterProperty") return wanted?.upsert(object);
         objects.upsert(object);
         if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
       },
@@ -97,11 +109,14 @@ export async function printPlan(
   const gateways = openGateways(parts);
   try {
     await complete;
-    const version = source.versionOf("serviceimports", MULTICLUSTER_GROUP);
-    if (version === undefined) throw new UsageError(NO_CRDS);
+    const served = servedBy(source, clusterset);
+    const missing = describeMissing(served);
+    if (missing !== undefined) throw new UsageError(missing);
+    const properties = wanted && { version: served.clusterproperties!, wanted };
     const { applied, removed, foreign } = await planChanges(
       {
-        ...{ clusterId: clusterId!, gateways, objects, listed, version, logger },
+        ...{ clusterId: clusterId!, gateways, objects, listed, logger },
+        ...{ version: served.serviceimports!, properties },
         print: (line) => void process.stdout.write(`${line}\n`),
       },
       ended,
@@ -114,6 +129,14 @@ export async function printPlan(
     await reading;
     await Promise.all(gateways.map((gateway) => gateway.close()));
   }
+}
+
+function servedBy(source: KubernetesSource, clusterset: string | undefined): ServedVersions {
+  return {
+    serviceimports: source.versionOf("serviceimports", MULTICLUSTER_GROUP),
+    serviceexports: source.versionOf("serviceexports", MULTICLUSTER_GROUP),
+    ...(clusterset && { clusterproperties: source.versionOf("clusterproperties", ABOUT_GROUP) }),
+  };
 }
 
 function openGateways({ gateways, connection }: ControlParts): GatewayRequests[] {

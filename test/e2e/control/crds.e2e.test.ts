@@ -1,0 +1,184 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
+import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
+import { type SyncProcess, startSync } from "../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { setServed } from "../servers/kubernetes/crds.ts";
+import { namespace, serviceExport } from "../servers/kubernetes/objects.ts";
+import { requestToken } from "../servers/kubernetes/service-account.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { waitFor } from "../servers/wait.ts";
+import { lookAt, type Objects } from "./objects.ts";
+import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
+
+let server: ApiServer;
+let gateway: ScriptedGateway;
+let worker: SyncProcess;
+let objects: Objects;
+let metrics: string;
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  required?: string[];
+}
+
+/** Takes a field out of every version of a CRD, such as `status.conditions[].observedGeneration`. */
+async function drop(resource: string, field: string): Promise<void> {
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${resource}.multicluster.x-k8s.io`;
+  const crd = await server.admin.api<{ spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } }>(
+    "GET",
+    path,
+  );
+  for (const { schema } of crd.spec.versions) {
+    const names = field.split(".");
+    const last = names.pop()!;
+    const parent = names.reduce((inner, name) => {
+      const next = inner.properties![name.replace("[]", "")]!;
+      return name.endsWith("[]") ? next.items! : next;
+    }, schema.openAPIV3Schema);
+    if (parent.properties?.[last] === undefined) throw new Error(`${resource} has no ${field}`);
+    delete parent.properties[last];
+    if (parent.required !== undefined) parent.required = parent.required.filter((name) => name !== last);
+  }
+  await server.admin.api("PUT", path, crd);
+}
+
+/** Writes of the worker so far, by verb and kind; Events are not counted. */
+async function writes(): Promise<Record<string, number>> {
+  const text = await (await fetch(metrics)).text();
+  const counted = text.matchAll(
+    /^clusterset_doh_control_writes_total\{verb="(\w+)",kind="([\w/]+)"\} (\d+)/gm,
+  );
+  return Object.fromEntries(
+    [...counted].flatMap(([, verb, kind, count]) =>
+      kind === "Event" || kind === "Lease" ? [] : [[`${verb} ${kind}`, Number(count)]],
+    ),
+  );
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+const property = (name: string) =>
+  server.admin
+    .api<{ spec: { value: string } }>("GET", `/apis/about.k8s.io/v1beta1/clusterproperties/${name}`)
+    .then(({ spec }) => spec.value);
+const DROPPED = [
+  ["serviceimports", "spec.trafficDistribution"],
+  ["serviceimports", "status.conditions"],
+  ["serviceexports", "status.conditions[].observedGeneration"],
+] as const;
+const lines = (address: string): DesiredLine[] => [
+  ...linesOf(desiredImport({ trafficDistribution: "PreferClose" }), { "v4-0": desiredSlice(address) }),
+  {
+    export: "shop/db",
+    conditions: [{ type: "Valid", status: "True", reason: "Valid", message: "is exported" }],
+  },
+];
+
+beforeAll(async () => {
+  [server, gateway] = await Promise.all([startApiServer({ name: "b" }), startScriptedGateway()]);
+  const kubeconfig = await kubeconfigOfControl(server);
+  const optional = join(workerFolder, "components/control/cluster-properties.yaml");
+  await server.admin.apply(
+    ...objectsIn(readFileSync(optional, "utf8")),
+    namespace("shop"),
+    serviceExport("shop", "db"),
+  );
+  for (const [resource, field] of DROPPED) await drop(resource, field);
+  for (const resource of ["serviceimports", "serviceexports"])
+    await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1beta1", false);
+  objects = lookAt(server, "shop");
+  const tokenFile = join(temporaryFolder("crds"), "token");
+  writeFileSync(tokenFile, "a-token\n");
+  const port = await freePort();
+  metrics = `http://127.0.0.1:${port}/metrics`;
+  worker = startSync({
+    ...{ kubeconfig, clusterId: "b", gateways: [gateway as never], tokenFile },
+    args: ["--control", "--clusterset", "mine", `--listen=127.0.0.1:${port}`],
+  });
+});
+
+afterAll(async () => {
+  await worker?.stop();
+  await Promise.all([gateway?.stop(), server?.stop()]);
+});
+
+const slicesHave = (address: string, most?: number) =>
+  waitFor(address, async () => (await objects.endpoints("db")).includes(`a ${address}`), most);
+
+test("CRDs that only have v1alpha1 and lack fields cost no needless write, and the log names each field once", async () => {
+  await waitFor("the version", async () => worker.log().includes("older CRDs may lack fields"));
+  gateway.desire(lines("10.1.0.1"));
+  await slicesHave("10.1.0.1");
+  for (const [, field] of DROPPED)
+    await waitFor(field, async () => worker.log().includes(`does not keep ${field} of a`));
+  // One more change, after which everything was looked at again.
+  const before = await writes();
+  gateway.desire(lines("10.1.0.2"));
+  await slicesHave("10.1.0.2");
+  gateway.desire(lines("10.1.0.3"));
+  await slicesHave("10.1.0.3");
+  const after = await writes();
+  const slices = "apply EndpointSlice";
+  expect({ ...after, [slices]: 0 }).toEqual({ ...before, [slices]: 0 });
+  expect(after[slices]! - before[slices]!).toBe(2);
+  for (const [, field] of DROPPED)
+    expect(worker.log().split(`does not keep ${field} of a`), field).toHaveLength(2);
+});
+
+test("the ClusterProperties are written with the optional rights, and one of somebody else stays", async () => {
+  await waitFor("the property", async () => (await property("clusterset.k8s.io")) === "mine");
+  expect(await property("cluster.clusterset.k8s.io")).toBe("b");
+  const path = "/apis/about.k8s.io/v1beta1/clusterproperties/clusterset.k8s.io";
+  await server.admin.api("DELETE", path);
+  await waitFor("the property again", async () => (await property("clusterset.k8s.io")) === "mine");
+  const theirs = {
+    metadata: { labels: { "app.kubernetes.io/managed-by": "them" } },
+    spec: { value: "other" },
+  };
+  await server.admin.api("PATCH", path, theirs, "application/merge-patch+json");
+  await waitFor("a line of the log", async () =>
+    worker.log().includes("ClusterProperty clusterset.k8s.io was not made by clusterset-doh"),
+  );
+  expect(await property("clusterset.k8s.io")).toBe("other");
+});
+
+test("the worker's token can write no other ClusterProperty, and none of somebody else", async () => {
+  const account = server.clientFor(await requestToken(server.admin, "clusterset-doh", "sync-worker-control"));
+  const path = "/apis/about.k8s.io/v1beta1/clusterproperties";
+  const labels = { "app.kubernetes.io/managed-by": "clusterset-doh" };
+  const other = {
+    ...{ apiVersion: "about.k8s.io/v1beta1", kind: "ClusterProperty" },
+    ...{ metadata: { name: "other.example", labels }, spec: { value: "x" } },
+  };
+  await expect(account.api("POST", path, other)).rejects.toThrow(/: (403|422) /);
+  const change = { metadata: { labels }, spec: { value: "mine" } };
+  await expect(
+    account.api("PATCH", `${path}/clusterset.k8s.io`, change, "application/merge-patch+json"),
+  ).rejects.toThrow(/: (403|422) /);
+  await expect(account.api("DELETE", `${path}/clusterset.k8s.io`)).rejects.toThrow(/: 403 /);
+});
+
+test("without CRDs the log says what to apply, and goes on when they are there", async () => {
+  for (const resource of ["serviceimports", "serviceexports"])
+    await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", false);
+  await waitFor("the command", async () =>
+    /does not serve serviceimports[^"]*kubectl apply --server-side --filename https:/.test(worker.log()),
+  );
+  for (const resource of ["serviceimports", "serviceexports"])
+    await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", true);
+  gateway.desire(lines("10.1.0.4"));
+  // The worker looks for CRDs every 30 seconds.
+  await slicesHave("10.1.0.4", 90_000);
+});
