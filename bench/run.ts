@@ -7,7 +7,7 @@ import { costSection } from "./change/cost-section.ts";
 import { changeSection } from "./change/section.ts";
 import { stallsSection } from "./change/stalls-section.ts";
 import { cpuSection } from "./cpu/section.ts";
-import { edgeObjectSection, edgeSection, edgeSizeSection } from "./edge/section.ts";
+import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { generationSection } from "./generation/section.ts";
 import { formatTable } from "./report/format-table.ts";
@@ -29,6 +29,7 @@ const sections = [
   edgeSection,
   edgeSizeSection,
   edgeObjectSection,
+  edgeStartSection,
   forwardSection,
   accessSection,
 ];
@@ -57,7 +58,7 @@ const program = new Command("npm run bench --")
   .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
   .option(
     "--endpoints <number>",
-    "endpoints of the world of edge-size and edge-object (default: 1000000, with --small 20000)",
+    "endpoints of the world of edge-size, edge-object and edge-start (default: 1000000, with --small 20000)",
     positive,
   )
   .option("--json <file>", "write the samples of every table to this file")

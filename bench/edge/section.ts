@@ -3,6 +3,7 @@ import { measureColdStart } from "./cold/cold-start.ts";
 import { measureIsolateMemory } from "./isolate-memory.ts";
 import { measureLargePush } from "./large-push.ts";
 import { measureObjectRequests } from "./object-requests.ts";
+import { measureStoredStart } from "./stored-start.ts";
 import { measureThroughput } from "./throughput.ts";
 import { buildScripts } from "./workerd/bundles.ts";
 
@@ -41,5 +42,15 @@ export const edgeObjectSection: Section = {
   async measure(effort, progress) {
     progress("bundling");
     return measureLargePush(await buildScripts(), effort, progress);
+  },
+};
+
+/** The object over the rows of a large world. */
+export const edgeStartSection: Section = {
+  name: "edge-start",
+  summary: "1,000,000 endpoints in the rows of the object: its starts, memory, the push of one cluster",
+  async measure(effort, progress) {
+    progress("bundling");
+    return measureStoredStart(await buildScripts(), effort, progress);
   },
 };
