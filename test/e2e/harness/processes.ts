@@ -79,13 +79,14 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const files = certificate && {
     tls: { certificateFile: inFolder("server.crt"), keyFile: inFolder("server.key") },
   };
-  const granted: object[] = Object.entries(options.speaksFor ?? {}).map(([clusterId, speaksFor]) => ({
-    clusterId,
-    tokenFile: tokenFileFor(clusterId),
-    speaksFor,
-  }));
-  for (const clusterId of options.control ?? [])
-    granted.push({ clusterId, tokenFile: tokenFileFor(clusterId), control: true });
+  const { speaksFor = {}, control = [] } = options;
+  const granted = clusters
+    .filter((clusterId) => speaksFor[clusterId] !== undefined || control.includes(clusterId))
+    .map((clusterId) => ({
+      ...{ clusterId, tokenFile: tokenFileFor(clusterId) },
+      ...(speaksFor[clusterId] !== undefined && { speaksFor: speaksFor[clusterId] }),
+      ...(control.includes(clusterId) && { control: true }),
+    }));
   const grants = granted.length === 0 ? {} : { push: { credentials: granted } };
   writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...grants, ...config }));
   const caFile = !tls

@@ -1,0 +1,251 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { derivedServiceName } from "../../../src/control/objects/names.ts";
+import { SOURCE_CLUSTER } from "../../../src/control/objects/owner.ts";
+import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import { exported } from "../commands/exported.ts";
+import { eventually } from "../harness/answers.ts";
+import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
+import { ApiError } from "../servers/kubernetes/api-client.ts";
+import {
+  endpointSlice,
+  namespace,
+  service,
+  serviceExport,
+  serviceImport,
+} from "../servers/kubernetes/objects.ts";
+import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
+import { lookAt, type Objects } from "./objects.ts";
+
+/** Which sequence: `CONTROL_SEED=7 CONTROL_STEPS=400` runs another one, and longer. */
+const SEED = Number(process.env.CONTROL_SEED ?? 20_301_123);
+const STEPS = Number(process.env.CONTROL_STEPS ?? 50);
+
+const IDS = ["east", "west"] as const;
+type Id = (typeof IDS)[number];
+const NAMES = ["one", "two", "three", "four"] as const;
+
+const where = { id: fc.constantFrom(...IDS), name: fc.constantFrom(...NAMES) };
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      ...where,
+      do: fc.constant("export" as const),
+      headless: fc.boolean(),
+      port: fc.constantFrom(80, 81),
+      host: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ ...where, do: fc.constant("unexport" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ ...where, do: fc.constantFrom("lose import", "lose derived", "lose slices") }),
+  },
+  { weight: 2, arbitrary: fc.record({ ...where, do: fc.constantFrom("alter import", "alter slices") }) },
+  { weight: 2, arbitrary: fc.record({ ...where, do: fc.constantFrom("block", "unblock") }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...where,
+      do: fc.constantFrom("kill worker", "stop worker", "restart API server", "kill gateway"),
+    }),
+  },
+);
+type Step = ReturnType<typeof step.generate>["value"];
+
+let clusters: SyncedClusters<Id>;
+let objects: Record<Id, Objects>;
+
+beforeAll(async () => {
+  clusters = await startSyncedClusters(
+    IDS,
+    (servers) => Promise.all(IDS.map((id) => servers[id].admin.apply(namespace("shop")))),
+    { control: true, apiServer: { audited: CONTROL } },
+  );
+  objects = Object.fromEntries(IDS.map((id) => [id, lookAt(clusters.servers[id], "shop")])) as Record<
+    Id,
+    Objects
+  >;
+});
+
+afterAll(() => clusters?.stop());
+
+/** Somebody else's Service with the name that a derived one needs. */
+const blocking = (name: string) =>
+  service("shop", derivedServiceName(name), {
+    selector: { app: "x" },
+    ports: [{ name: "own", port: 99, protocol: "TCP" }],
+  });
+
+async function take(one: Step): Promise<void> {
+  const { id, name } = one;
+  const { admin } = clusters.servers[id];
+  const isLost = (error: unknown) => {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+  };
+  switch (one.do) {
+    case "export": {
+      // Whether a Service is headless cannot be changed.
+      const held = await admin.get(service("shop", name, {})).catch(isLost);
+      const isHeadless = (held?.spec as { clusterIP?: string } | undefined)?.clusterIP === "None";
+      if (held !== undefined && isHeadless !== one.headless) await admin.remove(service("shop", name, {}));
+      const address = `10.${id === "east" ? 1 : 2}.0.${one.host}`;
+      return void (await admin.apply(
+        ...exported("shop", name, {
+          ...{ headless: one.headless, port: { name: "http", port: one.port, targetPort: 8080 } },
+          endpoints: [address],
+        }),
+      ));
+    }
+    case "unexport":
+      return admin.remove(serviceExport("shop", name));
+    case "lose import":
+      return void (await actOnOurs(await objects[id].import(name), (held) => admin.remove(held as never)));
+    case "lose derived":
+      return void (await actOnOurs(await objects[id].derived(name), (held) => admin.remove(held as never)));
+    case "lose slices":
+      for (const slice of await objects[id].slices(name)) await admin.remove(withKind(slice));
+      return;
+    case "alter import":
+      return void (await admin.patch(serviceImport("shop", name, {}), { spec: { ports: [] } }).catch(isLost));
+    case "alter slices":
+      for (const slice of await objects[id].slices(name))
+        await admin.patch(withKind(slice), { endpoints: [{ addresses: ["10.66.6.6"] }] }).catch(isLost);
+      return;
+    case "block":
+      // Created, not applied: the worker may have made its own.
+      return void (await admin
+        .api("POST", "/api/v1/namespaces/shop/services", blocking(name))
+        .catch((error: unknown) => {
+          if (!(error instanceof ApiError && error.status === 409)) throw error;
+        }));
+    case "unblock":
+      return isBlocked(id, name).then((is) => (is ? admin.remove(blocking(name)) : undefined));
+    case "kill worker":
+      await clusters.workers[id].kill();
+      return clusters.workers[id].restart();
+    case "stop worker":
+      return clusters.workers[id].restart();
+    case "restart API server":
+      return clusters.servers[id].restart();
+    case "kill gateway":
+      await clusters.gateway.kill();
+      return clusters.gateway.restart();
+  }
+}
+
+const withKind = ({ metadata }: ManagedObject) =>
+  endpointSlice(metadata.namespace, metadata.name, { endpoints: [] });
+
+async function actOnOurs(held: ManagedObject | undefined, act: (held: ManagedObject) => Promise<unknown>) {
+  if (held?.metadata.labels?.["app.kubernetes.io/managed-by"] === "clusterset-doh") await act(held);
+}
+
+async function isBlocked(id: Id, name: string): Promise<boolean> {
+  const held = await objects[id].derived(name);
+  return held !== undefined && held.metadata.labels?.["app.kubernetes.io/managed-by"] !== "clusterset-doh";
+}
+
+interface Declared {
+  readonly id: Id;
+  readonly since: string;
+  readonly headless: boolean;
+  readonly port: number;
+  readonly address: string;
+}
+
+/** What the clusters export now, the oldest first; of one second, by cluster id. */
+async function declaredOf(name: string): Promise<Declared[]> {
+  const all = await Promise.all(
+    IDS.map(async (id): Promise<Declared[]> => {
+      const { admin } = clusters.servers[id];
+      const held = await Promise.all(
+        [
+          serviceExport("shop", name),
+          service("shop", name, {}),
+          endpointSlice("shop", `${name}-ipv4`, { endpoints: [] }),
+        ].map((object) => admin.get(object).catch(() => undefined)),
+      );
+      const [exports, own, slice] = held;
+      if (exports === undefined || own === undefined || slice === undefined) return [];
+      const { clusterIP, ports } = own.spec as { clusterIP: string; ports: { port: number }[] };
+      const { endpoints } = slice as unknown as { endpoints: { addresses: string[] }[] };
+      return [
+        {
+          ...{ id, since: exports.metadata.creationTimestamp as string, headless: clusterIP === "None" },
+          ...{ port: ports[0]!.port, address: endpoints[0]!.addresses[0]! },
+        },
+      ];
+    }),
+  );
+  return all.flat().sort((one, two) => (`${one.since} ${one.id}` < `${two.since} ${two.id}` ? -1 : 1));
+}
+
+/** What a cluster should have of a service, from what all clusters export: a model of its own. */
+async function wanted(id: Id, name: string): Promise<unknown> {
+  const declared = await declaredOf(name);
+  const [oldest] = declared;
+  if (oldest === undefined) return { import: undefined, endpoints: [], conflict: undefined };
+  const isStopped = !oldest.headless && (await isBlocked(id, name));
+  const isConflict = declared.some(
+    ({ headless, port }) => headless !== oldest.headless || port !== oldest.port,
+  );
+  return {
+    import: {
+      ...{ type: oldest.headless ? "Headless" : "ClusterSetIP", port: oldest.port },
+      ...{ hasAddresses: !oldest.headless && !isStopped, clusters: declared.map((one) => one.id) },
+    },
+    endpoints: isStopped ? [] : declared.map((one) => `${one.id} ${one.address}`).sort(),
+    conflict: declared.some((one) => one.id === id)
+      ? String(isConflict).replace(/^./, (letter) => letter.toUpperCase())
+      : undefined,
+  };
+}
+
+/** What it has. */
+async function actual(id: Id, name: string): Promise<unknown> {
+  const held = await objects[id].import(name);
+  const slices = await objects[id].slices(name);
+  const conflict = (await objects[id].condition(name, "Conflict"))?.status;
+  const spec = held?.spec as { type: string; ips?: string[]; ports: { port: number }[] } | undefined;
+  const status = held?.status as { clusters?: { cluster: string }[] } | undefined;
+  return {
+    import: spec && {
+      ...{ type: spec.type, port: spec.ports[0]?.port, hasAddresses: (spec.ips ?? []).length > 0 },
+      clusters: status?.clusters?.map(({ cluster }) => cluster),
+    },
+    endpoints: slices
+      .flatMap(({ metadata, endpoints }) =>
+        (endpoints as { addresses: string[] }[]).map(
+          ({ addresses }) => `${metadata.labels![SOURCE_CLUSTER]} ${addresses[0]}`,
+        ),
+      )
+      .sort(),
+    conflict,
+  };
+}
+
+async function whole(of: (id: Id, name: string) => Promise<unknown>): Promise<unknown> {
+  const entries = IDS.flatMap((id) => NAMES.map(async (name) => [`${id} ${name}`, await of(id, name)]));
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+test(`any sequence of changes, losses, restarts and crashes ends in the desired state, and then nothing is written (seed ${SEED})`, async () => {
+  const steps = fc.sample(step, { numRuns: STEPS, seed: SEED });
+  for (const one of steps) await take(one);
+  expect(new Set(steps.map((one) => one.do)).size).toBeGreaterThan(8);
+  const expected = await whole(wanted);
+  await eventually(() => whole(actual)).toEqual(expected);
+  const before = IDS.map((id) => countWrites(clusters.servers[id]));
+  await Promise.all(IDS.map((id) => clusters.workers[id].restart()));
+  await clusters.servers.east.admin.apply(...exported("shop", "marker", { endpoints: ["10.1.9.9"] }));
+  for (const id of IDS) await eventually(() => objects[id].endpoints("marker")).toEqual(["east 10.1.9.9"]);
+  for (const [index, id] of IDS.entries()) {
+    const written = writesTo(clusters.servers[id], before[index]).filter(
+      (write) => !write.includes("marker"),
+    );
+    expect(written).toEqual([]);
+    expectOnlyOwnAndNeededWrites(clusters.servers[id]);
+  }
+}, 300_000);
