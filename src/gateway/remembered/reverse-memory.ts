@@ -8,6 +8,8 @@ import type { OnGatewayEvent } from "../gateway-events.ts";
 /** A change of one address writes one record of so many. */
 const RECORDS = 64;
 const PREFIX = "addresses@";
+/** Addresses of one step. */
+const ADDRESSES_IN_STEP = 512;
 const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.array(z.string()));
 
 /**
@@ -51,16 +53,19 @@ export class ReverseMemory {
     return { ...NO_HISTORY, orders: this.#orders, restored };
   }
 
-  /** Takes over the orders that count from now on; `kept` has them written. */
-  update(orders: ClaimOrders): void {
-    for (const address of orders.changedSince(this.#orders)) {
-      const order = orders.get(address);
+  /** Takes over the orders that count from now on, in steps; `kept` has them written. Newer ones may come between two steps. */
+  *update(orders: ClaimOrders): Generator<void> {
+    const before = this.#orders;
+    this.#orders = orders;
+    let count = 0;
+    for (const address of orders.changedSince(before)) {
+      const order = this.#orders.get(address);
       const record = this.#recordFor(address);
       if (order === undefined) record.delete(address);
       else record.set(address, order);
       this.#changed.add(recordOf(address));
+      if (++count % ADDRESSES_IN_STEP === 0) yield;
     }
-    this.#orders = orders;
   }
 
   #recordFor(address: AddressKey): Map<AddressKey, readonly ReverseClaim[]> {

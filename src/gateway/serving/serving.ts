@@ -6,6 +6,7 @@ import {
   visibilityKey,
   withoutView,
 } from "../../merge/visibility/visibility.ts";
+import { drain } from "../../snapshot/drain.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
@@ -148,7 +149,7 @@ export class Serving<Generation extends ServedGeneration> {
     for (const servedScope of this.#servedScopes) known = servedScope.leave(clusterId) || known;
     this.#follow(this.#index.leave(clusterId));
     this.#watchLeases();
-    this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
+    drain(this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders));
     return known;
   }
 
@@ -235,7 +236,7 @@ export class Serving<Generation extends ServedGeneration> {
     yield* this.#update();
     const pushes = new Map(Array.from(this.clusters.live, ([id, { meta }]) => [id, meta.generation]));
     for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes);
-    this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
+    yield* this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
     for (const feed of this.feeds.values()) yield* feed.update();
   }
 

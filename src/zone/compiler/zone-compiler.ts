@@ -140,7 +140,7 @@ export class ZoneCompiler {
     const { context, findings, reverse } = state;
     return {
       generation,
-      findings: findings.joined(context.findings, reverse.findings()),
+      findings: findings.joined(context.findings, yield* reverse.findings()),
       reverse: reverse.history(),
     };
   }

@@ -1,3 +1,4 @@
+import { drain } from "../../snapshot/drain.ts";
 import type { AddressKey, ReverseClaim } from "./reverse-order.ts";
 
 type Order = readonly ReverseClaim[];
@@ -5,6 +6,8 @@ type Bucket = ReadonlyMap<AddressKey, Order>;
 
 /** A change copies one bucket and the list of them. */
 const BUCKETS = 1024;
+/** Changes of one step: each may copy a bucket. */
+const CHANGES_IN_STEP = 64;
 const EMPTY: Bucket = new Map();
 
 /**
@@ -35,7 +38,13 @@ export class ClaimOrders {
 
   /** @param changes by address: its order from now on, or undefined where it has none any more */
   with(changes: ReadonlyMap<AddressKey, Order | undefined>): ClaimOrders {
+    return drain(this.withInSteps(changes));
+  }
+
+  /** `with`, in steps. */
+  *withInSteps(changes: ReadonlyMap<AddressKey, Order | undefined>): Generator<void, ClaimOrders> {
     if (changes.size === 0) return this;
+    let count = 0;
     const buckets = [...this.#buckets];
     const copied = new Map<number, Map<AddressKey, Order>>();
     let { size } = this;
@@ -48,6 +57,7 @@ export class ClaimOrders {
       if (order === undefined) bucket.delete(address);
       else bucket.set(address, order);
       size += bucket.size;
+      if (++count % CHANGES_IN_STEP === 0) yield;
     }
     return new ClaimOrders(buckets, size);
   }

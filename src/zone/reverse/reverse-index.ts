@@ -177,10 +177,11 @@ export class ReverseIndex<Result> {
     touched: ReadonlySet<string> | undefined,
   ): Generator<void> {
     yield* this.#replacePostponed();
-    this.#contested.follow(history.orders);
-    if (touched === undefined) for (const [address] of history.orders) this.#reconsider(address);
-    for (const service of touched ?? [])
-      for (const address of this.#contested.of(service)) this.#reconsider(address);
+    yield* this.#contested.follow(history.orders);
+    for (const address of this.#ordered(history, touched)) {
+      this.#reconsider(address);
+      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+    }
     const orders: OrderChanges = new Map();
     let decided = 0;
     for (const record of this.#undecided) {
@@ -188,8 +189,14 @@ export class ReverseIndex<Result> {
       if (++decided % ADDRESSES_IN_STEP === 0) yield;
     }
     this.#undecided.clear();
-    this.#orders = history.orders.with(orders);
+    this.#orders = yield* history.orders.withInSteps(orders);
     this.#isDecided = true;
+  }
+
+  /** The addresses whose order is known and may have changed. */
+  *#ordered({ orders }: ReverseHistory, touched: ReadonlySet<string> | undefined): Generator<AddressKey> {
+    if (touched === undefined) for (const [address] of orders) yield address;
+    for (const service of touched ?? []) yield* this.#contested.of(service);
   }
 
   #reconsider(address: AddressKey): void {
@@ -267,8 +274,8 @@ export class ReverseIndex<Result> {
     return this.#isDecided ? claimsOf(value.source) : NO_CLAIMS;
   }
 
-  /** The same list until one changes. */
-  findings(): readonly ClusterFinding[] {
+  /** The same list until one changes, in steps. */
+  findings(): Generator<void, readonly ClusterFinding[]> {
     return this.#losses.findings();
   }
 }

@@ -4,6 +4,7 @@ import { ReverseMemory } from "../../../src/gateway/remembered/reverse-memory.ts
 import { SeenCluster } from "../../../src/gateway/remembered/seen-cluster.ts";
 import { Sights } from "../../../src/gateway/remembered/sights.ts";
 import { Turns } from "../../../src/gateway/turns.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
 import {
   createMemoryRememberedStore,
   type RememberedStore,
@@ -53,7 +54,7 @@ describe("memory that cannot be kept is reported once for each record until it i
     const { store, disk, onEvent, records } = openMemory();
     const memory = ReverseMemory.from(store, new Map(), onEvent);
     const keep = (order: readonly string[]) => {
-      memory.update(ClaimOrders.none.with(new Map([["0a000001", order]])));
+      drain(memory.update(ClaimOrders.none.with(new Map([["0a000001", order]]))));
       return memory.kept();
     };
     disk.isFull = true;

@@ -4,6 +4,8 @@ import { type AddressKey, addressOf, LOST, type ReverseClaim, splitClaim } from 
 
 /** Addresses that one finding lists. */
 const MOST_LISTED = 5;
+/** Addresses of one step. */
+const ADDRESSES_IN_STEP = 2048;
 
 /** What one claim lost. */
 interface Losses {
@@ -46,13 +48,23 @@ export class ReverseLosses {
     }
   }
 
-  /** A finding for each claim that lost addresses; the same list until one changes. */
-  findings(): readonly ClusterFinding[] {
-    this.#findings ??= Array.from(this.#losses, ([claim, own]) => {
-      own.finding ??= findingOf(claim, own.addresses);
-      return own.finding;
-    });
-    return this.#findings;
+  /** A finding for each claim that lost addresses, in steps; the same list until one changes. */
+  *findings(): Generator<void, readonly ClusterFinding[]> {
+    if (this.#findings !== undefined) return this.#findings;
+    const findings: ClusterFinding[] = [];
+    let count = 0;
+    for (const [claim, own] of this.#losses) {
+      if (own.finding === undefined) {
+        own.finding = findingOf(claim, own.addresses);
+        count += own.addresses.size;
+      }
+      findings.push(own.finding);
+      if (++count < ADDRESSES_IN_STEP) continue;
+      count = 0;
+      yield;
+    }
+    this.#findings = findings;
+    return findings;
   }
 }
 
@@ -69,11 +81,16 @@ function findingOf(claim: ReverseClaim, addresses: ReadonlyMap<AddressKey, Rever
 function lowest(addresses: Iterable<AddressKey>): AddressKey[] {
   const listed: AddressKey[] = [];
   for (const address of addresses) {
+    if (listed.length === MOST_LISTED && compareKeys(address, listed.at(-1)!) > 0) continue;
     listed.push(address);
-    listed.sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+    listed.sort(compareKeys);
     if (listed.length > MOST_LISTED) listed.pop();
   }
   return listed;
+}
+
+function compareKeys(one: AddressKey, other: AddressKey): number {
+  return one.length - other.length || (one < other ? -1 : 1);
 }
 
 function describe(address: AddressKey, first: ReverseClaim): string {
