@@ -116,6 +116,9 @@ test("Go: each program is a module with go.sum, in the version that the tests na
     dnsproxy: versions.dnsproxy,
     helm: versions.helm,
     "kube-apiserver": versions.kubernetes,
+    "kube-controller-manager": versions.kubernetes,
+    "kube-proxy": versions.kubernetes,
+    kwok: versions.kwok,
     kubectl: versions.kubernetes,
     pebble: versions.pebble,
   };

@@ -4,7 +4,7 @@ import { freePort } from "./ports.ts";
 
 /** A TCP connection to a server that a test can break. */
 export interface Network {
-  /** Where the server is reached through it, on 127.0.0.1. */
+  /** Where the server is reached through it, on 127.0.0.1 by default. */
   port: number;
   /** Closes every connection and refuses new ones. */
   cut(): Promise<void>;
@@ -15,8 +15,8 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** Puts a network in front of 127.0.0.1:`target`. */
-export async function startNetwork(target: number): Promise<Network> {
+/** Puts a network in front of 127.0.0.1:`target`, at `address`. */
+export async function startNetwork(target: number, address = "127.0.0.1"): Promise<Network> {
   const port = await freePort();
   const sockets = new Set<Socket>();
   let silent = false;
@@ -33,7 +33,7 @@ export async function startNetwork(target: number): Promise<Network> {
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
   });
-  const listen = () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const listen = () => new Promise<void>((resolve) => server.listen(port, address, resolve));
   const cut = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());

@@ -40,8 +40,8 @@ export interface ApiServer {
   admin: ApiClient;
   /** A client with another token, for instance of a service account. */
   clientFor(token: string): ApiClient;
-  /** Writes a kubeconfig file for a token (the administrator's by default) and returns its path. */
-  kubeconfig(token?: string): string;
+  /** Writes a kubeconfig file for a token (the administrator's by default) and returns its path; `through` is another way to the server. */
+  kubeconfig(token?: string, through?: { host: string; port: number }): string;
   /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
   restart(): Promise<void>;
   /** Drops etcd's history. Only after `restart` too do watches from an old resource version get 410 Gone. */
@@ -92,7 +92,13 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     etcd,
     admin,
     clientFor,
-    kubeconfig: (token = adminToken) => writeKubeconfig(folder, { url, caPath, token }),
+    kubeconfig: (token = adminToken, through) =>
+      writeKubeconfig(folder, {
+        url: through ? `https://${through.host}:${through.port}` : url,
+        caPath,
+        token,
+        ...(through && { serverName: "127.0.0.1" }),
+      }),
     restart: () => process.restart(),
     compactEtcd: () => etcd.compact(),
     writes: () => readAuditLog(folder),

@@ -3,16 +3,28 @@ import { join } from "node:path";
 
 let written = 0;
 
-/** Writes a kubeconfig file with one context into `folder` and returns its path. JSON is YAML, so it is JSON. */
+/**
+ * Writes a kubeconfig file with one context into `folder` and returns its path. JSON is YAML, so it is JSON. `serverName` is the name in the
+ * server's certificate, if not that of the URL.
+ */
 export function writeKubeconfig(
   folder: string,
-  access: { url: string; caPath: string; token: string },
+  access: { url: string; caPath: string; token: string; serverName?: string },
 ): string {
   const path = join(folder, `kubeconfig-${++written}`);
   const kubeconfig = {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "e2e", cluster: { server: access.url, "certificate-authority": access.caPath } }],
+    clusters: [
+      {
+        name: "e2e",
+        cluster: {
+          server: access.url,
+          "certificate-authority": access.caPath,
+          ...(access.serverName !== undefined && { "tls-server-name": access.serverName }),
+        },
+      },
+    ],
     users: [{ name: "e2e", user: { token: access.token } }],
     contexts: [{ name: "e2e", context: { cluster: "e2e", user: "e2e" } }],
     "current-context": "e2e",

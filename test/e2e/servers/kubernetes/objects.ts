@@ -15,6 +15,7 @@ export const serviceLabel = "kubernetes.io/service-name";
 
 const pluralOf: Record<string, string> = {
   ClusterProperty: "clusterproperties",
+  MutatingAdmissionPolicy: "mutatingadmissionpolicies",
   NetworkPolicy: "networkpolicies",
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
 };

@@ -5,11 +5,14 @@ import { join } from "node:path";
 import { type Report, run } from "../run.ts";
 import { findProgram } from "./apt.ts";
 import { cached, cacheFolder } from "./cache.ts";
+import { changedKwok } from "./kwok-source.ts";
 
 /** The versions under test. A new one gets its own folder in the cache. */
 export const versions = {
-  /** As in go/kube-apiserver/go.mod and go/kubectl/go.mod. */
+  /** As in the go.mod of go/kube-apiserver, kube-controller-manager, kube-proxy and kubectl. */
   kubernetes: "v1.36.3",
+  /** As in go/kwok/go.mod. */
+  kwok: "v0.8.0",
   /** As in go/coredns/go.mod. */
   coredns: "v1.15.0",
   /** As in go/dnsproxy/go.mod. */
@@ -66,14 +69,45 @@ export function buildCoreDns(report: Report): Promise<string> {
   return build("coredns", versions.coredns, "github.com/coredns/coredns", report);
 }
 
-/** Builds a program from the modules, and their hashes, that go/<name> has. */
-async function build(name: string, version: string, main: string, report: Report): Promise<string> {
+/** Builds kube-controller-manager from its Go module; returns the program's path. */
+export function buildKubeControllerManager(report: Report): Promise<string> {
+  const main = "k8s.io/kubernetes/cmd/kube-controller-manager";
+  return build("kube-controller-manager", versions.kubernetes, main, report);
+}
+
+/** Builds kube-proxy from its Go module; returns the program's path. */
+export function buildKubeProxy(report: Report): Promise<string> {
+  return build("kube-proxy", versions.kubernetes, "k8s.io/kubernetes/cmd/kube-proxy", report);
+}
+
+/** Builds kwok from its Go module, with one condition changed (kwok-source.ts); returns the program's path. */
+export function buildKwok(report: Report): Promise<string> {
+  const pinned = pinsOf("kwok");
+  return build("kwok", versions.kwok, "sigs.k8s.io/kwok/cmd/kwok", report, async () => {
+    const { folder } = await downloaded("sigs.k8s.io/kwok", versions.kwok, pinned);
+    return changedKwok(folder, pinned);
+  });
+}
+
+/** Builds a program from the modules, and their hashes, that go/<name> has. `more` returns further flags. */
+async function build(
+  name: string,
+  version: string,
+  main: string,
+  report: Report,
+  more: () => Promise<string[]> = async () => [],
+): Promise<string> {
   await cached(folderOf(name, version), async (target) => {
     report(`building ${name} ${version} (some minutes)`);
-    const flags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
-    await goCommand(["build", ...flags, "-o", target, main], { cwd: join(import.meta.dirname, "go", name) });
+    const flags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w", ...(await more())];
+    await goCommand(["build", ...flags, "-o", target, main], { cwd: pinsOf(name) });
   });
   return pathOf(name, version);
+}
+
+/** The folder of a program's go.mod and go.sum. */
+function pinsOf(name: string): string {
+  return join(import.meta.dirname, "go", name);
 }
 
 function folderOf(name: string, version: string): string {
@@ -133,14 +167,25 @@ export async function fetchCrds(name: keyof typeof crdModules, report: Report): 
   const chosen = createHash("sha256").update(files.source).digest("hex").slice(0, 8);
   const kept = await cached(`${name}-${version}-${chosen}`, async (target) => {
     report(`fetching the CRDs of ${name} ${version}`);
-    const answer = await goCommand(["mod", "download", "-json", `${module}@${version}`]);
-    const { Dir, Sum } = JSON.parse(answer) as { Dir: string; Sum: string };
-    if (Sum !== sum) throw new Error(`${name} ${version} is ${Sum}, not ${sum}`);
-    const manifests = (await readdir(join(Dir, folder))).filter((file) => files.test(file));
+    const found = await downloaded(module, version);
+    if (found.sum !== sum) throw new Error(`${name} ${version} is ${found.sum}, not ${sum}`);
+    const source = join(found.folder, folder);
+    const manifests = (await readdir(source)).filter((file) => files.test(file));
     if (manifests.length === 0) throw new Error(`${name} ${version} holds no CRDs`);
-    for (const file of manifests) await copyFile(join(Dir, folder, file), join(target, file));
+    for (const file of manifests) await copyFile(join(source, file), join(target, file));
   });
   return (await readdir(kept)).sort().map((file) => join(kept, file));
+}
+
+/** A module in Go's cache; with `cwd`, checked against the go.sum there. */
+async function downloaded(
+  module: string,
+  version: string,
+  cwd?: string,
+): Promise<{ folder: string; sum: string }> {
+  const answer = await goCommand(["mod", "download", "-json", `${module}@${version}`], cwd ? { cwd } : {});
+  const { Dir, Sum } = JSON.parse(answer) as { Dir: string; Sum: string };
+  return { folder: Dir, sum: Sum };
 }
 
 async function goCommand(args: string[], options: Parameters<typeof run>[2] = {}): Promise<string> {

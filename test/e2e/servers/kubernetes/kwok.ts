@@ -1,0 +1,90 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { certificateFor } from "../certificate.ts";
+import { freePort } from "../ports.ts";
+import { ServerProcess } from "../process.ts";
+import { ensureClusterTools } from "../tools/cluster-tools.ts";
+import { waitFor } from "../wait.ts";
+import type { ApiServer } from "./api-server.ts";
+import { kwokStages } from "./kwok-stages.ts";
+import type { KubeObject } from "./objects.ts";
+
+/** The node that kwok plays the kubelet of. */
+export interface FakeNode {
+  name: string;
+  /** The ranges that its pods get their addresses from, one a family. */
+  podCidrs: readonly string[];
+  /** The folder with the program `sh` that commands run with in containers. */
+  shell: string;
+}
+
+/**
+ * Starts a kwok for one node, which every new pod gets: an admission policy replaces the scheduler. Commands in containers run on this
+ * machine.
+ */
+export async function startKwok(server: ApiServer, node: FakeNode): Promise<ServerProcess> {
+  const { kwok } = await ensureClusterTools();
+  const port = await freePort();
+  const { certPath, keyPath } = await certificateFor(server.folder);
+  const config = join(server.folder, "kwok.yaml");
+  writeFileSync(config, [localCommands, ...kwokStages].map((one) => JSON.stringify(one)).join("\n---\n"));
+  await server.admin.apply(...admission(node.name), nodeObject(node));
+  const process = await ServerProcess.start({
+    name: "kwok",
+    command: kwok,
+    args: [
+      `--kubeconfig=${server.kubeconfig()}`,
+      `--config=${config}`,
+      `--manage-single-node=${node.name}`,
+      "--node-ip=127.0.0.1",
+      `--node-port=${port}`,
+      `--tls-cert-file=${certPath}`,
+      `--tls-private-key-file=${keyPath}`,
+    ],
+    env: { PATH: `${node.shell}:${globalThis.process.env.PATH}` },
+    folder: server.folder,
+    ready: async () => {
+      const { status } = (await server.admin.get(nodeObject(node))) as unknown as {
+        status: { daemonEndpoints: { kubeletEndpoint: { Port: number } } };
+      };
+      return status.daemonEndpoints.kubeletEndpoint.Port === port;
+    },
+  });
+  await waitFor("the admission policy", async () => {
+    const probe = { apiVersion: "v1", kind: "Pod", metadata: { name: "probe", namespace: "default" } };
+    const path = "/api/v1/namespaces/default/pods?dryRun=All";
+    const spec = { containers: [{ name: "probe", image: "probe" }] };
+    const made = await server.admin.api<{ spec: { nodeName?: string } }>("POST", path, { ...probe, spec });
+    return made.spec.nodeName === node.name;
+  });
+  return process;
+}
+
+const localCommands = {
+  apiVersion: "kwok.x-k8s.io/v1alpha1",
+  kind: "ClusterExec",
+  metadata: { name: "local" },
+  spec: { execs: [{ local: {} }] },
+};
+
+function nodeObject({ name, podCidrs }: FakeNode): KubeObject {
+  const spec = { podCIDR: podCidrs[0], podCIDRs: podCidrs };
+  return { apiVersion: "v1", kind: "Node", metadata: { name }, spec };
+}
+
+function admission(nodeName: string): KubeObject[] {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: "node" };
+  const pods = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] };
+  const expression = `Object{spec: Object.spec{nodeName: "${nodeName}"}}`;
+  const policy = {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: { resourceRules: [pods] },
+    mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }],
+  };
+  return [
+    { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec: policy },
+    { apiVersion, kind: "MutatingAdmissionPolicyBinding", metadata, spec: { policyName: metadata.name } },
+  ];
+}
