@@ -2,7 +2,7 @@ import type { GatewayStages, PartialStages, ScopeCompiler } from "../../src/gate
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve, resolveOrMiss } from "../../src/resolve/resolve.ts";
 import type { HoldSegment } from "../../src/zone/compiler/held-block.ts";
-import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { type SegmentWeights, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
@@ -21,8 +21,9 @@ export function realStages(): GatewayStages<Generation> & PartialStages<Generati
 export function realCompiler(
   { serial, ...options }: Partial<ZoneOptions>,
   hold?: HoldSegment,
+  weights?: SegmentWeights,
 ): ScopeCompiler<Generation> {
-  const compiler = new ZoneCompiler(options, undefined, hold);
+  const compiler = new ZoneCompiler(options, weights, hold);
   return {
     *compile(source, change, now, history = NO_HISTORY) {
       const asked = { serial: serial ?? Math.floor(now / 1000), history };

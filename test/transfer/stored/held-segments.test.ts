@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import { compileGeneration } from "../../../src/zone/compile.ts";
 import { RememberedBranch } from "../../../src/zone/generation/directory.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
@@ -17,6 +18,16 @@ function wide(services: number) {
     namespaces: Object.fromEntries(keys.map((key) => [key.slice(0, key.indexOf("/")), {}])),
     exports: Object.fromEntries(keys.map((key) => [key, headlessExport(8)])),
   };
+}
+
+/** The same with addresses that no two services share. */
+function wideApart(services: number) {
+  const world = wide(services);
+  const exports = Object.entries(world.exports).map(([key, own], index) => {
+    const text = JSON.stringify(own).replaceAll(/10\.\d+\.\d+\./g, `10.1.${index}.`);
+    return [key, JSON.parse(text) as typeof own];
+  });
+  return { ...world, exports: Object.fromEntries(exports) };
 }
 
 async function openWide() {
@@ -70,6 +81,43 @@ test("every segment is handed out, and those that were replaced for a while", as
   expect(addresses).toHaveLength(8);
   expect(hashes.filter((hash) => transfer.segment(hash, "") === undefined).length).toBeGreaterThan(0);
 });
+
+test.each([65_536, 100, 0])(
+  "a process that starts again and holds at most %s names of addresses has the same root, answers and segments",
+  async (fresh) => {
+    const database = sqliteDouble();
+    const clock = new FakeClock();
+    const weights = { names: 40, reverse: 20 };
+    const first = startOver(database, clock, { weights });
+    const gateway = await first.open();
+    await passUntil(clock, putSnapshot(gateway, wideApart(200), { leaseSeconds: 600 }));
+    for (const _ of first.generations.sweep());
+    const { rootHash } = gateway.status();
+    const parts = partsIn(database);
+    let written = 0;
+    const counting: SqlDatabase = {
+      transactionSync: (change) => database.transactionSync(change),
+      sql: {
+        exec(query, ...bindings) {
+          if (query.startsWith("INSERT INTO generation_parts")) written++;
+          return database.sql.exec(query, ...bindings);
+        },
+      },
+    };
+    const again = startOver(counting, clock, { weights: { ...weights, fresh } });
+    const next = await again.open();
+    expect(next.status().rootHash).toBe(rootHash);
+    expect(partsIn(database)).toEqual(parts);
+    if (fresh === 65_536) expect(written).toBe(0);
+    else expect(written).toBeGreaterThan(fresh === 0 ? 100 : 20);
+    const { addresses } = await askSecondary(
+      secondaryOf(again.primary.of("")!, clock),
+      clock,
+      "service-7.ns-0.svc.clusterset.local",
+    );
+    expect(addresses).toHaveLength(8);
+  },
+);
 
 test("segments that were written for no generation are gone after a sweep", async () => {
   const database = sqliteDouble();

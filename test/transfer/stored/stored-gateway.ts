@@ -10,17 +10,24 @@ import { Secondary } from "../../../src/transfer/secondary.ts";
 import { resume } from "../../../src/transfer/stored/resume.ts";
 import type { StoredGenerations } from "../../../src/transfer/stored/stored-generations.ts";
 import type { TransferSource } from "../../../src/transfer/transfer-state.ts";
+import type { SegmentWeights } from "../../../src/zone/compiler/zone-compiler.ts";
 import type { FakeClock } from "../../gateway/fake-clock.ts";
 import { realCompiler, realStages } from "../../gateway/real-stages.ts";
 
 /** Milliseconds after which a change that is not in the answers makes them stale. */
 export const MOST_BEHIND = 5000;
 
+interface StartOptions {
+  readonly settings?: string;
+  readonly scopes?: readonly Visibility[];
+  readonly weights?: SegmentWeights;
+}
+
 /** What a process over a database begins with, as an object does: it is not opened yet. */
 export function startOver(
   database: SqlDatabase,
   clock: FakeClock,
-  { settings = "settings", scopes = [] }: { settings?: string; scopes?: readonly Visibility[] } = {},
+  { settings = "settings", scopes = [], weights }: StartOptions = {},
 ) {
   const damaged: string[] = [];
   const warnings: string[] = [];
@@ -39,7 +46,7 @@ export function startOver(
         generations,
         scopes,
         clock,
-        stages: isHeld ? realStages() : storedStages(generations),
+        stages: isHeld ? realStages() : storedStages(generations, weights),
         onEvent: () => {},
       },
       remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
@@ -55,10 +62,10 @@ export function startOver(
 }
 
 /** The stages of a gateway whose segments are in rows. */
-function storedStages(generations: StoredGenerations) {
+function storedStages(generations: StoredGenerations, weights: SegmentWeights | undefined) {
   return {
     ...realStages(),
-    createCompiler: () => realCompiler({ ttl: 30 }, (segment) => generations.hold(segment)),
+    createCompiler: () => realCompiler({ ttl: 30 }, (segment) => generations.hold(segment), weights),
   };
 }
 
