@@ -14,6 +14,9 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     "test/gateway/**",
     "!test/gateway/isolation/{scopes,isolation}.test.ts",
+    "!test/gateway/largest-cluster.test.ts",
+    "!test/gateway/precedence/damaged-memory.test.ts",
+    "!test/gateway/reverse/reverse-stores.test.ts",
     "test/http/push/desired/desired.test.ts",
   ],
   merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence/precedence.test.ts"],

@@ -1,18 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { PushRefused } from "../../src/gateway/pushing/limits.ts";
-import {
-  DEFAULT_SNAPSHOT_BOUNDS,
-  measureInSteps,
-  type SnapshotBounds,
-} from "../../src/gateway/pushing/snapshot-bounds.ts";
-import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import { measureInSteps, type SnapshotBounds } from "../../src/gateway/pushing/snapshot-bounds.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
-import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openGateway } from "./fake-stages.ts";
-import { largestCluster } from "./largest-cluster.ts";
 import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
 
 const http = { name: "http", protocol: "TCP", port: 80 };
@@ -138,20 +131,4 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
   });
-});
-
-test("the largest cluster that Kubernetes supports is within the default limits, and fills most of them", () => {
-  const snapshot = largestCluster("west");
-  const size = measure(snapshot);
-  const bounds = { ...DEFAULT_SNAPSHOT_BOUNDS };
-  for (const bound of Object.keys(bounds) as (keyof SnapshotBounds)[])
-    expect([bound, size[bound] <= bounds[bound]]).toEqual([bound, true]);
-  expect(size).toMatchObject({ pods: 150_000, services: 10_000, exports: 10_000, endpoints: 300_000 });
-  const text = new TextEncoder().encode(JSON.stringify(snapshot));
-  const shape = new JsonShape();
-  shape.feed(text);
-  expect(text.length).toBeLessThan(DEFAULT_PUSH_LIMITS.pushBytes);
-  expect(text.length).toBeGreaterThan(DEFAULT_PUSH_LIMITS.pushBytes / 2);
-  expect(shape.values).toBeLessThan(DEFAULT_PUSH_LIMITS.pushValues);
-  expect(shape.values).toBeGreaterThan(DEFAULT_PUSH_LIMITS.pushValues / 2);
 });

@@ -111,6 +111,10 @@ describe("a cluster that the disk keeps", () => {
     await removals.remove("east");
     expect(clock.timers).toBe(0);
     expect(tried).toEqual(["west", "east"]);
+    const never = openRemovals();
+    never.removals.close();
+    await never.removals.remove("west");
+    expect(never.clock.timers).toBe(0);
   });
 
   it("is logged as well where a later try fails with something else than the disk", async () => {

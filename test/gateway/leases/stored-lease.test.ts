@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { CLOCK_JITTER, type Clock, createSteadyClock, unixTime } from "../../../src/gateway/clock.ts";
 import { resumed, toStored } from "../../../src/gateway/leases/stored-lease.ts";
+import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
 
@@ -55,4 +56,14 @@ describe("the clock of a process", () => {
       wall.mockRestore();
     }
   });
+});
+
+it("a cluster that goes on was pushed as long before its last renewal as it was stored", () => {
+  const stored = { generation: 1, pushedAt: 1000, renewedAt: 5000, expiresAt: 65_000 };
+  expect(resumed(stored, new FakeClock(10_000))).toEqual(stored);
+  // The wall clock was set back: the lease begins anew.
+  expect(resumed(stored, new FakeClock(3000))).toEqual({
+    ...{ generation: 1, pushedAt: -1000, renewedAt: 3000, expiresAt: 63_000 },
+  });
+  expect(resumed({ ...stored, pushedAt: 6000 }, new FakeClock(10_000)).pushedAt).toBe(5000);
 });
