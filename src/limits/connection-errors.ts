@@ -1,15 +1,5 @@
 /** The object that reported an error: the label `source` of `clusterset_doh_connection_errors_total`. */
-export const ERROR_SOURCES = [
-  "tcp",
-  "tls",
-  "http1",
-  "http2_session",
-  "http2_stream",
-  "dns_udp",
-  "dns_tcp",
-  "dot",
-  "server",
-] as const;
+export const ERROR_SOURCES = ["tcp", "tls", "http1", "http2", "dns_udp", "dns_tcp", "dot", "server"] as const;
 
 export type ErrorSource = (typeof ERROR_SOURCES)[number];
 

@@ -41,6 +41,7 @@ const tables = {
     const held = new HeldConnections({
       connections: 10,
       idleSeconds: 1,
+      streamResets: 1,
       clients: clients as never,
       counters,
     });

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { CertificateIdentity } from "../../../access/certificates.ts";
@@ -8,34 +6,26 @@ import { identityOf } from "./certificate-identity.ts";
 
 /** The client of a request on Node; members are computed when they are read. */
 export class NodeClient implements Client {
-  readonly #incoming: IncomingMessage | ServerHttp2Stream;
+  readonly #socket: Socket;
 
-  constructor(incoming: IncomingMessage | ServerHttp2Stream) {
-    this.#incoming = incoming;
+  constructor(socket: Socket) {
+    this.#socket = socket;
   }
 
   get address(): string | undefined {
-    return this.#socket()?.remoteAddress;
+    return this.#socket.remoteAddress;
   }
 
   get certificate(): "none" | "refused" | "verified" {
-    const socket = this.#socket() as Partial<TLSSocket> | undefined;
+    const socket = this.#socket as Partial<TLSSocket>;
     // Node 20 calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
-    if (socket?.getPeerX509Certificate?.() === undefined) return "none";
+    if (socket.getPeerX509Certificate?.() === undefined) return "none";
     return socket.authorized === true ? "verified" : "refused";
   }
 
   get certificateIdentity(): CertificateIdentity | undefined {
     if (this.certificate !== "verified") return undefined;
-    const certificate = (this.#socket() as TLSSocket | undefined)?.getPeerX509Certificate();
+    const certificate = (this.#socket as TLSSocket).getPeerX509Certificate();
     return certificate === undefined ? undefined : identityOf(certificate);
-  }
-
-  /** Undefined if the client has disconnected. */
-  #socket(): Socket | TLSSocket | undefined {
-    const incoming = this.#incoming;
-    if ("socket" in incoming) return incoming.socket;
-    const { session } = incoming;
-    return session === undefined || session.destroyed ? undefined : session.socket;
   }
 }

@@ -1,7 +1,8 @@
 import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
 import { pathOf } from "../../../http/messages/request-path.ts";
 import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
-import { BodyCutOff, type NodeRequest } from "./node-request.ts";
+import { BodyCutOff } from "./http2/body-reader.ts";
+import type { NodeRequest } from "./node-request.ts";
 
 /**
  * The handlers that run without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).

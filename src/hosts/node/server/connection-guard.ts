@@ -1,61 +1,55 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  constants,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
 import type { Server, Socket } from "node:net";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import { TokenBuckets } from "../../../limits/token-buckets.ts";
 import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
-import { RequestsByAge } from "./requests-by-age.ts";
+import type { Http2Connection } from "./http2/connection.ts";
+import { ErrorCode } from "./http2/protocol.ts";
+import type { Http2Stream } from "./http2/stream.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const SWEEP_INTERVAL = 1000;
 /** How long a client may take to answer a PING, in milliseconds. */
 const PROBE_TIMEOUT = 2000;
 
 /**
- * Limits that Node's servers lack: the number of connections and requests, HTTP/2 sessions without requests (headers that never
- * end look the same), request bodies that never end, responses that clients do not read, streams that are reset again and again.
+ * Limits of all connections together, and in time: the number of connections and requests, connections without requests (headers that
+ * never end look the same), request bodies that never end, responses that clients do not read, streams that are reset again and again.
  */
 export class ConnectionGuard {
   readonly #limits: ServerLimits;
   readonly #protection: ServerProtection;
   readonly #held: HeldConnections;
   readonly #resets: TokenBuckets;
-  readonly #bySession = new WeakMap<ServerHttp2Session, HeldConnection>();
-  readonly #requests = new RequestsByAge();
-  readonly #unfinished = new Map<ServerHttp2Stream, number>();
-  readonly #finished: (this: ServerHttp2Stream) => void;
+  /** Responses over HTTP/1.1 in progress with the times at which their requests began, the oldest first. */
+  readonly #responses = new Map<ServerResponse, number>();
   readonly #sweeper: NodeJS.Timeout;
   #isStopping = false;
 
   constructor(limits: ServerLimits, protection: ServerProtection) {
     this.#limits = limits;
     this.#protection = protection;
-    const { streamResets: burst, streamResetsPerSecond: perSecond } = limits;
-    this.#resets = new TokenBuckets({ perSecond, burst }, 1, () => performance.now());
-    const unfinished = this.#unfinished;
-    this.#finished = function (this: ServerHttp2Stream) {
-      unfinished.delete(this);
-    };
+    const { streamResets, streamResetsPerSecond: perSecond } = limits;
+    this.#resets = new TokenBuckets({ perSecond, burst: streamResets }, 1, () => performance.now());
     const { connections, idleSeconds } = limits;
-    this.#held = new HeldConnections({ connections, idleSeconds, ...protection });
+    this.#held = new HeldConnections({ connections, idleSeconds, streamResets, ...protection });
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 
   /** Watches a server's connections. */
   watch(server: Server): void {
     server.on("connection", (socket) => this.#held.admit(socket));
-    (server as Http2SecureServer).on("session", (session) => this.#started(session));
   }
 
-  /** From now on an HTTP/1.1 connection ends with its response: Node would leave it open until its client closes it. */
+  /** The connection below one of TLS; undefined if it is gone. */
+  heldBelow(socket: Socket): HeldConnection | undefined {
+    return this.#held.of(socket);
+  }
+
+  /** From now on connections end with the last response: HTTP/2 announces it, and Node would leave those of HTTP/1.1 open until clients close them. */
   stop(): void {
     this.#isStopping = true;
+    for (const { http2 } of this.#held.all()) http2?.goAway();
   }
 
   /** Stops watching. */
@@ -63,32 +57,37 @@ export class ConnectionGuard {
     clearInterval(this.#sweeper);
   }
 
+  /** Notes that a connection speaks HTTP/2. */
+  started(held: HeldConnection, http2: Http2Connection): void {
+    held.http2 = http2;
+    held.activeAt = performance.now();
+    if (this.#isStopping) http2.goAway();
+  }
+
   /** Notes that a request began on an HTTP/2 stream; false where there is no place for it. */
-  began(stream: ServerHttp2Stream, method: string | undefined): boolean {
-    const held = this.#bySession.get(stream.session as ServerHttp2Session);
-    // The connection is gone.
-    if (held === undefined) return false;
-    const now = performance.now();
-    held.activeAt = now;
+  began(held: HeldConnection, stream: Http2Stream): boolean {
+    held.activeAt = stream.beganAt;
     held.hasAsked = true;
     const { counters, requests } = this.#protection;
     if (!requests.begin()) {
       counters.hit("limits.requestsInFlight");
       // The gateway has not processed it: the client may send it again (RFC 9113 section 8.7).
-      stream.close(NGHTTP2_REFUSED_STREAM);
+      stream.reset(ErrorCode.REFUSED_STREAM);
       return false;
     }
-    const { streamsPerConnection } = this.#limits;
-    if (++held.open === streamsPerConnection) counters.hit("limits.streamsPerConnection");
-    // Streams that were reset along with others in one read are closed only later.
-    else if (held.open > 2 * streamsPerConnection) held.onReset();
-    this.#requests.begin(stream, now);
-    stream.on("close", held.onStreamClose);
-    if (method !== "GET" && method !== "HEAD") {
-      this.#unfinished.set(stream, now);
-      stream.once("end", this.#finished);
-    }
+    if (++held.open === this.#limits.streamsPerConnection) counters.hit("limits.streamsPerConnection");
+    stream.whenClosed = () => {
+      held.open--;
+      requests.end();
+    };
     return true;
+  }
+
+  /** Notes that a client made a stream be reset; RFC 9113 section 10.5: one that does it again and again is let go. */
+  reset(held: HeldConnection): void {
+    if (this.#resets.take(held.resets) === 0) return;
+    this.#protection.counters.hit("limits.streamResets");
+    held.http2?.end(ErrorCode.ENHANCE_YOUR_CALM, "too many streams were reset");
   }
 
   /** Notes that a request began over HTTP/1.1; false where there is no place for it. */
@@ -105,10 +104,10 @@ export class ConnectionGuard {
       held.hasAsked = true;
       held.open++;
     }
-    this.#requests.begin(outgoing, now);
+    this.#responses.set(outgoing, now);
     outgoing.once("close", () => {
       requests.end();
-      this.#requests.end(outgoing);
+      this.#responses.delete(outgoing);
       if (held === undefined) return;
       held.open--;
       held.activeAt = performance.now();
@@ -122,43 +121,12 @@ export class ConnectionGuard {
     for (const { socket } of this.#held.all()) socket.destroy();
   }
 
-  #started(session: ServerHttp2Session): void {
-    const held = this.#held.of(session.socket as Socket);
-    if (held === undefined) {
-      session.destroy();
-      return;
-    }
-    held.session = session;
-    held.activeAt = performance.now();
-    this.#bySession.set(session, held);
-    const { requests } = this.#protection;
-    const inProgress = this.#requests;
-    const unfinished = this.#unfinished;
-    const bucket = { tokens: this.#limits.streamResets, filledAt: performance.now(), refused: 0 };
-    held.onReset = () => {
-      if (this.#resets.take(bucket) === 0 || session.destroyed) return;
-      this.#protection.counters.hit("limits.streamResets");
-      // RFC 9113 section 10.5: a client that opens streams only to reset them.
-      session.goaway(NGHTTP2_ENHANCE_YOUR_CALM);
-      letGo(held);
-    };
-    // One listener for all streams of a connection: it costs no closure for each.
-    held.onStreamClose = function (this: ServerHttp2Stream) {
-      held.open--;
-      requests.end();
-      inProgress.end(this);
-      unfinished.delete(this);
-      if (this.rstCode !== NGHTTP2_NO_ERROR) held.onReset();
-    };
-  }
-
   /** Ends a connection whose client disappeared unnoticed by Node: a living client answers a PING by itself. */
-  #probe(session: ServerHttp2Session): void {
-    const held = this.#bySession.get(session);
-    if (held === undefined || held.isProbed) return;
+  #probe(held: HeldConnection): void {
+    if (held.isProbed) return;
     held.isProbed = true;
     const timer = setTimeout(() => letGo(held), PROBE_TIMEOUT).unref();
-    session.ping(() => {
+    held.http2?.ping(() => {
       clearTimeout(timer);
       held.isProbed = false;
     });
@@ -171,23 +139,21 @@ export class ConnectionGuard {
     const unseen = handshakeSeconds * 1000 + requestTimeout + idleTimeout;
     const { counters } = this.#protection;
     const now = performance.now();
-    for (const [stream, began] of this.#unfinished) {
-      if (now - began <= requestTimeout) break;
-      this.#unfinished.delete(stream);
-      if (stream.destroyed) continue;
-      counters.hit("limits.requestSeconds");
-      this.#probe(stream.session as ServerHttp2Session);
-      stream.destroy();
-    }
-    for (const request of this.#requests.takeBefore(now - responseSeconds * 1000)) {
+    for (const [outgoing, began] of this.#responses) {
+      if (now - began <= responseSeconds * 1000) break;
       counters.hit("limits.responseSeconds");
-      if ("rstCode" in request) request.close(NGHTTP2_CANCEL);
-      request.destroy();
+      outgoing.destroy();
     }
     for (const held of this.#held.all()) {
-      const { session, hasAsked, open, activeAt } = held;
+      const { http2, hasAsked, open, activeAt } = held;
+      if (http2 !== undefined) this.#sweepStreams(held, http2, now);
+      if (http2 !== undefined && http2.stalledFor(now) > idleTimeout) {
+        counters.hit("limits.responseSeconds");
+        letGo(held);
+        continue;
+      }
       if (open > 0) continue;
-      if (session === undefined) {
+      if (http2 === undefined) {
         // Node itself limits handshakes and HTTP/1.1, unless the client disappeared unnoticed.
         if (now - activeAt > unseen) held.socket.destroy();
         continue;
@@ -195,6 +161,21 @@ export class ConnectionGuard {
       if (hasAsked ? now - activeAt <= idleTimeout : now - activeAt <= requestTimeout) continue;
       if (!hasAsked) counters.hit("limits.requestSeconds");
       letGo(held);
+    }
+  }
+
+  #sweepStreams(held: HeldConnection, http2: Http2Connection, now: number): void {
+    const { requestSeconds, responseSeconds } = this.#limits;
+    const { counters } = this.#protection;
+    for (const stream of http2.streams()) {
+      const age = now - stream.beganAt;
+      if (age <= requestSeconds * 1000 && age <= responseSeconds * 1000) break;
+      if (!stream.remoteEnded && age > requestSeconds * 1000) {
+        counters.hit("limits.requestSeconds");
+        this.#probe(held);
+      } else if (age > responseSeconds * 1000) counters.hit("limits.responseSeconds");
+      else continue;
+      stream.reset(ErrorCode.CANCEL);
     }
   }
 }

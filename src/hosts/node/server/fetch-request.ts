@@ -1,7 +1,6 @@
-import type { Readable } from "node:stream";
 import type { Client } from "../../../access/client/client.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
-import { BodyCutOff, type NodeRequest } from "./node-request.ts";
+import type { NodeRequest } from "./node-request.ts";
 
 /** Answers requests of the Fetch standard. */
 export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
@@ -61,43 +60,6 @@ function toRequest(request: NodeRequest, url: string): Request {
   for (let index = 0; index < rawHeaders.length; index += 2)
     if (!rawHeaders[index]!.startsWith(":")) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
   if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
-  const body = bodyStream(request.parts);
+  const body = request.bodyStream();
   return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
-}
-
-/** The body. Cancelling it stops reading, but the connection continues. */
-function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
-  let end = () => {};
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const take = (part: Buffer) => {
-        controller.enqueue(part);
-        if ((controller.desiredSize ?? 0) <= 0) parts.pause();
-      };
-      const whole = () => {
-        end();
-        controller.close();
-      };
-      const cut = () => {
-        end();
-        controller.error(new BodyCutOff());
-      };
-      end = () => {
-        parts.off("data", take);
-        parts.off("end", whole);
-        parts.off("close", cut);
-      };
-      parts.pause();
-      parts.on("data", take);
-      parts.on("end", whole);
-      parts.on("close", cut);
-    },
-    pull: () => {
-      parts.resume();
-    },
-    cancel: () => {
-      end();
-      parts.pause();
-    },
-  });
 }

@@ -4,12 +4,7 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
@@ -20,7 +15,7 @@ import { refusal } from "./fetch-request.ts";
 import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
 import { Http1Request } from "./http1/http1-request.ts";
 import { PipelinedRequests } from "./http1/pipelined-requests.ts";
-import { Http2Request } from "./http2-request.ts";
+import { answerHttp2, UNMET_EXPECTATION } from "./http2-server.ts";
 import { exceededHeaderLimit, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
@@ -35,11 +30,9 @@ export interface GuardedServerParts {
 }
 
 const CLOSE = { connection: "close" };
-const CONTINUE = /^100-continue$/i;
-const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
-export function createGuardedServer(parts: GuardedServerParts): HttpServer | Http2SecureServer {
+export function createGuardedServer(parts: GuardedServerParts): HttpServer | HttpsServer {
   const { tls, limits, guard, protection } = parts;
   const requestTimeout = limits.requestSeconds * 1000;
   // Node looks for slow HTTP/1.1 requests only once in an interval.
@@ -56,34 +49,34 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
       ? createServer(http1)
       : createSecureServer({
           ...http1,
-          allowHTTP1: true,
           ...secureContext(tls),
+          ALPNProtocols: ["h2", "http/1.1"],
           // Clients without a certificate are accepted; handlers that need one check it.
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: false,
           handshakeTimeout: limits.handshakeSeconds * 1000,
-          maxSessionInvalidFrames: 100,
-          maxSessionRejectedStreams: 100,
-          // Node resets requests above these limits silently; the gateway rejects and counts those above its own.
-          maxHeaderListPairs: 2 * limits.headerFields,
-          streamResetBurst: 10_000 + 10 * limits.streamResets,
-          streamResetRate: 1000 + 10 * limits.streamResetsPerSecond,
-          settings: {
-            maxConcurrentStreams: limits.streamsPerConnection,
-            maxHeaderListSize: 2 * limits.headerBytes,
-            enablePush: false,
-          },
         });
   // Depending on its version, Node silently drops fields above this limit, or rejects the request.
-  (server as HttpServer).maxHeadersCount = 2 * limits.headerFields;
+  server.maxHeadersCount = 2 * limits.headerFields;
+  if (tls !== undefined) chooseProtocol(server, parts);
   guard.watch(server);
   takeFailures(server, protection.errors, protection.counters);
-  answerMessages(server as HttpServer, parts);
-  if (tls !== undefined) {
-    answerStreams(server as Http2SecureServer, parts);
-    server.on("secureConnection", readInTurns);
-  }
+  answerMessages(server, parts);
   return server;
+}
+
+/** Node's server gets the connections that negotiated HTTP/1.1, or nothing. */
+function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
+  const listeners = server.listeners("secureConnection");
+  server.removeAllListeners("secureConnection");
+  server.on("secureConnection", (socket: TLSSocket) => {
+    if (socket.alpnProtocol === "h2") {
+      answerHttp2(socket, parts);
+      return;
+    }
+    for (const listener of listeners) listener.call(server, socket);
+    readInTurns(socket);
+  });
 }
 
 /**
@@ -91,7 +84,7 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
  * reports as an error. With a listener for `data` the bytes go through the socket, which waits.
  */
 function readInTurns(socket: TLSSocket): void {
-  if (socket.alpnProtocol !== "h2") socket.on("data", () => {});
+  socket.on("data", () => {});
 }
 
 /** Answers requests over HTTP/1.1. */
@@ -133,44 +126,4 @@ function answerMessages(
   };
   server.on("request", (incoming, outgoing) => take(incoming, outgoing));
   server.on("checkExpectation", (incoming, outgoing) => take(incoming, outgoing, UNMET_EXPECTATION));
-}
-
-/** Answers requests over HTTP/2, without the request and response objects that Node makes for listeners of `request`. */
-function answerStreams(
-  server: Http2SecureServer,
-  { limits, handlers, guard, protection }: GuardedServerParts,
-): void {
-  const { counters, errors } = protection;
-  const failed = errors.listeners.http2_stream;
-  const reject = (expect: string | undefined, rawHeaders: readonly string[]): HttpResponse | undefined => {
-    const exceeded = exceededHeaderLimit(limits, rawHeaders);
-    if (exceeded === undefined)
-      return expect === undefined || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
-    counters.hit(exceeded);
-    return { status: 431, headers: { "cache-control": "no-store" }, body: null };
-  };
-  const answer = (
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    _flags: number,
-    rawHeaders: string[],
-  ): void => {
-    stream.on("error", failed);
-    try {
-      // The client has reset it within the same read.
-      if (stream.destroyed || stream.closed || !guard.began(stream, headers[":method"])) return;
-      const request = new Http2Request(stream, headers, rawHeaders);
-      const refused = reject(headers.expect, rawHeaders);
-      if (refused !== undefined) request.respond(refused);
-      else {
-        if (headers.expect !== undefined) stream.additionalHeaders({ ":status": 100 });
-        answerRequest(request, handlers);
-      }
-    } catch (error) {
-      handlers.onError(error);
-      stream.destroy();
-    }
-  };
-  server.removeAllListeners("stream");
-  server.on("stream", answer);
 }

@@ -1,7 +1,9 @@
-import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import type { TokenBucket } from "../../../limits/token-buckets.ts";
 import { ConnectionTable, keyOf, type TableEntry } from "./connection-table.ts";
+import type { Http2Connection } from "./http2/connection.ts";
+import { ErrorCode } from "./http2/protocol.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection and its state. Times are by `performance.now()`. */
@@ -13,13 +15,12 @@ export interface HeldConnection extends TableEntry {
   hasAsked: boolean;
   /** Requests in progress. */
   open: number;
-  session: ServerHttp2Session | undefined;
+  /** Undefined for HTTP/1.1, and before the handshake of TLS. */
+  http2: Http2Connection | undefined;
   /** Whether the client was sent a PING and has not answered it. */
   isProbed: boolean;
-  /** Counts a stream that was reset, and ends the connection where it was one too many. */
-  onReset: () => void;
-  /** The listener that all streams of this connection share. */
-  onStreamClose: (this: ServerHttp2Stream) => void;
+  /** Of streams that may be reset. */
+  readonly resets: TokenBucket;
 }
 
 /** The limits on connections. */
@@ -27,15 +28,14 @@ export interface HeldConnectionsParts {
   /** Of all clients together. */
   readonly connections: number;
   readonly idleSeconds: number;
+  /** The most streams that a client may reset at once. */
+  readonly streamResets: number;
   readonly clients: ClientConnections | undefined;
   readonly counters: LimitCounters;
 }
 
 /** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
 const HANDSHAKE_GRACE = 1000;
-
-/** The longest time to send a GOAWAY, in milliseconds. */
-const GOAWAY_TIMEOUT = 1000;
 
 /**
  * The connections of one server. At a limit, of all connections or of one client, it closes one that never had a request, else the longest
@@ -75,18 +75,15 @@ export class HeldConnections {
     }
     const now = performance.now();
     const held: HeldConnection = {
-      ...{
-        key: keyOf(socket),
-        socket,
-        client,
-        activeAt: now,
-        hasAsked: false,
-        open: 0,
-        session: undefined,
-        isProbed: false,
-      },
-      onReset: ignore,
-      onStreamClose: ignore,
+      key: keyOf(socket),
+      socket,
+      client,
+      activeAt: now,
+      hasAsked: false,
+      open: 0,
+      http2: undefined,
+      isProbed: false,
+      resets: { tokens: this.#parts.streamResets, filledAt: now, refused: 0 },
     };
     this.#held.add(held);
     if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
@@ -134,14 +131,7 @@ export class HeldConnections {
 }
 
 /** Closes a connection, over HTTP/2 with a GOAWAY. */
-export function letGo({ session, socket }: HeldConnection): void {
-  if (session === undefined || session.destroyed) {
-    socket.destroy();
-    return;
-  }
-  session.destroy();
-  // Node first waits for the end of a write, which never comes if the client disappeared.
-  setTimeout(() => socket.destroy(), GOAWAY_TIMEOUT).unref();
+export function letGo({ http2, socket }: HeldConnection): void {
+  if (http2 === undefined) socket.destroy();
+  else http2.end(ErrorCode.NO_ERROR);
 }
-
-function ignore(): void {}

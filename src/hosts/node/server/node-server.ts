@@ -1,5 +1,4 @@
 import type { AddressInfo, Server } from "node:net";
-import { setFlagsFromString } from "node:v8";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { ListenAddress } from "../../../config/values/listen-address.ts";
 import { ConnectionErrors } from "../../../limits/connection-errors.ts";
@@ -48,9 +47,6 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
  * @throws {UsageError} if it cannot listen on the address
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
-  // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
-  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/explanation/benchmarks.md).
-  setFlagsFromString("--no-allocation-site-pretenuring");
   const { fetch, tls, limits, paths, onError = () => {}, protection = unshared(limits) } = options;
   const { host, port } = options.listen;
   const guard = new ConnectionGuard(limits, protection);

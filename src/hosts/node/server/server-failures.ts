@@ -1,5 +1,4 @@
 import type { Server as HttpServer } from "node:http";
-import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
@@ -16,9 +15,6 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "limits.headerBytes"],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["413 Payload Too Large", "limits.headerBytes"],
 };
-
-/** nghttp2's errors for connections that it ended because of its own limits: on frames that need an answer, and on CONTINUATION frames. */
-const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
 
 const HTTPS_REQUIRED_BODY = `${JSON.stringify({
   code: "HTTPS_REQUIRED",
@@ -40,11 +36,7 @@ const HTTPS_REQUIRED = [
  * Handles every error of a server's connections from their start, before other code uses them: an `error` event
  * without a listener ends the process. Counts the connections that Node ends because of a limit.
  */
-export function takeFailures(
-  server: HttpServer | Http2SecureServer,
-  errors: ConnectionErrors,
-  counters: LimitCounters,
-): void {
+export function takeFailures(server: HttpServer, errors: ConnectionErrors, counters: LimitCounters): void {
   const { listeners } = errors;
   // A connection arrives again after a declined upgrade.
   const listen = (socket: Socket, listener: (error: Error) => void) =>
@@ -58,9 +50,6 @@ export function takeFailures(
     listen(socket, listeners.tls);
     listen(socket, end);
   });
-  server.prependListener("session", (session: ServerHttp2Session) =>
-    session.on("error", listeners.http2_session),
-  );
   // For example, out of file descriptors: existing connections continue.
   server.on("error", listeners.server);
   server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
@@ -69,9 +58,6 @@ export function takeFailures(
     // The connection below TLS, which Node keeps in no public member.
     if (error.code === "ERR_SSL_HTTP_REQUEST") (socket as { _parent?: Socket })._parent?.end(HTTPS_REQUIRED);
     socket.destroy();
-  });
-  server.on("sessionError", ({ code, errno }: ServerFailure) => {
-    if (code === "ERR_HTTP2_TOO_MANY_INVALID_FRAMES" || FLOODS.has(errno)) counters.hit("http2");
   });
   // If there is a listener, Node leaves the response to it.
   server.on("clientError", (error: ServerFailure, socket: Duplex) => {

@@ -1,49 +1,55 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../../http/messages/http-message.ts";
 import { NodeClient } from "../../access/node-client.ts";
-import { dropBody, fieldOf, type NodeRequest, readBody } from "../node-request.ts";
-import { sendStream } from "../send-stream.ts";
+import type { NodeRequest } from "../node-request.ts";
+import { bodyStream, dropBody, readBody } from "./http1-body.ts";
+import { sendStream } from "./send-stream.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {
   readonly method: string;
   readonly url: string;
-  readonly parts: IncomingMessage;
+  readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
     this.method = incoming.method ?? "";
     this.url = incoming.url ?? "";
-    this.parts = incoming;
+    this.#incoming = incoming;
     this.#outgoing = outgoing;
   }
 
   get scheme(): "http" | "https" {
-    return "encrypted" in this.parts.socket ? "https" : "http";
+    return "encrypted" in this.#incoming.socket ? "https" : "http";
   }
 
   get rawHeaders(): readonly string[] {
-    return this.parts.rawHeaders;
+    return this.#incoming.rawHeaders;
   }
 
   /** RFC 9112 section 3.2.2: the host in the request target; the Host field counts only if the target has none. */
   get host(): string {
     const target = this.url.startsWith("/") ? null : URL.parse(this.url);
-    return target === null ? (this.parts.headers.host ?? "") : target.host;
+    return target === null ? (this.#incoming.headers.host ?? "") : target.host;
   }
 
   get client(): NodeClient {
-    return new NodeClient(this.parts);
+    return new NodeClient(this.#incoming.socket);
   }
 
   header(name: string): string | null {
-    return fieldOf(this.parts.headers, name);
+    const value = this.#incoming.headers[name];
+    return typeof value === "string" ? value : (value?.join(", ") ?? null);
   }
 
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    if (Number(this.parts.headers["content-length"]) > most) return Promise.resolve(undefined);
+    if (Number(this.#incoming.headers["content-length"]) > most) return Promise.resolve(undefined);
     if (!this.#hasBody) return Promise.resolve(new Uint8Array(0));
-    return readBody(this.parts, most);
+    return readBody(this.#incoming, most);
+  }
+
+  bodyStream(): ReadableStream<Uint8Array> {
+    return bodyStream(this.#incoming);
   }
 
   respond({ status, headers, body, stream }: HttpResponse): void {
@@ -58,26 +64,26 @@ export class Http1Request implements NodeRequest {
       return;
     }
     const sent = this.method === "HEAD" ? null : body;
-    if (this.parts.complete || !this.#hasBody) {
+    if (this.#incoming.complete || !this.#hasBody) {
       outgoing.end(sent);
       return;
     }
     if (sent === null) outgoing.flushHeaders();
     else outgoing.write(sent);
     // Node may close the connection when the response ends, and a client that still writes would lose what it has not read.
-    dropBody(this.parts, (whole) => {
+    dropBody(this.#incoming, (whole) => {
       outgoing.end();
-      if (!whole) this.parts.socket.destroySoon();
+      if (!whole) this.#incoming.socket.destroySoon();
     });
   }
 
   abort(): void {
-    this.parts.socket.destroy();
+    this.#incoming.socket.destroy();
   }
 
   /** RFC 9112 section 6. */
   get #hasBody(): boolean {
-    const { headers } = this.parts;
+    const { headers } = this.#incoming;
     return (headers["content-length"] ?? "0") !== "0" || headers["transfer-encoding"] !== undefined;
   }
 }

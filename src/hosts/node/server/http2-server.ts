@@ -1,0 +1,63 @@
+import type { TLSSocket } from "node:tls";
+import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import { answerRequest, type RequestHandlers } from "./answer-request.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
+import { refusal } from "./fetch-request.ts";
+import { Http2Connection } from "./http2/connection.ts";
+import type { Http2Events } from "./http2/options.ts";
+import { ErrorCode } from "./http2/protocol.ts";
+import type { Http2Stream } from "./http2/stream.ts";
+import { Http2Request } from "./http2-request.ts";
+import type { ServerProtection } from "./server-protection.ts";
+
+/** What answers the requests of an HTTP/2 connection. */
+export interface Http2ServerParts {
+  readonly limits: ServerLimits;
+  readonly handlers: RequestHandlers;
+  readonly guard: ConnectionGuard;
+  readonly protection: Pick<ServerProtection, "counters" | "errors">;
+}
+
+const CONTINUE = /^100-continue$/i;
+export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
+const TOO_LARGE: HttpResponse = { status: 431, headers: { "cache-control": "no-store" }, body: null };
+/** Answers the requests of a connection for which HTTP/2 was negotiated. */
+export function answerHttp2(
+  socket: TLSSocket,
+  { limits, handlers, guard, protection }: Http2ServerParts,
+): void {
+  const held = guard.heldBelow(socket);
+  if (held === undefined) {
+    socket.destroy();
+    return;
+  }
+  const { counters, errors } = protection;
+  const events: Http2Events = {
+    request(stream) {
+      try {
+        if (!guard.began(held, stream)) return;
+        const refused = reject(stream);
+        if (refused !== undefined) stream.respond(refused);
+        else answerRequest(new Http2Request(stream, socket), handlers);
+      } catch (error) {
+        handlers.onError(error);
+        stream.reset(ErrorCode.INTERNAL_ERROR);
+      }
+    },
+    reset: () => guard.reset(held),
+    flooded: () => counters.hit("http2"),
+    failed: errors.listeners.http2,
+  };
+  const reject = (stream: Http2Stream): HttpResponse | undefined => {
+    const { exceeds } = stream;
+    if (exceeds !== undefined) {
+      counters.hit(exceeds === "fields" ? "limits.headerFields" : "limits.headerBytes");
+      return TOO_LARGE;
+    }
+    const expect = stream.field("expect");
+    return expect === null || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
+  };
+  const { streamsPerConnection: streams, headerBytes, headerFields } = limits;
+  guard.started(held, new Http2Connection(socket, { streams, headerBytes, headerFields }, events));
+}

@@ -1,0 +1,165 @@
+/** A body that ended before it was complete: the stream was reset, or the connection closed. */
+export class BodyCutOff extends Error {
+  constructor() {
+    super("the body ended before it was complete");
+  }
+}
+
+/** The most octets of a body that nobody wants and that are read all the same (RFC 9113 section 8.1). */
+const MOST_DROPPED = 64 * 1024 * 1024;
+
+/** What a body needs of its stream. */
+export interface BodySource {
+  /** The peer may send so many octets more. */
+  consumed(octets: number): void;
+  /** Somebody waits for the body. */
+  wanted(): void;
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The body of a request. Its octets wait here until somebody reads them; the stream's window bounds how many. */
+export class BodyReader {
+  readonly #source: BodySource;
+  #parts: Bytes[] = [];
+  #isWhole = false;
+  #isCut = false;
+  #isClosed = false;
+  #mode: "held" | "collected" | "streamed" | "dropped" = "held";
+  #octets = 0;
+  #most = 0;
+  /** Settles what the reader waits for. */
+  #changed: (() => void) | undefined;
+
+  constructor(source: BodySource) {
+    this.#source = source;
+  }
+
+  /** Whether so much of an unwanted body has come that the peer should stop. */
+  get isTooMuch(): boolean {
+    return this.#mode === "dropped" && this.#octets > MOST_DROPPED;
+  }
+
+  /** Takes a copy of the next octets. */
+  take(bytes: Uint8Array): void {
+    this.#octets += bytes.length;
+    if (this.#mode === "dropped") {
+      this.#consumed(bytes.length);
+      return;
+    }
+    this.#parts.push(new Uint8Array(bytes));
+    if (this.#mode === "collected") this.#consumed(bytes.length);
+    this.#changed?.();
+  }
+
+  /** No more octets come. */
+  end(): void {
+    this.#isWhole = true;
+    this.#changed?.();
+  }
+
+  /** The stream is closed: no more octets come, and those that wait take no place in its connection's window. */
+  close(): void {
+    if (this.#mode === "held" || this.#mode === "streamed") this.#consumed(octetsOf(this.#parts));
+    this.#isClosed = true;
+    if (this.#isWhole) return;
+    this.#isCut = true;
+    this.#parts = [];
+    this.#changed?.();
+  }
+
+  /** From now on octets are read and dropped. */
+  drop(): void {
+    if (this.#mode === "dropped") return;
+    const held = this.#mode === "held" || this.#mode === "streamed" ? octetsOf(this.#parts) : 0;
+    this.#mode = "dropped";
+    this.#parts = [];
+    this.#octets = held;
+    this.#consumed(held);
+  }
+
+  /**
+   * The whole body; undefined once it is longer than `most` octets. Without a promise if it is there.
+   * @throws {BodyCutOff}
+   */
+  collect(most: number): Bytes | undefined | Promise<Bytes | undefined> {
+    this.#mode = "collected";
+    this.#most = most;
+    const held = octetsOf(this.#parts);
+    this.#consumed(held);
+    const done = this.#collected();
+    if (done !== undefined) return done.body;
+    this.#source.wanted();
+    return new Promise((resolve, reject) => {
+      this.#changed = () => {
+        try {
+          const done = this.#collected();
+          if (done === undefined) return;
+          this.#changed = undefined;
+          resolve(done.body);
+        } catch (error) {
+          this.#changed = undefined;
+          reject(error);
+        }
+      };
+    });
+  }
+
+  /** The body as it comes, no faster than it is read. */
+  stream(): ReadableStream<Bytes> {
+    this.#mode = "streamed";
+    this.#source.wanted();
+    const pass = (controller: ReadableStreamDefaultController<Bytes>): boolean => {
+      const part = this.#parts.shift();
+      if (part !== undefined) {
+        controller.enqueue(part);
+        this.#consumed(part.length);
+      } else if (this.#isCut) controller.error(new BodyCutOff());
+      else if (this.#isWhole) controller.close();
+      else return false;
+      return true;
+    };
+    return new ReadableStream<Bytes>(
+      {
+        pull: (controller) => {
+          if (pass(controller)) return undefined;
+          return new Promise<void>((resolve) => {
+            this.#changed = () => {
+              this.#changed = undefined;
+              pass(controller);
+              resolve();
+            };
+          });
+        },
+        cancel: () => {
+          this.#changed?.();
+          this.drop();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  #consumed(octets: number): void {
+    if (octets > 0 && !this.#isClosed) this.#source.consumed(octets);
+  }
+
+  #collected(): { readonly body: Bytes | undefined } | undefined {
+    if (this.#isCut) throw new BodyCutOff();
+    if (this.#octets > this.#most) {
+      this.drop();
+      return { body: undefined };
+    }
+    if (!this.#isWhole) return undefined;
+    const [first, ...others] = this.#parts;
+    this.#parts = [];
+    if (first === undefined) return { body: new Uint8Array(0) };
+    return { body: others.length === 0 ? first : new Uint8Array(Buffer.concat([first, ...others])) };
+  }
+}
+
+function octetsOf(parts: readonly Uint8Array[]): number {
+  let octets = 0;
+  for (const part of parts) octets += part.length;
+  return octets;
+}

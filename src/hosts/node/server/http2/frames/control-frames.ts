@@ -1,0 +1,102 @@
+import {
+  ConnectionError,
+  ErrorCode,
+  Flag,
+  FrameType,
+  LARGEST_STREAM_ID,
+  LARGEST_WINDOW,
+} from "../protocol.ts";
+import type { PeerSettings } from "../settings.ts";
+import type { StreamTable } from "../stream-table.ts";
+import type { FrameOutput } from "./frame-output.ts";
+import type { FrameParts } from "./request-frames.ts";
+
+/**
+ * The frames about a connection and its windows: SETTINGS, PING, PRIORITY, GOAWAY and WINDOW_UPDATE (RFC 9113 sections 6.3 and 6.5 to 6.9). Each
+ * method throws a `ConnectionError` if the connection cannot go on.
+ */
+export class ControlFrames {
+  /** Called with the next answer to a PING. */
+  pinged: (() => void) | undefined;
+  readonly #settings: PeerSettings;
+  readonly #table: StreamTable;
+  readonly #cheap: () => void;
+  readonly #output: FrameOutput;
+
+  constructor(parts: Pick<FrameParts, "settings" | "table" | "cheap">, output: FrameOutput) {
+    this.#settings = parts.settings;
+    this.#table = parts.table;
+    this.#cheap = parts.cheap;
+    this.#output = output;
+  }
+
+  goAway(streamId: number, size: number): void {
+    if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "GOAWAY names a stream");
+    if (size < 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `GOAWAY has ${size} octets`);
+    this.#cheap();
+  }
+
+  windowUpdate(streamId: number, bytes: Buffer, start: number, end: number): void {
+    if (end - start !== 4)
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `WINDOW_UPDATE has ${end - start} octets`);
+    this.#cheap();
+    const by = bytes.readUInt32BE(start) & LARGEST_WINDOW;
+    if (streamId === 0) {
+      if (by === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+      this.#table.sendWindow += by;
+      if (this.#table.sendWindow > LARGEST_WINDOW)
+        throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "the window of the connection is too large");
+      this.#table.resume();
+      return;
+    }
+    this.#table.checkNotIdle(streamId, "a window update");
+    const stream = this.#table.streams.get(streamId);
+    if (stream === undefined) return;
+    if (by === 0) {
+      this.#table.fail(stream, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    stream.sendWindow += by;
+    if (stream.sendWindow > LARGEST_WINDOW) this.#table.fail(stream, ErrorCode.FLOW_CONTROL_ERROR);
+    else this.#table.writeBody(stream);
+  }
+
+  settings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "SETTINGS names a stream");
+    this.#cheap();
+    if ((flags & Flag.ACK) !== 0) {
+      if (start !== end)
+        throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "an acknowledgement has settings");
+      return;
+    }
+    const change = this.#settings.take(bytes, start, end);
+    this.#output.frame(FrameType.SETTINGS, Flag.ACK, 0);
+    if (change !== 0) this.#table.changeInitialWindow(change);
+  }
+
+  ping(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "PING names a stream");
+    if (end - start !== 8)
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `PING has ${end - start} octets`);
+    this.#cheap();
+    if ((flags & Flag.ACK) === 0) {
+      this.#output.frame(FrameType.PING, Flag.ACK, 0, bytes.subarray(start, end));
+      return;
+    }
+    const answered = this.pinged;
+    this.pinged = undefined;
+    answered?.();
+  }
+
+  priority(streamId: number, bytes: Buffer, start: number, end: number): void {
+    if (streamId === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "PRIORITY names no stream");
+    this.#cheap();
+    const stream = this.#table.streams.get(streamId);
+    const isWrong = end - start !== 5;
+    if (!isWrong && (bytes.readUInt32BE(start) & LARGEST_STREAM_ID) !== streamId) return;
+    const code = isWrong ? ErrorCode.FRAME_SIZE_ERROR : ErrorCode.PROTOCOL_ERROR;
+    if (stream !== undefined) this.#table.fail(stream, code);
+    else if (streamId <= this.#table.lastStreamId) this.#table.refuse(streamId, code);
+    else throw new ConnectionError(code, "PRIORITY is wrong");
+  }
+}

@@ -1,0 +1,55 @@
+import {
+  ConnectionError,
+  DEFAULT_FRAME_SIZE,
+  DEFAULT_WINDOW,
+  ErrorCode,
+  LARGEST_FRAME_SIZE,
+  LARGEST_WINDOW,
+  Setting,
+} from "./protocol.ts";
+
+const SETTING_OCTETS = 6;
+
+/** What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter to a server that indexes and pushes nothing. */
+export class PeerSettings {
+  initialWindow = DEFAULT_WINDOW;
+  frameSize = DEFAULT_FRAME_SIZE;
+
+  /**
+   * Takes over the payload of a SETTINGS frame, in order.
+   * @returns by how much windows of streams change
+   * @throws {ConnectionError}
+   */
+  take(bytes: Buffer, start: number, end: number): number {
+    if ((end - start) % SETTING_OCTETS !== 0)
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS has a cut off setting");
+    const before = this.initialWindow;
+    for (let at = start; at < end; at += SETTING_OCTETS)
+      this.#set(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2));
+    return this.initialWindow - before;
+  }
+
+  #set(setting: number, value: number): void {
+    if (setting === Setting.ENABLE_PUSH && value > 1)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `ENABLE_PUSH is ${value}`);
+    if (setting === Setting.INITIAL_WINDOW_SIZE) {
+      if (value > LARGEST_WINDOW)
+        throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `INITIAL_WINDOW_SIZE is ${value}`);
+      this.initialWindow = value;
+    } else if (setting === Setting.MAX_FRAME_SIZE) {
+      if (value < DEFAULT_FRAME_SIZE || value > LARGEST_FRAME_SIZE)
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `MAX_FRAME_SIZE is ${value}`);
+      this.frameSize = value;
+    }
+  }
+}
+
+/** The payload of a SETTINGS frame. */
+export function encodeSettings(settings: readonly (readonly [setting: number, value: number])[]): Buffer {
+  const payload = Buffer.alloc(SETTING_OCTETS * settings.length);
+  for (const [index, [setting, value]] of settings.entries()) {
+    payload.writeUInt16BE(setting, SETTING_OCTETS * index);
+    payload.writeUInt32BE(value, SETTING_OCTETS * index + 2);
+  }
+  return payload;
+}

@@ -1,0 +1,231 @@
+import { dateField, type ResponseFields, responseBlock } from "./fields/response-fields.ts";
+import type { FrameOutput } from "./frames/frame-output.ts";
+import { NO_TABLE } from "./hpack/encoder.ts";
+import type { Http2Events } from "./options.ts";
+import { ConnectionError, DEFAULT_WINDOW, ErrorCode, Flag, FrameType, LARGEST_WINDOW } from "./protocol.ts";
+import type { PeerSettings } from "./settings.ts";
+import type { Http2Stream, StreamOwner } from "./stream.ts";
+
+/** Octets of DATA that the peer may send before any is read: on a stream, and on the connection. */
+export const STREAM_WINDOW = 256 * 1024;
+export const CONNECTION_WINDOW = 1024 * 1024;
+/** Above so many octets that the peer has not read, bodies wait. */
+const MOST_BACKLOG = 256 * 1024;
+/** A DATA frame of so many octets, or the last one of a response, is worth a WINDOW_UPDATE of the client. */
+const USEFUL_OCTETS = 512;
+/** Streams that this side has reset, to which the peer may still send for a while (RFC 9113 section 5.1). */
+const MOST_REMEMBERED = 1000;
+
+/** The streams of a connection, and what goes out on them (RFC 9113 sections 5.1 and 5.2). */
+export class StreamTable implements StreamOwner {
+  readonly streams = new Map<number, Http2Stream>();
+  /** The last one that the client has opened; those before it that have no entry are closed (section 5.1.1). */
+  lastStreamId = 0;
+  /** The last one that the client has opened although it knows that it is not handled (section 6.8). */
+  ignoredStreamId = 0;
+  sendWindow = DEFAULT_WINDOW;
+  receiveWindow = CONNECTION_WINDOW;
+  readonly #output: FrameOutput;
+  readonly #settings: PeerSettings;
+  readonly #events: Http2Events;
+  readonly #whenChanged: () => void;
+  readonly #progress: () => void;
+  readonly #blocked = new Set<Http2Stream>();
+  readonly #resetHere = new Set<number>();
+  #hasNoTable = false;
+  #sent = 0;
+  /** Octets that were read since the last WINDOW_UPDATE of the connection. */
+  #unacknowledged = 0;
+
+  /**
+   * @param whenChanged called after output was written, and when a stream has closed
+   * @param progress called for DATA that brings a response on
+   */
+  constructor(
+    output: FrameOutput,
+    settings: PeerSettings,
+    events: Http2Events,
+    whenChanged: () => void,
+    progress: () => void,
+  ) {
+    this.#progress = progress;
+    this.#output = output;
+    this.#settings = settings;
+    this.#events = events;
+    this.#whenChanged = whenChanged;
+  }
+
+  /** DATA frames so far, if every open stream waits for the client to read; undefined if one does not. */
+  get sentToStalledClient(): number | undefined {
+    return this.#blocked.size > 0 && this.#blocked.size === this.streams.size ? this.#sent : undefined;
+  }
+
+  /** Whether frames on a stream without an entry mean nothing: this side has reset it lately, or does not handle it any more. */
+  ignores(streamId: number): boolean {
+    return this.#resetHere.has(streamId) || streamId > this.lastStreamId;
+  }
+
+  writeHeaders(stream: Http2Stream, status: number, fields: ResponseFields, endStream: boolean): void {
+    const block = responseBlock(status, fields);
+    let parts = status < 200 ? [block] : [block, dateField(Date.now())];
+    if (!this.#hasNoTable) parts = [Buffer.from([NO_TABLE]), ...parts];
+    this.#hasNoTable = true;
+    const flags = Flag.END_HEADERS | (endStream ? Flag.END_STREAM : 0);
+    const [first, second] = parts.length > 2 ? [Buffer.concat(parts), undefined] : parts;
+    if (first!.length + (second?.length ?? 0) <= this.#settings.frameSize)
+      this.#output.frame(FrameType.HEADERS, flags, stream.id, first, second);
+    else this.#writeLongBlock(stream.id, endStream, Buffer.concat(parts));
+    if (endStream) this.#endLocally(stream);
+    this.#whenChanged();
+  }
+
+  writeBody(stream: Http2Stream): void {
+    const { output } = stream;
+    if (output === undefined) return;
+    while (output.parts.length > 0) {
+      const part = output.parts[0]!;
+      const left = part.length - output.sent;
+      const allowed = Math.min(stream.sendWindow, this.sendWindow, this.#settings.frameSize, 16_384);
+      if (left > 0 && (allowed <= 0 || this.#output.backlog > MOST_BACKLOG)) {
+        this.#blocked.add(stream);
+        this.#whenChanged();
+        return;
+      }
+      const length = Math.min(left, allowed);
+      const isLast = output.isWhole && output.parts.length === 1 && length === left;
+      if (length >= USEFUL_OCTETS || isLast) this.#progress();
+      if (length > 0)
+        this.#output.data(isLast ? Flag.END_STREAM : 0, stream.id, part, output.sent, output.sent + length);
+      this.#sent++;
+      stream.sendWindow -= length;
+      this.sendWindow -= length;
+      output.sent += length;
+      if (length < left) continue;
+      output.parts.shift();
+      output.sent = 0;
+      if (isLast && length > 0) {
+        this.#finishBody(stream);
+        return;
+      }
+    }
+    if (output.isWhole) this.#output.frame(FrameType.DATA, Flag.END_STREAM, stream.id);
+    this.#finishBody(stream);
+  }
+
+  /** Sends what waits for windows or the socket, a frame's worth of each stream in turn. */
+  resume(): void {
+    for (const stream of [...this.#blocked]) {
+      if (this.sendWindow <= 0 || this.#output.backlog > MOST_BACKLOG) return;
+      this.#blocked.delete(stream);
+      this.writeBody(stream);
+    }
+  }
+
+  consumed(stream: Http2Stream, octets: number): void {
+    this.giveBack(octets);
+    if (stream.remoteEnded || stream.isReset || octets === 0) return;
+    stream.receiveWindow += octets;
+    const unread = stream.unacknowledged + octets;
+    stream.unacknowledged = unread >= STREAM_WINDOW / 2 ? 0 : unread;
+    if (stream.unacknowledged === 0) {
+      this.#output.number(FrameType.WINDOW_UPDATE, stream.id, unread);
+      this.#whenChanged();
+    }
+  }
+
+  /** Gives octets of DATA back to the window of the connection, also those that belong to no stream. */
+  giveBack(octets: number): void {
+    this.receiveWindow += octets;
+    this.#unacknowledged += octets;
+    if (this.#unacknowledged < CONNECTION_WINDOW / 2) return;
+    this.#output.number(FrameType.WINDOW_UPDATE, 0, this.#unacknowledged);
+    this.#unacknowledged = 0;
+    this.#whenChanged();
+  }
+
+  reset(stream: Http2Stream, code: ErrorCode): void {
+    if (stream.isClosed) return;
+    this.resetId(stream.id, code);
+    this.close(stream);
+  }
+
+  /** Resets a stream that may have no entry. */
+  resetId(streamId: number, code: ErrorCode): void {
+    this.#output.number(FrameType.RST_STREAM, streamId, code);
+    this.#resetHere.add(streamId);
+    if (this.#resetHere.size > MOST_REMEMBERED)
+      this.#resetHere.delete(this.#resetHere.values().next().value!);
+    this.#whenChanged();
+  }
+
+  /** Refuses a stream without an entry because of what the client sent. */
+  refuse(streamId: number, code: ErrorCode): void {
+    this.resetId(streamId, code);
+    this.#events.reset();
+  }
+
+  /** Resets a stream because of what the client sent. */
+  fail(stream: Http2Stream, code: ErrorCode): void {
+    this.reset(stream, code);
+    this.#events.reset();
+  }
+
+  /** @throws {ConnectionError} for a frame on a stream that no client has opened (section 5.1) */
+  checkNotIdle(streamId: number, frame: string): void {
+    if (streamId === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} names no stream`);
+    if (streamId > Math.max(this.lastStreamId, this.ignoredStreamId) || streamId % 2 === 0)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on an idle stream`);
+  }
+
+  /** The stream is closed, whoever did it. */
+  close(stream: Http2Stream): void {
+    if (!this.streams.delete(stream.id)) return;
+    if (!stream.localEnded || !stream.remoteEnded) stream.isReset = true;
+    this.#blocked.delete(stream);
+    stream.closed();
+    this.#whenChanged();
+  }
+
+  /** The connection is closed. */
+  closeAll(): void {
+    for (const stream of [...this.streams.values()]) this.close(stream);
+  }
+
+  /** @throws {ConnectionError} if a window becomes too large (section 6.9.2) */
+  changeInitialWindow(by: number): void {
+    for (const stream of this.streams.values()) {
+      stream.sendWindow += by;
+      if (stream.sendWindow > LARGEST_WINDOW)
+        throw new ConnectionError(
+          ErrorCode.FLOW_CONTROL_ERROR,
+          "SETTINGS makes the window of a stream too large",
+        );
+    }
+    if (by > 0) this.resume();
+  }
+
+  #finishBody(stream: Http2Stream): void {
+    const isWhole = stream.output?.isWhole === true;
+    stream.output = undefined;
+    this.#blocked.delete(stream);
+    if (isWhole) this.#endLocally(stream);
+    this.#whenChanged();
+    stream.drained();
+  }
+
+  #endLocally(stream: Http2Stream): void {
+    stream.localEnded = true;
+    if (stream.remoteEnded) this.close(stream);
+  }
+
+  /** RFC 9113 section 4.3: nothing comes between these frames. */
+  #writeLongBlock(streamId: number, endStream: boolean, block: Buffer): void {
+    const most = 16_384;
+    for (let at = 0; at < block.length; at += most) {
+      const isLast = at + most >= block.length;
+      const flags = (isLast ? Flag.END_HEADERS : 0) | (at === 0 && endStream ? Flag.END_STREAM : 0);
+      const type = at === 0 ? FrameType.HEADERS : FrameType.CONTINUATION;
+      this.#output.frame(type, flags, streamId, block.subarray(at, at + most));
+    }
+  }
+}

@@ -1,0 +1,289 @@
+import { expect, test } from "vitest";
+import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "../http2-frames.ts";
+import { answersIn, connect, echo, errorIn, WINDOW_UPDATE } from "./connected.ts";
+
+const PRIORITY = 2;
+const PUSH_PROMISE = 5;
+const PADDED = 8;
+const ERROR = { protocol: 1, flow: 3, closed: 5, size: 6, refused: 7, compression: 9, calm: 11 };
+
+const number = (value: number) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+};
+const setting = (id: number, value: number) => Buffer.concat([Buffer.from([0, id]), number(value)]);
+const get = (stream: number, fields?: [string, string][]) =>
+  frame(FRAME.headers, END_HEADERS | END_STREAM, stream, getHeaders(fields));
+const post = (stream: number, fields?: [string, string][]) =>
+  frame(FRAME.headers, END_HEADERS, stream, getHeaders(fields));
+const block = (...octets: number[]) => frame(FRAME.headers, END_HEADERS | END_STREAM, 1, Buffer.from(octets));
+/** `:method: GET`, `:scheme: https`, `:path: /` */
+const LINE = [0x82, 0x87, 0x84];
+
+test.each<[section: string, what: string, frames: Buffer[], code: number]>([
+  ["4.2", "a frame longer than 16,384 octets", [frame(FRAME.data, 0, 1, Buffer.alloc(16_385))], ERROR.size],
+  ["4.3", "a field block that cannot be decoded", [block(0x80)], ERROR.compression],
+  ["5.1", "DATA on an idle stream", [frame(FRAME.data, 0, 1, Buffer.from("x"))], ERROR.protocol],
+  ["5.1", "RST_STREAM on an idle stream", [frame(FRAME.reset, 0, 1, number(8))], ERROR.protocol],
+  ["5.1", "WINDOW_UPDATE on an idle stream", [frame(WINDOW_UPDATE, 0, 1, number(1))], ERROR.protocol],
+  ["5.1.1", "HEADERS on an even stream", [get(2)], ERROR.protocol],
+  ["5.1.1", "HEADERS on a stream that was skipped", [get(3), get(1)], ERROR.closed],
+  [
+    "5.5",
+    "an unknown frame inside a field block",
+    [frame(FRAME.headers, 0, 1, getHeaders()), frame(77, 0, 1)],
+    ERROR.protocol,
+  ],
+  ["6.1", "DATA on stream 0", [frame(FRAME.data, 0, 0, Buffer.from("x"))], ERROR.protocol],
+  [
+    "6.1",
+    "padding as long as the payload",
+    [post(1), frame(FRAME.data, PADDED, 1, Buffer.from([2, 0]))],
+    ERROR.protocol,
+  ],
+  ["6.4", "RST_STREAM of 3 octets", [post(1), frame(FRAME.reset, 0, 1, Buffer.alloc(3))], ERROR.size],
+  ["6.5", "SETTINGS on a stream", [frame(FRAME.settings, 0, 1)], ERROR.protocol],
+  ["6.5", "SETTINGS of 5 octets", [frame(FRAME.settings, 0, 0, Buffer.alloc(5))], ERROR.size],
+  ["6.5", "an acknowledgement with settings", [frame(FRAME.settings, 1, 0, setting(4, 1))], ERROR.size],
+  ["6.5.2", "ENABLE_PUSH of 2", [frame(FRAME.settings, 0, 0, setting(2, 2))], ERROR.protocol],
+  ["6.5.2", "INITIAL_WINDOW_SIZE of 2^31", [frame(FRAME.settings, 0, 0, setting(4, 2 ** 31))], ERROR.flow],
+  ["6.5.2", "MAX_FRAME_SIZE of 16,383", [frame(FRAME.settings, 0, 0, setting(5, 16_383))], ERROR.protocol],
+  ["6.5.2", "MAX_FRAME_SIZE of 2^24", [frame(FRAME.settings, 0, 0, setting(5, 2 ** 24))], ERROR.protocol],
+  ["6.6", "PUSH_PROMISE", [frame(PUSH_PROMISE, 0, 1, number(2))], ERROR.protocol],
+  ["6.7", "PING on a stream", [frame(FRAME.ping, 0, 1, Buffer.alloc(8))], ERROR.protocol],
+  ["6.7", "PING of 7 octets", [frame(FRAME.ping, 0, 0, Buffer.alloc(7))], ERROR.size],
+  ["6.8", "GOAWAY on a stream", [frame(FRAME.goaway, 0, 1, Buffer.alloc(8))], ERROR.protocol],
+  ["6.9", "WINDOW_UPDATE of the connection by 0", [frame(WINDOW_UPDATE, 0, 0, number(0))], ERROR.protocol],
+  ["6.9", "WINDOW_UPDATE of 3 octets", [frame(WINDOW_UPDATE, 0, 0, Buffer.alloc(3))], ERROR.size],
+  [
+    "6.9.1",
+    "a window of the connection above 2^31-1",
+    [frame(WINDOW_UPDATE, 0, 0, number(2 ** 31 - 1))],
+    ERROR.flow,
+  ],
+  [
+    "6.9.2",
+    "a window of a stream above 2^31-1 by SETTINGS",
+    [
+      post(1),
+      frame(WINDOW_UPDATE, 0, 1, number(2 ** 31 - 1 - 65_535)),
+      frame(FRAME.settings, 0, 0, setting(4, 65_536)),
+    ],
+    ERROR.flow,
+  ],
+  ["6.10", "CONTINUATION without HEADERS", [frame(FRAME.continuation, END_HEADERS, 1)], ERROR.protocol],
+  [
+    "6.10",
+    "another stream inside a field block",
+    [frame(FRAME.headers, 0, 1, getHeaders()), frame(FRAME.continuation, END_HEADERS, 3)],
+    ERROR.protocol,
+  ],
+  [
+    "10.5",
+    "65 CONTINUATION frames (CVE-2024-27316)",
+    [frame(FRAME.headers, 0, 1), ...Array.from({ length: 65 }, () => frame(FRAME.continuation, 0, 1))],
+    ERROR.calm,
+  ],
+  [
+    "10.5",
+    "a field block of 100 KB",
+    [
+      frame(FRAME.headers, 0, 1, Buffer.alloc(16_384)),
+      ...Array.from({ length: 6 }, () => frame(FRAME.continuation, 0, 1, Buffer.alloc(16_384))),
+    ],
+    ERROR.calm,
+  ],
+  ["7541, 4.2", "a table size update after a field", [block(...LINE, 0x20)], ERROR.compression],
+  [
+    "7541, 5.1",
+    "an integer of 5 octets",
+    [block(...LINE, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01)],
+    ERROR.compression,
+  ],
+  ["7541, 5.2", "a string that is cut off", [block(...LINE, 0x00, 0x05, 0x61)], ERROR.compression],
+  ["7541, 5.2", "padding of 8 bits", [block(...LINE, 0x00, 0x82, 0x1f, 0xff, 0x01, 0x61)], ERROR.compression],
+  ["7541, 6.1", "the index 62 of an empty table", [block(...LINE, 0xbe)], ERROR.compression],
+  ["7541, 6.3", "a table size above 4,096", [block(0x3f, 0xe2, 0x1f)], ERROR.compression],
+])("section %s: %s ends the connection", async (_section, _what, frames, code) => {
+  const seen = connect(() => {});
+  await seen.send(PREFACE, ...frames);
+  expect(errorIn(seen.received(), 0)).toBe(code);
+  expect(seen.failures).toHaveLength(1);
+  expect(seen.floods).toBe(code === ERROR.calm ? 1 : 0);
+});
+
+test.each<[section: string, what: string, frames: Buffer[], code: number]>([
+  ["5.1", "DATA after the end", [get(1), frame(FRAME.data, 0, 1, Buffer.from("x"))], ERROR.closed],
+  ["5.1", "trailers after the end", [get(1), get(1)], ERROR.closed],
+  [
+    "5.3",
+    "a PRIORITY that names its own stream",
+    [post(1), frame(PRIORITY, 0, 1, Buffer.concat([number(1), Buffer.alloc(1)]))],
+    ERROR.protocol,
+  ],
+  ["6.3", "PRIORITY of 4 octets", [post(1), frame(PRIORITY, 0, 1, number(0))], ERROR.size],
+  ["6.9", "WINDOW_UPDATE by 0", [post(1), frame(WINDOW_UPDATE, 0, 1, number(0))], ERROR.protocol],
+  ["6.9.1", "a window above 2^31-1", [post(1), frame(WINDOW_UPDATE, 0, 1, number(2 ** 31 - 1))], ERROR.flow],
+  [
+    "8.1",
+    "trailers without the end",
+    [post(1), frame(FRAME.headers, END_HEADERS, 1, Buffer.alloc(0))],
+    ERROR.protocol,
+  ],
+  ["8.1", "trailers with a pseudo-field", [post(1), get(1)], ERROR.protocol],
+  [
+    "8.1.1",
+    "less DATA than content-length",
+    [post(1, [["content-length", "2"]]), frame(FRAME.data, END_STREAM, 1, Buffer.from("x"))],
+    ERROR.protocol,
+  ],
+  [
+    "8.1.1",
+    "more DATA than content-length",
+    [post(1, [["content-length", "2"]]), frame(FRAME.data, 0, 1, Buffer.from("xyz"))],
+    ERROR.protocol,
+  ],
+  ["8.1.1", "content-length without DATA", [get(1, [["content-length", "2"]])], ERROR.protocol],
+  [
+    "8.1.1",
+    "two lengths",
+    [
+      post(1, [
+        ["content-length", "2"],
+        ["content-length", "3"],
+      ]),
+    ],
+    ERROR.protocol,
+  ],
+  ["8.1.1", "a length that is no number", [post(1, [["content-length", "+2"]])], ERROR.protocol],
+  ["8.2.1", "upper case in a name", [get(1, [["X-a", "1"]])], ERROR.protocol],
+  ["8.2.1", "a space in a name", [get(1, [["x a", "1"]])], ERROR.protocol],
+  ["8.2.1", "a line end in a value", [get(1, [["x-a", "1\r\nx-b: 2"]])], ERROR.protocol],
+  ["8.2.1", "NUL in a value", [get(1, [["x-a", "1\0"]])], ERROR.protocol],
+  ["8.2.1", "a space before a value", [get(1, [["x-a", " 1"]])], ERROR.protocol],
+  ["8.2.2", "connection", [get(1, [["connection", "close"]])], ERROR.protocol],
+  ["8.2.2", "transfer-encoding", [get(1, [["transfer-encoding", "chunked"]])], ERROR.protocol],
+  ["8.2.2", "te with more than trailers", [get(1, [["te", "trailers, deflate"]])], ERROR.protocol],
+  ["8.3", "an unknown pseudo-field", [get(1, [[":x", "1"]])], ERROR.protocol],
+  ["8.3", "a pseudo-field of responses", [block(...LINE, 0x88)], ERROR.protocol],
+  [
+    "8.3",
+    "a pseudo-field after a field",
+    [
+      get(1, [
+        ["x-a", "1"],
+        [":path", "/"],
+      ]),
+    ],
+    ERROR.protocol,
+  ],
+  ["8.3.1", "no :method", [block(0x87, 0x84)], ERROR.protocol],
+  ["8.3.1", "no :scheme", [block(0x82, 0x84)], ERROR.protocol],
+  ["8.3.1", "no :path", [block(0x82, 0x87)], ERROR.protocol],
+  ["8.3.1", "an empty :path", [block(0x82, 0x87, 0x04, 0x00)], ERROR.protocol],
+  ["8.3.1", "a second :method", [block(...LINE, 0x83)], ERROR.protocol],
+  ["8.3.1", "userinfo in :authority", [block(...LINE, 0x01, 0x03, 0x61, 0x40, 0x62)], ERROR.protocol],
+  ["8.3.1", "a Host that is not :authority", [get(1, [["host", "b"]])], ERROR.protocol],
+  [
+    "8.5",
+    "CONNECT with :path",
+    [block(0x02, 0x07, ...Buffer.from("CONNECT"), 0x84, 0x41, 0x01, 0x61)],
+    ERROR.protocol,
+  ],
+])(
+  "section %s: %s resets the stream, and the next request is answered",
+  async (_section, _what, frames, code) => {
+    const seen = connect((stream) => {
+      if (stream.id === 9) echo(stream);
+    });
+    await seen.send(PREFACE, ...frames, get(9));
+    expect(errorIn(seen.received(), 1)).toBe(code);
+    expect(errorIn(seen.received(), 0)).toBeUndefined();
+    expect(seen.resets).toBe(1);
+    expect(answersIn(seen.received()).filter(({ stream }) => stream === 9)).not.toHaveLength(0);
+  },
+);
+
+test.each<[string, Buffer]>([
+  ["HEADERS", get(1)],
+  ["DATA", frame(FRAME.data, 0, 1, Buffer.from("x"))],
+])("section 5.1: %s on a closed stream ends the connection", async (_, late) => {
+  const seen = connect(echo);
+  await seen.send(PREFACE, get(1));
+  await seen.send(late);
+  expect(errorIn(seen.received(), 0)).toBe(ERROR.closed);
+});
+
+test.each<[string, Buffer]>([
+  ["RST_STREAM", frame(FRAME.reset, 0, 1, number(8))],
+  ["WINDOW_UPDATE", frame(WINDOW_UPDATE, 0, 1, number(1))],
+  ["PRIORITY", frame(PRIORITY, 0, 1, Buffer.alloc(5))],
+])("section 5.1: %s on a closed stream means nothing", async (_, late) => {
+  const seen = connect(echo);
+  await seen.send(PREFACE, get(1));
+  await seen.send(late, get(3));
+  expect(answersIn(seen.received()).map(({ stream }) => stream)).toEqual([1, 1, 3, 3]);
+});
+
+test("sections 5.1 and 5.4.2: what still comes on a stream that was reset here is ignored", async () => {
+  const seen = connect(echo);
+  await seen.send(
+    PREFACE,
+    get(1, [["X", "1"]]),
+    frame(FRAME.data, END_STREAM, 1, Buffer.from("x")),
+    get(1),
+    get(3),
+  );
+  expect(errorIn(seen.received(), 0)).toBeUndefined();
+  expect(answersIn(seen.received()).map(({ stream }) => stream)).toEqual([1, 3, 3]);
+});
+
+test("section 5.1.2: requests beyond the limit are refused, and those within it are answered", async () => {
+  const waiting: (() => void)[] = [];
+  const seen = connect((stream) => waiting.push(() => echo(stream)), { streams: 2 });
+  await seen.send(PREFACE, get(1), get(3), get(5));
+  expect(errorIn(seen.received(), 5)).toBe(ERROR.refused);
+  for (const answer of waiting) answer();
+  await seen.send(get(7));
+  expect(waiting).toHaveLength(3);
+  expect(errorIn(seen.received(), 0)).toBeUndefined();
+});
+
+test("section 3.4: a connection that begins with something else ends", async () => {
+  const seen = connect(echo);
+  await seen.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
+  expect(errorIn(seen.received(), 0)).toBe(ERROR.protocol);
+});
+
+test("section 3.4: the first frame is SETTINGS", async () => {
+  const seen = connect(echo);
+  await seen.send(PREFACE.subarray(0, 24), get(1));
+  expect(errorIn(seen.received(), 0)).toBe(ERROR.protocol);
+});
+
+test.each<[string, Buffer]>([
+  ["PING", frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
+  ["SETTINGS", frame(FRAME.settings, 0, 0)],
+  ["PRIORITY", frame(PRIORITY, 0, 1, Buffer.alloc(5))],
+  ["WINDOW_UPDATE", frame(WINDOW_UPDATE, 0, 0, number(1))],
+  ["empty DATA", frame(FRAME.data, 0, 1)],
+  ["unknown frames", frame(99, 0, 0)],
+])("section 10.5: a flood of %s ends the connection", async (_, one) => {
+  const seen = connect(
+    () => {},
+    {},
+    () => 0,
+  );
+  await seen.send(PREFACE, post(1), Buffer.concat(Array.from({ length: 10_001 }, () => one)));
+  expect(errorIn(seen.received(), 0)).toBe(ERROR.calm);
+  expect(seen.floods).toBe(1);
+});
+
+test("a request that the same read resets is never handled (CVE-2023-44487)", async () => {
+  let handled = 0;
+  const seen = connect(() => handled++);
+  await seen.send(PREFACE, Buffer.concat([get(1), frame(FRAME.reset, 0, 1, number(8)), get(3)]));
+  expect(handled).toBe(1);
+  expect(seen.resets).toBe(1);
+});
