@@ -95,7 +95,7 @@ export class Controller {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { clusterId, gateways, logger } = this.#options;
+    const { clusterId, leaseSeconds, gateways, logger } = this.#options;
     const queue = new WorkQueue(
       (key) => this.#reconcile(key, signal),
       (key, error, failures) => {
@@ -112,7 +112,7 @@ export class Controller {
     const state = this.#unknown();
     this.#state = state;
     const expiries = this.#watchExpiries(state, signal, () => touched("all"));
-    await followDesiredState({ clusterId, gateways, state, touched, logger }, signal);
+    await followDesiredState({ clusterId, leaseSeconds, gateways, state, touched, logger }, signal);
     queue.close();
     this.#queue = undefined;
     clearInterval(expiries);

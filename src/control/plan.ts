@@ -34,6 +34,9 @@ export interface PlanCounts {
   readonly foreign: number;
 }
 
+/** A plan has no lease: as long as a silent gateway may take. */
+const LEASE_SECONDS = 60;
+
 /** Prints what the control plane would change, as a diff, and writes nothing. */
 export async function planChanges(options: PlanOptions, signal: AbortSignal): Promise<PlanCounts> {
   const { clusterId, gateways, objects, listed, version, logger, print } = options;
@@ -41,7 +44,7 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   const state = new DesiredState(() => performance.now(), 0);
   const touched = () => stop.abort();
   await followDesiredState(
-    { clusterId, gateways, state, touched, logger },
+    { clusterId, leaseSeconds: LEASE_SECONDS, gateways, state, touched, logger },
     AbortSignal.any([signal, stop.signal]),
   );
   const counts = { applied: 0, removed: 0, foreign: 0 };

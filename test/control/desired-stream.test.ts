@@ -64,7 +64,15 @@ function follow(count = 1): void {
   const backoff = { first: 1, most: 2 };
   const followed = gateways.slice(0, count).map(({ requests }) => requests);
   following = followDesiredState(
-    { clusterId: "b", gateways: followed, state, touched: () => undefined, logger, backoff },
+    {
+      clusterId: "b",
+      leaseSeconds: 60,
+      gateways: followed,
+      state,
+      touched: () => undefined,
+      logger,
+      backoff,
+    },
     stop.signal,
   );
 }

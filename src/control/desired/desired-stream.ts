@@ -10,6 +10,8 @@ import { type DesiredState, DesiredStateError } from "./desired-state.ts";
 /** What the stream is read with. */
 export interface DesiredStreamOptions {
   readonly clusterId: string;
+  /** Of the cluster's own lease: a stream that is silent for half of it is lost. */
+  readonly leaseSeconds: number;
   /** The first one that answers is followed. */
   readonly gateways: readonly GatewayRequests[];
   readonly state: DesiredState;
@@ -61,12 +63,12 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
 }
 
 async function readStream(
-  { clusterId, state, touched }: DesiredStreamOptions,
+  { clusterId, leaseSeconds, state, touched }: DesiredStreamOptions,
   gateway: GatewayRequests,
   signal: AbortSignal,
   whole: () => void,
 ): Promise<void> {
-  const body = await gateway.openDesired(clusterId, state.position, signal);
+  const body = await gateway.openDesired(clusterId, state.position, leaseSeconds, signal);
   const splitter = new LineSplitter(LONGEST_LINE);
   state.begin();
   for await (const piece of body) {

@@ -7,8 +7,10 @@ import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";
 import type { RequestCount } from "../health/worker-status.ts";
 import { explainCertificate } from "./certificate-failures.ts";
+import { readAnswer, readRetryAfter } from "./gateway-answer.ts";
 import { GatewayError, rejectionOf } from "./gateway-error.ts";
 import { packLines, type SentBody } from "./lines-body.ts";
+import { requestLimit, silenceLimit } from "./time-limits.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
 export interface Acknowledgement {
@@ -33,7 +35,7 @@ export interface GatewayOptions {
   readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Milliseconds for one request. Default 60,000. */
+  /** The most milliseconds for one request. Default 60,000. */
   readonly timeoutMilliseconds?: number;
 }
 
@@ -42,10 +44,6 @@ export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
-
-const MOST_ANSWER_BYTES = 64 * 1024;
-/** The gateway sends leases at least every third of the shortest lease. */
-const STREAM_LIMITS = { headersTimeout: 30_000, bodyTimeout: 120_000 };
 
 /** The push API of one gateway, over kept-alive connections. */
 export class GatewayRequests {
@@ -79,7 +77,7 @@ export class GatewayRequests {
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
-    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, signal);
+    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, leaseSeconds, signal);
   }
 
   /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
@@ -97,6 +95,7 @@ export class GatewayRequests {
       `${clusterPath(clusterId)}/snapshot?${parameters}`,
       NDJSON_TYPE,
       body,
+      leaseSeconds,
       signal,
     );
   }
@@ -110,7 +109,14 @@ export class GatewayRequests {
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
-    return this.#acknowledged("POST", path, "application/json", { content, isCompressed: false }, signal);
+    return this.#acknowledged(
+      "POST",
+      path,
+      "application/json",
+      { content, isCompressed: false },
+      leaseSeconds,
+      signal,
+    );
   }
 
   /** Removes the cluster from the clusterset. @throws {GatewayError} */
@@ -119,13 +125,14 @@ export class GatewayRequests {
   }
 
   /**
-   * Opens the stream of the cluster's desired state. A stream that brings nothing for two minutes is an error.
+   * Opens the stream of the cluster's desired state. One that is silent for half of the cluster's lease is an error.
    * @param after the position to resume from
    * @throws {GatewayError}
    */
   async openDesired(
     clusterId: string,
     after: string | undefined,
+    leaseSeconds: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
     const parameters = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
@@ -135,7 +142,7 @@ export class GatewayRequests {
       {},
       undefined,
       signal,
-      STREAM_LIMITS,
+      { headersTimeout: requestLimit(leaseSeconds, 0), bodyTimeout: silenceLimit(leaseSeconds) },
     );
     if (answer.statusCode === 200) return answer.body;
     const text = await readAnswer(answer.body);
@@ -161,10 +168,12 @@ export class GatewayRequests {
     path: string,
     type: string,
     { content, isCompressed }: SentBody,
+    leaseSeconds: number,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
     const fields = { "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) };
-    const text = await this.#request(method, path, fields, content, signal);
+    const limit = requestLimit(leaseSeconds, content.length);
+    const text = await this.#request(method, path, fields, content, signal, limit);
     try {
       const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
       if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
@@ -183,8 +192,10 @@ export class GatewayRequests {
     fields: Readonly<Record<string, string>>,
     content: Buffer | undefined,
     signal: AbortSignal,
+    most = 60_000,
   ): Promise<string> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMilliseconds ?? 60_000)]);
+    const milliseconds = Math.min(most, this.#options.timeoutMilliseconds ?? most);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
     const answer = await this.#send(method, path, fields, content, limit);
     const status = answer.statusCode;
     const text = await readAnswer(answer.body).catch((cause: unknown) => {
@@ -280,20 +291,4 @@ export class GatewayRequests {
 
 function clusterPath(clusterId: string): string {
   return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
-}
-
-async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > MOST_ANSWER_BYTES) break;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function readRetryAfter(field: string | string[] | undefined): number {
-  const seconds = Number(field);
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
 }
