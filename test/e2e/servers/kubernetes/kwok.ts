@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { certificateFor } from "../certificate.ts";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
-import { ensureClusterTools } from "../tools/cluster-tools.ts";
+import { ensureTools } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import type { ApiServer } from "./api-server.ts";
 import { kwokStages } from "./kwok-stages.ts";
@@ -12,6 +12,8 @@ import type { KubeObject } from "./objects.ts";
 /** The node that kwok plays the kubelet of. */
 export interface FakeNode {
   name: string;
+  /** Its InternalIP; that of this machine by default. */
+  address?: string;
   /** The ranges that its pods get their addresses from, one a family. */
   podCidrs: readonly string[];
   /** The folder with the program `sh` that commands run with in containers. */
@@ -23,7 +25,7 @@ export interface FakeNode {
  * machine.
  */
 export async function startKwok(server: ApiServer, node: FakeNode): Promise<ServerProcess> {
-  const { kwok } = await ensureClusterTools();
+  const { kwok } = await ensureTools();
   const port = await freePort();
   const { certPath, keyPath } = await certificateFor(server.folder);
   const config = join(server.folder, "kwok.yaml");
@@ -36,7 +38,7 @@ export async function startKwok(server: ApiServer, node: FakeNode): Promise<Serv
       `--kubeconfig=${server.kubeconfig()}`,
       `--config=${config}`,
       `--manage-single-node=${node.name}`,
-      "--node-ip=127.0.0.1",
+      `--node-ip=${node.address ?? "127.0.0.1"}`,
       `--node-port=${port}`,
       `--tls-cert-file=${certPath}`,
       `--tls-private-key-file=${keyPath}`,

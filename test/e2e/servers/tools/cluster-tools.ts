@@ -1,12 +1,10 @@
 import type { Report } from "../run.ts";
 import { findProgram } from "./apt.ts";
-import { buildKubeControllerManager, buildKubeProxy, buildKwok } from "./go-tools.ts";
+import { buildKubeProxy } from "./go-tools.ts";
 
-/** Where the programs are that make a whole cluster of an API server. */
+/** Where the programs are that the network of a whole cluster needs. */
 export interface ClusterTools {
-  kubeControllerManager: string;
   kubeProxy: string;
-  kwok: string;
 }
 
 /** The programs on PATH that pods and networks of such a cluster need, with their Debian packages. */
@@ -32,9 +30,5 @@ async function install(report: Report): Promise<ClusterTools> {
     const packages = missing.map((name) => programs[name]).join(" ");
     throw new Error(`missing ${missing.join(", ")}: apt-get install ${packages}`);
   }
-  return {
-    kubeControllerManager: await buildKubeControllerManager(report),
-    kubeProxy: await buildKubeProxy(report),
-    kwok: await buildKwok(report),
-  };
+  return { kubeProxy: await buildKubeProxy(report) };
 }

