@@ -114,6 +114,7 @@ test("Go: each program is a module with go.sum, in the version that the tests na
     caddy: versions.caddy,
     coredns: versions.coredns,
     dnsproxy: versions.dnsproxy,
+    h2spec: versions.h2spec,
     helm: versions.helm,
     "kube-apiserver": versions.kubernetes,
     "kube-controller-manager": versions.kubernetes,
@@ -126,7 +127,9 @@ test("Go: each program is a module with go.sum, in the version that the tests na
   for (const [name, version] of Object.entries(named)) {
     const module = read(`${servers}/go/${name}/go.mod`);
     const [, main] =
-      new RegExp(`^\\s*(?:require )?(\\S+) ${version}( // indirect)?$`, "m").exec(module) ?? [];
+      new RegExp(`^\\s*(?:require )?(\\S+) ${version.replace("+", "\\+")}( // indirect)?$`, "m").exec(
+        module,
+      ) ?? [];
     expect(main).toBeDefined();
     expect(module).toMatch(/^tool \S+$/m);
     expect(read(`${servers}/go/${name}/go.sum`)).toContain(`${main} ${version} h1:`);

@@ -21,6 +21,8 @@ export const versions = {
   pebble: "v2.10.1",
   /** As in go/caddy/go.mod. */
   caddy: "v2.11.9",
+  /** As in go/h2spec/go.mod. */
+  h2spec: "v2.2.1+incompatible",
   /** As in go/helm/go.mod. */
   helm: "v3.22.0",
   mcsApi: "v0.5.2",
@@ -62,6 +64,11 @@ export function buildPebble(report: Report): Promise<string> {
 /** Builds Caddy from its Go module; returns the program's path. */
 export function buildCaddy(report: Report): Promise<string> {
   return build("caddy", versions.caddy, "github.com/caddyserver/caddy/v2/cmd/caddy", report);
+}
+
+/** Builds h2spec, which checks servers of HTTP/2, from its Go module; returns the program's path. */
+export function buildH2spec(report: Report): Promise<string> {
+  return build("h2spec", versions.h2spec, "github.com/summerwind/h2spec/cmd/h2spec", report);
 }
 
 /** Builds CoreDNS from its Go module; returns the program's path. */

@@ -5,6 +5,7 @@ import {
   buildCaddy,
   buildCoreDns,
   buildDnsproxy,
+  buildH2spec,
   buildHelm,
   buildKubeApiserver,
   buildKubeControllerManager,
@@ -28,6 +29,7 @@ export interface Tools {
   dnsproxy: string;
   pebble: string;
   caddy: string;
+  h2spec: string;
   /** The folder of dnspython, for PYTHONPATH. */
   dnspython: string;
   hadolint: string;
@@ -61,6 +63,7 @@ async function install(report: Report): Promise<Tools> {
   const dnsproxy = await buildDnsproxy(report);
   const pebble = await buildPebble(report);
   const caddy = await buildCaddy(report);
+  const h2spec = await buildH2spec(report);
   const dnspython = await installPython("dnspython", report);
   const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
@@ -82,6 +85,7 @@ async function install(report: Report): Promise<Tools> {
     dnsproxy,
     pebble,
     caddy,
+    h2spec,
     dnspython,
     hadolint,
     mcsCrds,
