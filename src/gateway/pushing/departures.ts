@@ -39,11 +39,9 @@ export class Departures<Generation extends ServedGeneration> {
       failure: await this.#removals.remove(clusterId),
       known: serving.leave(clusterId),
     }));
-    if (known) {
-      onEvent({ event: "left", clusterId });
-      await serving.compile();
-      // What a cluster gives up whose lease expired is compiled already, and must not come back with a restart.
-    } else await serving.reverseKept();
+    if (known) onEvent({ event: "left", clusterId });
+    // A cluster that is not known any more may have a place in the order of claims, too, and must not have it after a restart.
+    await serving.compile();
     if (failure !== undefined) throw failure;
     return known;
   }

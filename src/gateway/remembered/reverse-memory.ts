@@ -108,22 +108,31 @@ function recordOf(key: string): number {
 }
 
 /**
- * A history without the claims of a cluster, which gave all of them up. No compilation need follow, so what only a compilation would drop is
+ * Orders without the claims of clusters that gave all of them up, in steps. No compilation need follow, so what only a compilation would drop is
  * dropped here: an order that one cluster is left in, which is not live.
  */
-export function withoutCluster(
-  history: ReverseHistory,
-  clusterId: string,
+export function* withoutClusters(
+  orders: ClaimOrders,
+  clusters: ReadonlySet<string>,
   isLive: (clusterId: string) => boolean,
-): ReverseHistory {
-  const without = (order: readonly ReverseClaim[]) => order.filter((claim) => claimant(claim) !== clusterId);
+): Generator<void, ClaimOrders> {
   const changes = new Map<AddressKey, readonly ReverseClaim[] | undefined>();
-  for (const [address, order] of history.orders) {
-    if (!order.some((claim) => claimant(claim) === clusterId)) continue;
-    const left = without(order);
-    const isKept = isNeeded(left, []) || left.some((claim) => isLive(claimant(claim)));
-    changes.set(address, isKept ? left : undefined);
+  let count = 0;
+  for (const [address, order] of orders) {
+    const left = withoutClaimsOf(clusters, order);
+    if (left.length < order.length) {
+      const isKept = isNeeded(left, []) || left.some((claim) => isLive(claimant(claim)));
+      changes.set(address, isKept ? left : undefined);
+    }
+    if (++count % ADDRESSES_IN_STEP === 0) yield;
   }
-  const orders = history.orders.with(changes);
-  return { ...history, orders, claimsOn: (bytes) => without(history.claimsOn(bytes)) };
+  return yield* orders.withInSteps(changes);
+}
+
+/** Claims without those of some clusters. */
+export function withoutClaimsOf(
+  clusters: ReadonlySet<string>,
+  claims: readonly ReverseClaim[],
+): readonly ReverseClaim[] {
+  return claims.filter((claim) => !clusters.has(claimant(claim)));
 }

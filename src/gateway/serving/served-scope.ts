@@ -11,7 +11,7 @@ import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTables } from "../leases/lease-tables.ts";
 import { LiveClusters } from "../leases/live-clusters.ts";
 import { reportedIn } from "../remembered/reported-addresses.ts";
-import { withoutCluster } from "../remembered/reverse-memory.ts";
+import { withoutClaimsOf, withoutClusters } from "../remembered/reverse-memory.ts";
 import type { GatewayStages, ScopeCompiler, ServedGeneration } from "../stages.ts";
 import { IndexSource } from "./index-source.ts";
 import { zoneOf } from "./served-zone.ts";
@@ -47,6 +47,8 @@ export class ServedScope<Generation extends ServedGeneration> {
   #compiled: ReadonlyMap<string, number> = new Map();
   /** Who has which address, as of the newest compilation. */
   #reverse: ReverseHistory = NO_HISTORY;
+  /** Clusters that left on purpose, and whose claims the newest compilation may have. */
+  readonly #left = new Set<string>();
 
   /**
    * @param scope without a view
@@ -82,12 +84,6 @@ export class ServedScope<Generation extends ServedGeneration> {
     this.#reverse = history;
   }
 
-  /** Forgets a cluster that left on purpose; false where it was not known. */
-  leave(clusterId: string): boolean {
-    this.#reverse = withoutCluster(this.#reverse, clusterId, (other) => this.clusters.live.has(other));
-    return this.clusters.leave(clusterId);
-  }
-
   /** Since when what there is cannot be compiled, in Unix milliseconds; undefined where it could be. */
   get failedAt(): number | undefined {
     return this.#failedAt;
@@ -113,10 +109,12 @@ export class ServedScope<Generation extends ServedGeneration> {
    * Compiles what the index has, in steps, unless that is what is served. A generation with the content of the one that is served does not replace
    * it. Must not throw, so that the other scopes are compiled whatever becomes of this one.
    * @param pushes the generation of each live cluster's push that the index has
+   * @param left clusters that left on purpose; the index lacks what they had
    */
-  *compile(pushes: ReadonlyMap<string, number>): Generator<void> {
+  *compile(pushes: ReadonlyMap<string, number>, left: ReadonlySet<string>): Generator<void> {
     const { clusters } = this;
     const services = this.#services;
+    if (left.size > 0) yield* this.#dropClaims(left);
     services.withAbsent = clusters.hasLapsed;
     if (clusters.unknown && this.#served === undefined) {
       yield* this.settle();
@@ -151,6 +149,13 @@ export class ServedScope<Generation extends ServedGeneration> {
     };
   }
 
+  /** Drops the claims of clusters. */
+  *#dropClaims(left: ReadonlySet<string>): Generator<void> {
+    const isLive = (clusterId: string) => this.clusters.live.has(clusterId);
+    this.#reverse = { ...this.#reverse, orders: yield* withoutClusters(this.#reverse.orders, left, isLive) };
+    for (const clusterId of left) this.#left.add(clusterId);
+  }
+
   *#compileChange(pushes: ReadonlyMap<string, number>): Generator<void> {
     const { clock, onEvent } = this.#parts;
     const services = this.#services;
@@ -167,10 +172,15 @@ export class ServedScope<Generation extends ServedGeneration> {
         this.#source,
         this.#served === undefined ? "all" : change,
         startedAt,
-        { ...this.#reverse, reports },
+        {
+          ...this.#reverse,
+          claimsOn: (bytes) => withoutClaimsOf(this.#left, this.#reverse.claimsOn(bytes)),
+          reports,
+        },
       );
       services.compiled();
       this.#reverse = reverse;
+      this.#left.clear();
       const before = this.#served?.generation;
       const changed = before?.rootHash !== compiled.rootHash;
       const generation = changed || before === undefined ? compiled : before;

@@ -6,7 +6,6 @@ import {
   visibilityKey,
   withoutView,
 } from "../../merge/visibility/visibility.ts";
-import { drain } from "../../snapshot/drain.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
@@ -58,6 +57,8 @@ export class Serving<Generation extends ServedGeneration> {
   readonly #changes: Generator<void>[] = [];
   /** Entries of `#changes`; infinite where they touch services that they do not name. */
   #entries = 0;
+  /** Clusters that left on purpose since the index was brought up to date. */
+  #left = new Set<string>();
   readonly #servedScopes: readonly ServedScope<Generation>[];
   readonly #schedule: CompileSchedule;
   readonly #leases: LeaseWatch;
@@ -143,19 +144,14 @@ export class Serving<Generation extends ServedGeneration> {
     this.#watchLeases();
   }
 
-  /** Forgets a cluster that left on purpose; false where it was not known. */
+  /** Forgets a cluster that left on purpose; `compile` has it give up its claims on addresses. @returns false where it was not known */
   leave(clusterId: string): boolean {
     let known = false;
-    for (const servedScope of this.#servedScopes) known = servedScope.leave(clusterId) || known;
+    for (const { clusters } of this.#servedScopes) known = clusters.leave(clusterId) || known;
     this.#follow(this.#index.leave(clusterId));
+    this.#left.add(clusterId);
     this.#watchLeases();
-    drain(this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders));
     return known;
-  }
-
-  /** Resolves when what a restart needs of the reverse names is kept. */
-  reverseKept(): Promise<void> {
-    return this.#parts.reverse.kept();
   }
 
   /**
@@ -164,7 +160,7 @@ export class Serving<Generation extends ServedGeneration> {
    */
   async compile(): Promise<void> {
     await this.#schedule.request(this.#entries <= SMALL_CHANGE);
-    await this.reverseKept();
+    await this.#parts.reverse.kept();
   }
 
   /** Drops clusters whose lease has expired. @returns the time now, in Unix milliseconds */
@@ -234,8 +230,11 @@ export class Serving<Generation extends ServedGeneration> {
 
   *#compile(): Generator<void> {
     yield* this.#update();
+    // A cluster that leaves from now on is compiled once more. It gives its claims up at the beginning of the next compilation.
+    const left = this.#left;
+    this.#left = new Set();
     const pushes = new Map(Array.from(this.clusters.live, ([id, { meta }]) => [id, meta.generation]));
-    for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes);
+    for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes, left);
     yield* this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
     for (const feed of this.feeds.values()) yield* feed.update();
   }

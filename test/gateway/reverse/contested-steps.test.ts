@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ReverseMemory } from "../../../src/gateway/remembered/reverse-memory.ts";
+import { ReverseMemory, withoutClusters } from "../../../src/gateway/remembered/reverse-memory.ts";
 import { drain } from "../../../src/snapshot/drain.ts";
 import { createMemoryRememberedStore } from "../../../src/store/remembered/remembered-store.ts";
 import { ClaimOrders } from "../../../src/zone/reverse/claim-orders.ts";
@@ -54,6 +54,13 @@ describe("many addresses that two clusters report are taken over in steps:", () 
     expect(drain(losses.findings())).toBe(result);
     losses.set(keyOf(0), "east shop/web-0", []);
     expect(drain(losses.findings())).not.toBe(result);
+  });
+
+  it("what is left of them when a cluster leaves", () => {
+    const { count, result } = countSteps(withoutClusters(orders, new Set(["east"]), (id) => id === "west"));
+    expect(count).toBeGreaterThan(2 * fewest);
+    expect(result.size).toBe(ADDRESSES);
+    expect(result.get(keyOf(7))).toEqual(["west shop/db-7"]);
   });
 
   it("what is remembered of them, where newer orders that come meanwhile win", async () => {

@@ -18,6 +18,9 @@ export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
+/** More than one turn has. */
+const STEPS_OF_TURN = 300;
+
 /** How a service has its addresses. */
 export type AddressKind = "headless" | "clusterset IP";
 
@@ -57,12 +60,32 @@ export async function openReverseWorld(
   scopes: readonly Visibility[] = [],
 ) {
   const clock = new FakeClock(BEGAN);
+  let between: (() => void) | undefined;
+  const { createCompiler, ...stages } = realStages();
+  const interruptible = {
+    ...stages,
+    createCompiler: () => {
+      const compiler = createCompiler();
+      return {
+        *compile(...given: Parameters<typeof compiler.compile>) {
+          const interrupt = between;
+          between = undefined;
+          const compiled = yield* compiler.compile(...given);
+          if (interrupt !== undefined) {
+            interrupt();
+            for (let step = 0; step < STEPS_OF_TURN; step++) yield;
+          }
+          return compiled;
+        },
+      };
+    },
+  };
   const open = async () => {
     const opened = await stores();
     return Gateway.open({
       ...opened,
       clock,
-      stages: realStages(),
+      stages: interruptible,
       scopes,
       limits: { lease: { minimumSeconds: 1, defaultSeconds: 60, maximumSeconds: 100 * DAY } },
       onEvent: (event) => {
@@ -106,6 +129,10 @@ export async function openReverseWorld(
     leaseOf: (clusterId: string) =>
       gateway.status().clusters.find((one) => one.clusterId === clusterId)!.expiresAt,
     leave: (clusterId: string) => done(gateway.leave(clusterId)),
+    /** Calls a function, and ends its turn, once everything is compiled the next time and is not handed over yet. */
+    interrupt: (run: () => void) => {
+      between = run;
+    },
     restart: async () => {
       await gateway.close();
       gateway = await open();
