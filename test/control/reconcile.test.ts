@@ -319,6 +319,22 @@ describe("conditions of the cluster's own ServiceExport", () => {
     });
   });
 
+  test("stay while the gateway does not know a cluster with which the service is imported, until its lease expires", async () => {
+    put();
+    let now = 0;
+    const both = linesOf(desiredImport({ clusters: ["a", "b"] }));
+    const state = stateWith([...both, { export: "shop/db", conditions: [CONFLICT] }], { clock: () => now });
+    await reconcile(state);
+    const agreed = { type: "Conflict", status: "False", reason: "NoConflicts", message: "" } as const;
+    const own = linesOf(desiredImport({ clusters: ["b"] }), {});
+    take(state, [...own, { export: "shop/db", conditions: [agreed] }], { b: 600 });
+    await reconcile(state);
+    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({ conditions: [{ status: "True" }] });
+    now = 60_000;
+    await reconcile(state);
+    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({ conditions: [{ status: "False" }] });
+  });
+
   test("are not written where the export is gone", async () => {
     await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
     expect(cluster.log).toEqual([]);

@@ -48,6 +48,8 @@ export async function reconcileService(context: ReconcileContext, key: string): 
   if (!objects.hasNamespace(namespace)) return;
   if (!state.isKnown) return removeOthers(context, key);
   const desired = state.service(key, clusterId);
+  // A conflict with a cluster that the gateway does not know for a while has not been resolved.
+  if (restsOnUnknown(context, key, desired.import)) return;
   await reconcileExport(context, key, desired);
   if (desired.import === undefined) await removeAll(context, key);
   else await reconcileImport(context, { namespace, name }, desired, desired.import);
@@ -64,7 +66,6 @@ async function reconcileImport(
   const own = objects.of(key);
   if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
-  if (restsOnUnknown(context, key, wanted)) return;
   const isHeadless = wanted.type === "Headless";
   const derivedName = derivedServiceName(at.name);
   const addresses = () =>
@@ -143,7 +144,6 @@ async function reconcileExport(
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {
   const { objects } = context;
   const { import: held, services, slices } = objects.of(key);
-  if (held !== undefined && isManaged(held) && restsOnUnknown(context, key, undefined)) return;
   for (const slice of slices) await removeSlice(context, key, slice);
   if (held !== undefined && isManaged(held)) await removeOne(context, held);
   for (const service of services) await removeOne(context, service);
@@ -228,7 +228,8 @@ function restsOnUnknown(
   wanted: DesiredImport | undefined,
 ): boolean {
   const held = objects.of(key).import;
-  const { clusters } = (held?.status ?? {}) as {
+  if (held === undefined || !isManaged(held)) return false;
+  const { clusters } = (held.status ?? {}) as {
     readonly clusters?: readonly { readonly cluster: string }[];
   };
   return (clusters ?? []).some(
