@@ -6,6 +6,7 @@ import { churnSection } from "./change/churn-section.ts";
 import { costSection } from "./change/cost-section.ts";
 import { changeSection } from "./change/section.ts";
 import { stallsSection } from "./change/stalls-section.ts";
+import { controlSection } from "./control/section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
@@ -22,6 +23,7 @@ const sections = [
   resolveSection,
   generationSection,
   changeSection,
+  controlSection,
   costSection,
   stallsSection,
   sizeSection,
@@ -58,7 +60,7 @@ const program = new Command("npm run bench --")
   .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
   .option(
     "--endpoints <number>",
-    "endpoints of the world of edge-size, edge-object and edge-start (default: 1000000, with --small 20000)",
+    "endpoints of the world of edge-size, edge-object and edge-start (default: 1000000, with --small 20000), and of control (10000, 500)",
     positive,
   )
   .option("--json <file>", "write the samples of every table to this file")

@@ -45,6 +45,25 @@ export class ApiClient {
     return (answer.headers["content-type"]?.includes("json") ? JSON.parse(text) : text) as T;
   }
 
+  /** Calls `use` for each event of a watch, until the server ends it; rejects when the signal aborts. */
+  async watch(
+    path: string,
+    use: (event: { readonly type: string; readonly object: KubeObject }) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { statusCode, body } = await request(this.#url + path, {
+      ...{ dispatcher: this.#agent, signal, bodyTimeout: 0 },
+      headers: { authorization: `Bearer ${this.#token}` },
+    });
+    if (statusCode >= 300) throw new ApiError(`GET ${path}`, statusCode, await body.text());
+    let rest = "";
+    for await (const text of body.setEncoding("utf8")) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) use(JSON.parse(line));
+    }
+  }
+
   /** Reads the object of that kind and name. */
   get(object: KubeObject): Promise<KubeObject> {
     return this.api("GET", pathOf(object));

@@ -1,0 +1,61 @@
+import { kubeconfigOfControl } from "../../test/e2e/harness/infra.ts";
+import { type GatewayProcess, type SyncProcess, startSync } from "../../test/e2e/harness/processes.ts";
+import type { ApiServer } from "../../test/e2e/servers/kubernetes/api-server.ts";
+import { freePort } from "../../test/e2e/servers/ports.ts";
+import { waitFor } from "../../test/e2e/servers/wait.ts";
+import type { Stop } from "../processes/stops.ts";
+import { SliceWatch } from "./slice-watch.ts";
+
+const WRITES = /^clusterset_doh_control_writes_total\{verb="(\w+)",kind="([\w/]+)"\} (\d+)$/gm;
+
+/** A sync worker with `--control`, what it reports, and the slices that it writes. */
+export class ControlWorker {
+  readonly slices: SliceWatch;
+  readonly #process: SyncProcess;
+  readonly #metricsUrl: string;
+
+  private constructor(slices: SliceWatch, process: SyncProcess, metricsUrl: string) {
+    this.slices = slices;
+    this.#process = process;
+    this.#metricsUrl = metricsUrl;
+  }
+
+  static async start(clusterId: string, server: ApiServer, gateway: GatewayProcess, stops: Stop[]) {
+    const slices = new SliceWatch(server.admin);
+    stops.push(() => slices.close());
+    const listen = `127.0.0.1:${await freePort()}`;
+    const kubeconfig = await kubeconfigOfControl(server);
+    const args = ["--control", "--listen", listen, "--log-level", "warn"];
+    const process = startSync({ clusterId, kubeconfig, gateways: [gateway], args });
+    stops.push(() => process.stop());
+    return new ControlWorker(slices, process, `http://${listen}/metrics`);
+  }
+
+  /** Writes to the API server since the worker's start, by verb and kind. */
+  async writes(): Promise<Map<string, number>> {
+    const found = (await this.#metrics()).matchAll(WRITES);
+    return new Map([...found].map(([, verb, kind, count]) => [`${verb} ${kind}`, Number(count)]));
+  }
+
+  /** Waits until the cluster has so many imported slices and the worker has nothing left to write. */
+  async untilHeld(slices: number, deadline: number): Promise<void> {
+    await waitFor(`${slices} imported slices`, () => this.slices.held.size === slices, deadline);
+    const isDone = async () => {
+      const text = await this.#metrics();
+      return text.includes("\nclusterset_doh_control_leader 1\n") && text.includes("_control_pending 0\n");
+    };
+    await waitFor("nothing left to write", isDone, deadline);
+  }
+
+  stop(): Promise<unknown> {
+    return this.#process.stop();
+  }
+
+  restart(): Promise<void> {
+    return this.#process.restart();
+  }
+
+  async #metrics(): Promise<string> {
+    return (await fetch(this.#metricsUrl)).text();
+  }
+}
