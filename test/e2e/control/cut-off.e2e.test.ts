@@ -72,6 +72,15 @@ test("while a cluster cannot reach the gateway, each side keeps its own slices a
   await eventualEndpoints(inWest, "web").toEqual(["east 10.1.0.1", "west 10.2.0.1"]);
 });
 
+test("connections that carry nothing any more count as lost: leases expire as without a network, and the next connections bring everything back", async () => {
+  network.silence();
+  await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.1"]);
+  await eventualEndpoints(inWest, "web").toEqual(["west 10.2.0.1"]);
+  await network.mend();
+  await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.1", "west 10.2.0.1"]);
+  await eventualEndpoints(inWest, "web").toEqual(["east 10.1.0.1", "west 10.2.0.1"]);
+});
+
 test("a worker that starts again while the gateway is away removes others' slices after a lease's time, and its own never", async () => {
   await gateway.kill();
   const before = countWrites(west);
