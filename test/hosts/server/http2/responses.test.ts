@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { BodyCutOff } from "../../../../src/hosts/node/server/http2/body-reader.ts";
+import { HpackDecoder } from "../../../../src/hosts/node/server/http2/hpack/decoder.ts";
 import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
 import {
   END_HEADERS,
@@ -174,4 +175,22 @@ test("a client that goes on sending after the end is cut off", async () => {
   expect(seen.isClosed()).toBe(false);
   await seen.send(Buffer.alloc(200_000));
   expect(seen.isClosed()).toBe(true);
+});
+
+test("fields beyond a frame go on in CONTINUATION frames, with nothing in between (section 6.10)", async () => {
+  const headers = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`x-${index}`, "a".repeat(3000)]),
+  );
+  const seen = connect((stream) => stream.respond({ status: 200, headers, body: null }));
+  await seen.send(PREFACE, get(1));
+  const frames = answersIn(seen.received());
+  expect(frames.map(({ type }) => type)).toEqual([FRAME.headers, ...Array(5).fill(FRAME.continuation)]);
+  expect(frames.map(({ flags }) => flags)).toEqual([END_STREAM, 0, 0, 0, 0, END_HEADERS]);
+  const block = Buffer.concat(frames.map(({ payload }) => payload));
+  const { fields } = new HpackDecoder({ headerBytes: 100_000, headerFields: 100 }).decode(
+    block,
+    0,
+    block.length,
+  );
+  expect(fields).toHaveLength(64);
 });

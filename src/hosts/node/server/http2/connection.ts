@@ -58,7 +58,6 @@ export class Http2Connection {
     const settings = new PeerSettings();
     this.#table = new StreamTable(
       this.#output,
-      settings,
       events,
       () => this.#changed(),
       () => flood.earn(),

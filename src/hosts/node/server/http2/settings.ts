@@ -10,10 +10,12 @@ import {
 
 const SETTING_OCTETS = 6;
 
-/** What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter to a server that indexes and pushes nothing. */
+/**
+ * What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter to a server that indexes and pushes nothing,
+ * and frames have at most the 16,384 octets that every peer takes.
+ */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;
-  frameSize = DEFAULT_FRAME_SIZE;
 
   /**
    * Takes over the payload of a SETTINGS frame, in order.
@@ -36,11 +38,9 @@ export class PeerSettings {
       if (value > LARGEST_WINDOW)
         throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `INITIAL_WINDOW_SIZE is ${value}`);
       this.initialWindow = value;
-    } else if (setting === Setting.MAX_FRAME_SIZE) {
-      if (value < DEFAULT_FRAME_SIZE || value > LARGEST_FRAME_SIZE)
-        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `MAX_FRAME_SIZE is ${value}`);
-      this.frameSize = value;
     }
+    if (setting === Setting.MAX_FRAME_SIZE && (value < DEFAULT_FRAME_SIZE || value > LARGEST_FRAME_SIZE))
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `MAX_FRAME_SIZE is ${value}`);
   }
 }
 

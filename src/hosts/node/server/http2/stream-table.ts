@@ -2,8 +2,15 @@ import { dateField, type ResponseFields, responseBlock } from "./fields/response
 import type { FrameOutput } from "./frames/frame-output.ts";
 import { NO_TABLE } from "./hpack/encoder.ts";
 import type { Http2Events } from "./options.ts";
-import { ConnectionError, DEFAULT_WINDOW, ErrorCode, Flag, FrameType, LARGEST_WINDOW } from "./protocol.ts";
-import type { PeerSettings } from "./settings.ts";
+import {
+  ConnectionError,
+  DEFAULT_FRAME_SIZE,
+  DEFAULT_WINDOW,
+  ErrorCode,
+  Flag,
+  FrameType,
+  LARGEST_WINDOW,
+} from "./protocol.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
 
 /** Octets of DATA that the peer may send before any is read: on a stream, and on the connection. */
@@ -26,7 +33,6 @@ export class StreamTable implements StreamOwner {
   sendWindow = DEFAULT_WINDOW;
   receiveWindow = CONNECTION_WINDOW;
   readonly #output: FrameOutput;
-  readonly #settings: PeerSettings;
   readonly #events: Http2Events;
   readonly #whenChanged: () => void;
   readonly #progress: () => void;
@@ -41,16 +47,9 @@ export class StreamTable implements StreamOwner {
    * @param whenChanged called after output was written, and when a stream has closed
    * @param progress called for DATA that brings a response on
    */
-  constructor(
-    output: FrameOutput,
-    settings: PeerSettings,
-    events: Http2Events,
-    whenChanged: () => void,
-    progress: () => void,
-  ) {
+  constructor(output: FrameOutput, events: Http2Events, whenChanged: () => void, progress: () => void) {
     this.#progress = progress;
     this.#output = output;
-    this.#settings = settings;
     this.#events = events;
     this.#whenChanged = whenChanged;
   }
@@ -72,7 +71,7 @@ export class StreamTable implements StreamOwner {
     this.#hasNoTable = true;
     const flags = Flag.END_HEADERS | (endStream ? Flag.END_STREAM : 0);
     const [first, second] = parts.length > 2 ? [Buffer.concat(parts), undefined] : parts;
-    if (first!.length + (second?.length ?? 0) <= this.#settings.frameSize)
+    if (first!.length + (second?.length ?? 0) <= DEFAULT_FRAME_SIZE)
       this.#output.frame(FrameType.HEADERS, flags, stream.id, first, second);
     else this.#writeLongBlock(stream.id, endStream, Buffer.concat(parts));
     if (endStream) this.#endLocally(stream);
@@ -85,7 +84,7 @@ export class StreamTable implements StreamOwner {
     while (output.parts.length > 0) {
       const part = output.parts[0]!;
       const left = part.length - output.sent;
-      const allowed = Math.min(stream.sendWindow, this.sendWindow, this.#settings.frameSize, 16_384);
+      const allowed = Math.min(stream.sendWindow, this.sendWindow, DEFAULT_FRAME_SIZE);
       if (left > 0 && (allowed <= 0 || this.#output.backlog > MOST_BACKLOG)) {
         this.#blocked.add(stream);
         this.#whenChanged();
@@ -220,7 +219,7 @@ export class StreamTable implements StreamOwner {
 
   /** RFC 9113 section 4.3: nothing comes between these frames. */
   #writeLongBlock(streamId: number, endStream: boolean, block: Buffer): void {
-    const most = 16_384;
+    const most = DEFAULT_FRAME_SIZE;
     for (let at = 0; at < block.length; at += most) {
       const isLast = at + most >= block.length;
       const flags = (isLast ? Flag.END_HEADERS : 0) | (at === 0 && endStream ? Flag.END_STREAM : 0);
