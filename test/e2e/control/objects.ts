@@ -3,7 +3,7 @@ import { derivedServiceName } from "../../../src/control/objects/names.ts";
 import { SOURCE_CLUSTER } from "../../../src/control/objects/owner.ts";
 import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
 import { eventually, untilEqual } from "../harness/answers.ts";
-import type { ApiServer } from "../servers/kubernetes/api-server.ts";
+import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import {
   multiclusterServiceLabel,
   service,
@@ -12,7 +12,7 @@ import {
 } from "../servers/kubernetes/objects.ts";
 
 /** What is looked at of the control plane's objects in one cluster; undefined where there is no such object. */
-export function lookAt({ admin }: Pick<ApiServer, "admin">, namespace: string) {
+export function lookAt({ admin }: { admin: Pick<ApiClient, "get" | "api"> }, namespace: string) {
   const get = (object: Parameters<typeof admin.get>[0]) =>
     admin.get(object).then(
       (found) => found as unknown as ManagedObject,

@@ -8,6 +8,8 @@ import { type NodeNetwork, startNodeNetwork } from "../../servers/kubernetes/nod
 import { runPods } from "../../servers/kubernetes/pod-processes.ts";
 
 const contexts = ["cluster-a", "cluster-b"] as const;
+/** The name of one of the two clusters. */
+export type ClusterName = (typeof contexts)[number];
 const NODE = "node-1";
 
 /** Two whole clusters whose workers are control planes, behind one gateway that answers their pods. */
@@ -15,6 +17,8 @@ export interface Clusters {
   contexts: readonly string[];
   /** With a context for the administrator of each cluster. */
   kubeconfig: string;
+  servers: Readonly<Record<ClusterName, ApiServer>>;
+  networks: Readonly<Record<ClusterName, NodeNetwork>>;
 }
 
 /** Starts all of it in this process's network namespace, which must be made for it. */
@@ -32,7 +36,7 @@ export async function startClusters(): Promise<Clusters> {
       args: ["--cluster-zone", "cluster.local"],
     },
   );
-  return { contexts, kubeconfig: administrators(servers) };
+  return { contexts, kubeconfig: administrators(servers), servers, networks };
 }
 
 /** Adds to an API server what makes it a cluster. */
@@ -43,7 +47,7 @@ async function complete(server: ApiServer, network: NodeNetwork): Promise<void> 
   runPods(server, network);
 }
 
-function administrators(servers: Readonly<Record<(typeof contexts)[number], ApiServer>>): string {
+function administrators(servers: Readonly<Record<ClusterName, ApiServer>>): string {
   const access = contexts.map((name) => {
     const { clusters, users } = JSON.parse(readFileSync(servers[name].kubeconfig(), "utf8")) as {
       clusters: { cluster: object }[];

@@ -3,14 +3,14 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ensureClusterTools } from "../../servers/tools/cluster-tools.ts";
 import { ensureTools } from "../../servers/tools/tools.ts";
+import { isolated } from "./isolated.ts";
 
 const help = `npm run conformance -- --suite FILE [--report FOLDER] [-- SUITE OPTIONS]
 
 Runs the conformance suite of the MCS API against two clusters that have our control plane. FILE is the compiled suite. Each cluster has a
-kube-apiserver, etcd, kube-controller-manager, kwok for its node, and kube-proxy; pods are programs in network namespaces. Needs root on
-Linux, and the Debian packages iproute2, nftables, socat, netcat-openbsd and bind9-dnsutils.
+kube-apiserver, etcd, kube-controller-manager, kwok for its node, and kube-proxy; pods are programs in network namespaces.
+Needs root on Linux.
 
   --suite FILE      the compiled suite
   --report FOLDER   where the suite writes report.html and report.yaml, and all servers their logs; reports/conformance by default
@@ -40,17 +40,13 @@ async function main(): Promise<number> {
   try {
     accessSync(suite, constants.X_OK);
     await ensureTools();
-    await ensureClusterTools();
   } catch (error) {
     return failure((error as Error).message);
   }
   mkdirSync(report, { recursive: true });
-  // Nothing in there reaches this machine's networks, and it ends with this process.
-  const isolation = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
   const inside = join(import.meta.dirname, "in-namespace.ts");
-  const child = spawn("unshare", [...isolation, process.execPath, inside, suite, report, ...positionals], {
-    stdio: "inherit",
-  });
+  const [command, ...args] = isolated(inside, suite, report, ...positionals);
+  const child = spawn(command, args, { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill("SIGKILL")); // unshare ignores both
   return new Promise((done) => {
     child.once("error", (error) => done(failure(error.message)));

@@ -22,6 +22,12 @@ const packages: Record<string, string> = {
   systemd: "systemd-analyze",
   zsh: "zsh",
   fish: "fish",
+  // For networks of whole clusters.
+  iproute2: "ip",
+  nftables: "nft",
+  socat: "socat",
+  // Only the conformance suite of the MCS API runs it.
+  "netcat-openbsd": "nc",
 };
 
 /** The full path of a program on PATH, or undefined. */

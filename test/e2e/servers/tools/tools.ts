@@ -10,6 +10,7 @@ import {
   buildKubeApiserver,
   buildKubeControllerManager,
   buildKubectl,
+  buildKubeProxy,
   buildKwok,
   buildPebble,
   fetchCrds,
@@ -22,6 +23,7 @@ export interface Tools {
   etcd: string;
   kubeApiserver: string;
   kubeControllerManager: string;
+  kubeProxy: string;
   kwok: string;
   kubectl: string;
   helm: string;
@@ -69,6 +71,7 @@ async function install(report: Report): Promise<Tools> {
   const kubeApiserver = await buildKubeApiserver(report);
   // After kube-apiserver, most of whose packages these have, too.
   const kubeControllerManager = await buildKubeControllerManager(report);
+  const kubeProxy = await buildKubeProxy(report);
   const kubectl = await buildKubectl(report);
   const kwok = await buildKwok(report);
   const helm = await buildHelm(report);
@@ -78,6 +81,7 @@ async function install(report: Report): Promise<Tools> {
     etcd,
     kubeApiserver,
     kubeControllerManager,
+    kubeProxy,
     kwok,
     kubectl,
     helm,

@@ -1,4 +1,4 @@
-// The versions that test/e2e/servers/tools/cluster-tools.ts builds kwok from.
+// The versions that test/e2e/servers/tools/go-tools.ts builds kwok from.
 module clusterset-doh.test/kwok
 
 go 1.26.0
