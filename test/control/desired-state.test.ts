@@ -91,6 +91,17 @@ test("what the state does not name may go if its cluster is live there, or its l
   expect(state.mayRemove("shop/db", "a"), "after its last lease").toBe(true);
 });
 
+test("a new stream's silence is no knowledge until it names leases; what stayed for that is looked at again", () => {
+  const state = stateWith(linesOf());
+  state.begin();
+  for (const line of [START, { position: "q" }] as const) state.take(line);
+  expect(state.service("shop/db", "b").import).toBeUndefined();
+  expect(state.mayRemove("shop/db", "a")).toBe(false);
+  expect(state.take({ leases: { a: 60, b: 60 } })).toBe("all");
+  expect(state.mayRemove("shop/db", "a")).toBe(true);
+  expect(state.take({ leases: { a: 60, b: 60 } })).toBeUndefined();
+});
+
 test("what the gateway removes by a line of its own may go at once, whatever it knows of the cluster", () => {
   const state = stateWith(linesOf(), { leases: { b: 60 }, grace: 1000 });
   expect(state.mayRemove("shop/db", "a")).toBe(false);

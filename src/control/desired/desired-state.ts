@@ -48,6 +48,9 @@ export class DesiredState {
   readonly #expiries = new Map<string, number>();
   readonly #graceUntil: number;
   #live: ReadonlySet<string> = new Set();
+  /** Whether the stream has named leases, and whether something stays because it has not. */
+  #hasLeases = false;
+  #isWithheld = false;
   #entries = new Map<string, Entry>();
   /** By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot; `IMPORT` for the import. */
   readonly #removed = new Map<string, Set<string>>();
@@ -65,6 +68,8 @@ export class DesiredState {
   begin(): void {
     this.#staged = [];
     this.#start = undefined;
+    // The gateway may know less than before: what it does not name is unknown until it names leases.
+    this.#hasLeases = false;
   }
 
   /** The next stream is of another gateway, or the state may have a leap: it must begin with a snapshot. What is desired stays until then. */
@@ -133,7 +138,9 @@ export class DesiredState {
     if (!this.#isKnown) return !this.#isLive(clusterId, this.#clock());
     const removed = this.#removed.get(key);
     if (removed?.has(IMPORT) === true || removed?.has(clusterId) === true) return true;
-    return this.#live.has(clusterId) || !this.#isLive(clusterId, this.#clock());
+    if (!this.#isLive(clusterId, this.#clock())) return true;
+    if (!this.#hasLeases) this.#isWithheld = true;
+    return this.#hasLeases && this.#live.has(clusterId);
   }
 
   /** Nothing of the key is left in the cluster, so that its removals need not be remembered. */
@@ -166,7 +173,10 @@ export class DesiredState {
       [...this.#live].some((id) => !before.has(id) || !this.#isLive(id, now));
     for (const [clusterId, seconds] of Object.entries(leases))
       this.#expiries.set(clusterId, now + seconds * 1000);
-    return isChanged ? "all" : undefined;
+    const isDue = isChanged || this.#isWithheld;
+    this.#hasLeases = true;
+    this.#isWithheld = false;
+    return isDue ? "all" : undefined;
   }
 
   #noteRemoval(key: string, line: StagedLine): void {

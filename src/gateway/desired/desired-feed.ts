@@ -102,6 +102,7 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
       yield;
     }
     this.#version = version;
+    this.#kept.settle();
     for (const cursor of this.#cursors) {
       const namespaces = regained.get(cursor.clusterId) ?? NOTHING;
       const keys = namespaces.size === 0 ? [] : this.#kept.keys();

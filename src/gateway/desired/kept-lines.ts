@@ -21,6 +21,11 @@ const NO_SERVICE: KeptService = { lines: new Map(), exporters: [] };
 export class KeptLines {
   /** Of the services with lines. */
   readonly exporters = new Exporters();
+  #exporterChanges: {
+    readonly namespace: string;
+    readonly before: readonly string[];
+    readonly after: readonly string[];
+  }[] = [];
   readonly #services = new Map<string, KeptService>();
   /** The oldest first. */
   readonly #removed = new Map<
@@ -44,7 +49,7 @@ export class KeptLines {
     return this.#services.keys();
   }
 
-  /** Takes over the lines of a service. @returns whether one changed */
+  /** Takes over the lines of a service; `settle` follows the last one of a version. @returns whether one changed */
   take(key: string, { lines, exporters }: ServiceLines, version: number): boolean {
     const kept = this.#services.get(key) ?? { lines: new Map(), exporters: [] };
     let isChanged = false;
@@ -61,11 +66,18 @@ export class KeptLines {
       this.#removed.set(`${key} ${name}`, { key, line: name, version });
       isChanged = true;
     }
-    this.exporters.change(namespaceOf(key), kept.exporters, exporters);
+    this.#exporterChanges.push({ namespace: namespaceOf(key), before: kept.exporters, after: exporters });
     kept.exporters = exporters;
     if (kept.lines.size > 0) this.#services.set(key, kept);
     this.#forget();
     return isChanged;
+  }
+
+  /** All services of a version were taken: their exporters count. Before, one would be known of which lines of other services are still missing. */
+  settle(): void {
+    for (const { namespace, before, after } of this.#exporterChanges)
+      this.exporters.change(namespace, before, after);
+    this.#exporterChanges = [];
   }
 
   /**

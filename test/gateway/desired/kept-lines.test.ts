@@ -79,6 +79,8 @@ describe("the lines of a service", () => {
     const kept = new KeptLines();
     kept.take(KEY, service({ x: line("x") }, ["west"]), 1);
     expect(kept.take(KEY, service({ x: line("x") }, ["east"]), 2)).toBe(false);
+    expect([...kept.exporters.within(new Set(["shop"]))]).toEqual([]);
+    kept.settle();
     expect([...kept.exporters.within(new Set(["shop"]))]).toEqual(["east"]);
   });
 });
