@@ -18,7 +18,15 @@ import {
   wideSnapshots,
 } from "../worlds/wide-world.ts";
 import { describeWorld, edgeWorld } from "./edge-world.ts";
-import { deploy, isolates, LARGE_LIMITS, objectCounts, startCache, startObject } from "./location.ts";
+import {
+  deploy,
+  HEAP_MEGABYTES,
+  isolates,
+  LARGE_LIMITS,
+  objectCounts,
+  startCache,
+  startObject,
+} from "./location.ts";
 import { primaryRoot } from "./primary-root.ts";
 import type { Scripts } from "./workerd/bundles.ts";
 import { WatchedIsolate } from "./workerd/watched-isolate.ts";
@@ -31,8 +39,6 @@ const PEAK = "isolate of the object, at most during the pushes";
 const PEAK_START = "isolate of the object, at most while it starts again";
 const PEAK_RESTART = "isolate of the object, settled after it starts again";
 const PEAK_AGAIN = "isolate of the object, at most during the same pushes again";
-/** Cloudflare gives an object 128 MB; what is left is for array buffers. */
-const HEAP_MEGABYTES = 100;
 
 /** The clusters of a large world push to the object, through the Worker. */
 export async function measureLargePush(

@@ -160,3 +160,6 @@ async function readJson<Result>(url: string): Promise<Result> {
   const { body } = await request(url);
   return (await body.json()) as Result;
 }
+
+/** Cloudflare gives an object 128 MB; what V8's heap leaves of it is for array buffers. */
+export const HEAP_MEGABYTES = 100;

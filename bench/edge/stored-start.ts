@@ -13,14 +13,19 @@ import type { Effort, Progress, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";
 import { type WideWorld, wideClusterIds, wideSnapshot, wideSnapshots } from "../worlds/wide-world.ts";
 import { describeWorld, edgeWorld } from "./edge-world.ts";
-import { type Answering, deploy, LARGE_LIMITS, objectCounts, startObject } from "./location.ts";
+import {
+  type Answering,
+  deploy,
+  HEAP_MEGABYTES,
+  LARGE_LIMITS,
+  objectCounts,
+  startObject,
+} from "./location.ts";
 import type { Scripts } from "./workerd/bundles.ts";
 import { WatchedIsolate } from "./workerd/watched-isolate.ts";
 import { pidOf } from "./workerd/workerd.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** Cloudflare gives an object 128 MB; what is left is for array buffers. */
-const HEAP_MEGABYTES = 100;
 const MOST = 128_000_000 / MEBIBYTE;
 const STARTS = ["first start, which compiles everything", "the object starts again"] as const;
 const PUSH = "one cluster pushes, every address is another one";

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../snapshot/json-value.ts";
 import type { ManagedObject } from "../objects/wanted-object.ts";
 
 /**
@@ -57,33 +58,27 @@ export class PrunedFields {
 const UNDECLARED = /((?:\.[A-Za-z0-9_-]+(?:\[[^\]]*\])*)+): field not declared in schema/g;
 const IN_BRACKETS = /\[[^\]]*\]/g;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The paths that `part` has and `whole` lacks. Elements of lists count together: they may be in another order, or be somebody else's. */
-function* missing(part: Fields, whole: Fields, prefix: string): Generator<string> {
+function* missing(part: JsonObject, whole: JsonObject, prefix: string): Generator<string> {
   for (const [name, value] of Object.entries(part)) {
     const path = prefix + name;
     const stored = whole[name];
-    if (value === undefined || (isFields(value) && Object.keys(value).length === 0)) continue;
+    if (value === undefined || (isJsonObject(value) && Object.keys(value).length === 0)) continue;
     if (stored === undefined) yield path;
-    else if (isFields(value) && isFields(stored)) yield* missing(value, stored, `${path}.`);
+    else if (isJsonObject(value) && isJsonObject(stored)) yield* missing(value, stored, `${path}.`);
     else if (Array.isArray(value) && Array.isArray(stored) && stored.length > 0)
       yield* missing(united(value), united(stored), `${path}[].`);
   }
 }
 
 /** An object with the fields of all elements. */
-function united(list: readonly unknown[]): Fields {
-  return Object.assign({}, ...list.filter(isFields));
+function united(list: readonly unknown[]): JsonObject {
+  return Object.assign({}, ...list.filter(isJsonObject));
 }
 
 function strip(value: unknown, path: string, isPruned: (path: string) => boolean): unknown {
   if (Array.isArray(value)) return value.map((element) => strip(element, `${path}[]`, isPruned));
-  if (!isFields(value)) return value;
+  if (!isJsonObject(value)) return value;
   const kept = Object.entries(value).flatMap(([name, inner]) => {
     const own = path === "" ? name : `${path}.${name}`;
     return isPruned(own) ? [] : [[name, strip(inner, own, isPruned)] as const];

@@ -6,27 +6,20 @@ import {
 } from "node:http";
 import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
-import { answerRequest, type RequestHandlers } from "./answer-request.ts";
-import type { ConnectionGuard } from "./connection-guard.ts";
+import { answerRequest } from "./answer-request.ts";
 import { refusal } from "./fetch-request.ts";
 import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
 import { Http1Request } from "./http1/http1-request.ts";
 import { PipelinedRequests } from "./http1/pipelined-requests.ts";
-import { answerHttp2, UNMET_EXPECTATION } from "./http2-server.ts";
-import { exceededHeaderLimit, hasTwoHosts } from "./request-checks.ts";
+import { type AnsweringParts, answerHttp2 } from "./http2-server.ts";
+import { exceededHeaderLimit, hasTwoHosts, UNMET_EXPECTATION } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
-import type { ServerProtection } from "./server-protection.ts";
 
 /** The parts of a server. */
-export interface GuardedServerParts {
+export interface GuardedServerParts extends AnsweringParts {
   readonly tls: ServerTls | undefined;
-  readonly limits: ServerLimits;
-  readonly handlers: RequestHandlers;
-  readonly guard: ConnectionGuard;
-  readonly protection: Pick<ServerProtection, "counters" | "errors">;
 }
 
 const CLOSE = { connection: "close" };

@@ -3,16 +3,16 @@ import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
-import { refusal } from "./fetch-request.ts";
 import { Http2Connection } from "./http2/connection.ts";
 import type { Http2Events } from "./http2/options.ts";
 import { ErrorCode } from "./http2/protocol.ts";
 import type { Http2Stream } from "./http2/stream.ts";
 import { Http2Request } from "./http2-request.ts";
+import { UNMET_EXPECTATION } from "./request-checks.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-/** What answers the requests of an HTTP/2 connection. */
-export interface Http2ServerParts {
+/** What answers requests, within their limits. */
+export interface AnsweringParts {
   readonly limits: ServerLimits;
   readonly handlers: RequestHandlers;
   readonly guard: ConnectionGuard;
@@ -20,12 +20,12 @@ export interface Http2ServerParts {
 }
 
 const CONTINUE = /^100-continue$/i;
-export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 const TOO_LARGE: HttpResponse = { status: 431, headers: { "cache-control": "no-store" }, body: null };
+
 /** Answers the requests of a connection for which HTTP/2 was negotiated. */
 export function answerHttp2(
   socket: TLSSocket,
-  { limits, handlers, guard, protection }: Http2ServerParts,
+  { limits, handlers, guard, protection }: AnsweringParts,
 ): void {
   const held = guard.heldBelow(socket);
   if (held === undefined) {

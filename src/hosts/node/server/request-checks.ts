@@ -1,7 +1,11 @@
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { Limit } from "../../../limits/limit-counters.ts";
+import { refusal } from "./fetch-request.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
+
+/** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
+export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
 /** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
 export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {

@@ -2,7 +2,7 @@ import { type Duplex, duplexPair } from "node:stream";
 import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
 import type { Http2Limits } from "../../../../src/hosts/node/server/http2/options.ts";
 import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
-import { FRAME, framesIn } from "../http2-frames.ts";
+import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders } from "../http2-frames.ts";
 
 export const LIMITS: Http2Limits = { streams: 100, headerBytes: 16_384, headerFields: 64 };
 
@@ -62,6 +62,22 @@ export function answersIn(bytes: Buffer) {
 }
 
 export const WINDOW_UPDATE = 8;
+
+type Fields = readonly (readonly [string, string])[];
+
+/** A request without a body. */
+export const get = (stream: number, fields?: Fields) =>
+  frame(FRAME.headers, END_HEADERS | END_STREAM, stream, getHeaders(fields));
+/** A request whose body follows. */
+export const post = (stream: number, fields?: Fields) =>
+  frame(FRAME.headers, END_HEADERS, stream, getHeaders(fields));
+
+/** A number of 32 bits. */
+export function number(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
 
 /** The error code of the GOAWAY, or of the reset of a stream; undefined if there is none. */
 export function errorIn(bytes: Buffer, stream: number): number | undefined {

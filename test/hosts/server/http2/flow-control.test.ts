@@ -1,26 +1,19 @@
 import { expect, test } from "vitest";
 import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
-import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "../http2-frames.ts";
-import { connect, errorIn, WINDOW_UPDATE } from "./connected.ts";
+import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, PREFACE } from "../http2-frames.ts";
+import { connect, errorIn, get, number, post, WINDOW_UPDATE } from "./connected.ts";
 
-const number = (value: number) => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-};
 const window = (stream: number, by: number) => frame(WINDOW_UPDATE, 0, stream, number(by));
-const initialWindow = (octets: number) =>
-  frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), number(octets)]));
-const get = (stream: number) => frame(FRAME.headers, END_HEADERS | END_STREAM, stream, getHeaders());
-const post = (stream: number) => frame(FRAME.headers, END_HEADERS, stream, getHeaders());
+const initialWindow = (bytes: number) =>
+  frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), number(bytes)]));
 
-const respond = (octets: number) => (stream: Http2Stream) =>
-  stream.respond({ status: 200, headers: {}, body: Buffer.alloc(octets, 97) });
+const respond = (bytes: number) => (stream: Http2Stream) =>
+  stream.respond({ status: 200, headers: {}, body: Buffer.alloc(bytes, 97) });
 
 function dataOf(bytes: Buffer, stream: number) {
   return [...framesIn(bytes)].filter((one) => one.type === FRAME.data && one.stream === stream);
 }
-const octetsOf = (bytes: Buffer, stream: number) =>
+const bytesOf = (bytes: Buffer, stream: number) =>
   dataOf(bytes, stream).reduce((sum, { payload }) => sum + payload.length, 0);
 const isEnded = (bytes: Buffer, stream: number) =>
   dataOf(bytes, stream).some(({ flags }) => (flags & END_STREAM) !== 0);
@@ -28,17 +21,17 @@ const isEnded = (bytes: Buffer, stream: number) =>
 test("section 6.9.1: a response waits for the window of its stream, and others do not wait for it", async () => {
   const seen = connect(respond(10));
   await seen.send(PREFACE, initialWindow(4), get(1), get(3));
-  expect([octetsOf(seen.received(), 1), octetsOf(seen.received(), 3)]).toEqual([4, 4]);
+  expect([bytesOf(seen.received(), 1), bytesOf(seen.received(), 3)]).toEqual([4, 4]);
   await seen.send(window(3, 6));
   expect([isEnded(seen.received(), 1), isEnded(seen.received(), 3)]).toEqual([false, true]);
   await seen.send(window(1, 100));
-  expect([octetsOf(seen.received(), 1), isEnded(seen.received(), 1)]).toEqual([10, true]);
+  expect([bytesOf(seen.received(), 1), isEnded(seen.received(), 1)]).toEqual([10, true]);
 });
 
 test("section 6.9.1: responses wait for the window of the connection, and none is forgotten", async () => {
   const seen = connect(respond(40_000));
   await seen.send(PREFACE, get(1), get(3), get(5));
-  const sent = () => [1, 3, 5].map((stream) => octetsOf(seen.received(), stream));
+  const sent = () => [1, 3, 5].map((stream) => bytesOf(seen.received(), stream));
   expect(sent()).toEqual([40_000, 25_535, 0]);
   await seen.send(window(0, 100_000));
   expect(sent()).toEqual([40_000, 40_000, 40_000]);
@@ -48,11 +41,11 @@ test("section 6.9.1: responses wait for the window of the connection, and none i
 test("section 6.9.2: a smaller INITIAL_WINDOW_SIZE makes windows negative, which delays but loses nothing", async () => {
   const seen = connect(respond(100));
   await seen.send(PREFACE, initialWindow(60), get(1), initialWindow(10), window(1, 49));
-  expect(octetsOf(seen.received(), 1)).toBe(60);
+  expect(bytesOf(seen.received(), 1)).toBe(60);
   await seen.send(window(1, 2));
-  expect(octetsOf(seen.received(), 1)).toBe(61);
+  expect(bytesOf(seen.received(), 1)).toBe(61);
   await seen.send(initialWindow(1000));
-  expect([octetsOf(seen.received(), 1), isEnded(seen.received(), 1)]).toEqual([100, true]);
+  expect([bytesOf(seen.received(), 1), isEnded(seen.received(), 1)]).toEqual([100, true]);
 });
 
 test("section 6.9: fields go out without a window, and a body that is empty, too", async () => {
@@ -82,8 +75,8 @@ test("section 5.2: DATA that is read, refused, padded or late takes no window fo
   const given = [...framesIn(seen.received())].filter(
     ({ type, stream }) => type === WINDOW_UPDATE && stream === 0,
   );
-  const octets = given.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0);
-  expect(octets).toBeGreaterThan(200 * 16_001 - 2 ** 19);
+  const bytes = given.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0);
+  expect(bytes).toBeGreaterThan(200 * 16_001 - 2 ** 19);
 });
 
 test("section 6.9.1: DATA beyond the window of a stream resets it", async () => {
@@ -122,9 +115,9 @@ test("a body as it comes is sent no faster than the client reads, and cancelled 
     );
   const seen = connect((stream) => stream.respond({ status: 200, headers: {}, body: null, stream: parts() }));
   await seen.send(PREFACE, initialWindow(2500), get(1));
-  expect([octetsOf(seen.received(), 1), pulled]).toEqual([2500, 3]);
+  expect([bytesOf(seen.received(), 1), pulled]).toEqual([2500, 3]);
   await seen.send(window(1, 1000));
-  expect([octetsOf(seen.received(), 1), pulled]).toEqual([3500, 4]);
+  expect([bytesOf(seen.received(), 1), pulled]).toEqual([3500, 4]);
   await seen.send(frame(FRAME.reset, 0, 1, number(8)));
   expect(isCancelled).toBe(true);
 });

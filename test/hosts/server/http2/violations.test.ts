@@ -1,28 +1,19 @@
 import { expect, test } from "vitest";
 import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "../http2-frames.ts";
-import { answersIn, connect, echo, errorIn, WINDOW_UPDATE } from "./connected.ts";
+import { answersIn, connect, echo, errorIn, get, number, post, WINDOW_UPDATE } from "./connected.ts";
 
 const PRIORITY = 2;
 const PUSH_PROMISE = 5;
 const PADDED = 8;
 const ERROR = { protocol: 1, flow: 3, closed: 5, size: 6, refused: 7, compression: 9, calm: 11 };
 
-const number = (value: number) => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-};
 const setting = (id: number, value: number) => Buffer.concat([Buffer.from([0, id]), number(value)]);
-const get = (stream: number, fields?: [string, string][]) =>
-  frame(FRAME.headers, END_HEADERS | END_STREAM, stream, getHeaders(fields));
-const post = (stream: number, fields?: [string, string][]) =>
-  frame(FRAME.headers, END_HEADERS, stream, getHeaders(fields));
-const block = (...octets: number[]) => frame(FRAME.headers, END_HEADERS | END_STREAM, 1, Buffer.from(octets));
+const block = (...bytes: number[]) => frame(FRAME.headers, END_HEADERS | END_STREAM, 1, Buffer.from(bytes));
 /** `:method: GET`, `:scheme: https`, `:path: /` */
 const LINE = [0x82, 0x87, 0x84];
 
 test.each<[section: string, what: string, frames: Buffer[], code: number]>([
-  ["4.2", "a frame longer than 16,384 octets", [frame(FRAME.data, 0, 1, Buffer.alloc(16_385))], ERROR.size],
+  ["4.2", "a frame longer than 16,384 bytes", [frame(FRAME.data, 0, 1, Buffer.alloc(16_385))], ERROR.size],
   ["4.3", "a field block that cannot be decoded", [block(0x80)], ERROR.compression],
   ["5.1", "DATA on an idle stream", [frame(FRAME.data, 0, 1, Buffer.from("x"))], ERROR.protocol],
   ["5.1", "RST_STREAM on an idle stream", [frame(FRAME.reset, 0, 1, number(8))], ERROR.protocol],
@@ -42,9 +33,9 @@ test.each<[section: string, what: string, frames: Buffer[], code: number]>([
     [post(1), frame(FRAME.data, PADDED, 1, Buffer.from([2, 0]))],
     ERROR.protocol,
   ],
-  ["6.4", "RST_STREAM of 3 octets", [post(1), frame(FRAME.reset, 0, 1, Buffer.alloc(3))], ERROR.size],
+  ["6.4", "RST_STREAM of 3 bytes", [post(1), frame(FRAME.reset, 0, 1, Buffer.alloc(3))], ERROR.size],
   ["6.5", "SETTINGS on a stream", [frame(FRAME.settings, 0, 1)], ERROR.protocol],
-  ["6.5", "SETTINGS of 5 octets", [frame(FRAME.settings, 0, 0, Buffer.alloc(5))], ERROR.size],
+  ["6.5", "SETTINGS of 5 bytes", [frame(FRAME.settings, 0, 0, Buffer.alloc(5))], ERROR.size],
   ["6.5", "an acknowledgement with settings", [frame(FRAME.settings, 1, 0, setting(4, 1))], ERROR.size],
   ["6.5.2", "ENABLE_PUSH of 2", [frame(FRAME.settings, 0, 0, setting(2, 2))], ERROR.protocol],
   ["6.5.2", "INITIAL_WINDOW_SIZE of 2^31", [frame(FRAME.settings, 0, 0, setting(4, 2 ** 31))], ERROR.flow],
@@ -52,10 +43,10 @@ test.each<[section: string, what: string, frames: Buffer[], code: number]>([
   ["6.5.2", "MAX_FRAME_SIZE of 2^24", [frame(FRAME.settings, 0, 0, setting(5, 2 ** 24))], ERROR.protocol],
   ["6.6", "PUSH_PROMISE", [frame(PUSH_PROMISE, 0, 1, number(2))], ERROR.protocol],
   ["6.7", "PING on a stream", [frame(FRAME.ping, 0, 1, Buffer.alloc(8))], ERROR.protocol],
-  ["6.7", "PING of 7 octets", [frame(FRAME.ping, 0, 0, Buffer.alloc(7))], ERROR.size],
+  ["6.7", "PING of 7 bytes", [frame(FRAME.ping, 0, 0, Buffer.alloc(7))], ERROR.size],
   ["6.8", "GOAWAY on a stream", [frame(FRAME.goaway, 0, 1, Buffer.alloc(8))], ERROR.protocol],
   ["6.9", "WINDOW_UPDATE of the connection by 0", [frame(WINDOW_UPDATE, 0, 0, number(0))], ERROR.protocol],
-  ["6.9", "WINDOW_UPDATE of 3 octets", [frame(WINDOW_UPDATE, 0, 0, Buffer.alloc(3))], ERROR.size],
+  ["6.9", "WINDOW_UPDATE of 3 bytes", [frame(WINDOW_UPDATE, 0, 0, Buffer.alloc(3))], ERROR.size],
   [
     "6.9.1",
     "a window of the connection above 2^31-1",
@@ -97,7 +88,7 @@ test.each<[section: string, what: string, frames: Buffer[], code: number]>([
   ["7541, 4.2", "a table size update after a field", [block(...LINE, 0x20)], ERROR.compression],
   [
     "7541, 5.1",
-    "an integer of 5 octets",
+    "an integer of 5 bytes",
     [block(...LINE, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01)],
     ERROR.compression,
   ],
@@ -122,7 +113,7 @@ test.each<[section: string, what: string, frames: Buffer[], code: number]>([
     [post(1), frame(PRIORITY, 0, 1, Buffer.concat([number(1), Buffer.alloc(1)]))],
     ERROR.protocol,
   ],
-  ["6.3", "PRIORITY of 4 octets", [post(1), frame(PRIORITY, 0, 1, number(0))], ERROR.size],
+  ["6.3", "PRIORITY of 4 bytes", [post(1), frame(PRIORITY, 0, 1, number(0))], ERROR.size],
   ["6.9", "WINDOW_UPDATE by 0", [post(1), frame(WINDOW_UPDATE, 0, 1, number(0))], ERROR.protocol],
   ["6.9.1", "a window above 2^31-1", [post(1), frame(WINDOW_UPDATE, 0, 1, number(2 ** 31 - 1))], ERROR.flow],
   [

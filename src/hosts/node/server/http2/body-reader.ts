@@ -5,20 +5,20 @@ export class BodyCutOff extends Error {
   }
 }
 
-/** The most octets of a body that nobody wants and that are read all the same (RFC 9113 section 8.1). */
+/** The most bytes of an unused body that are read and dropped (RFC 9113 section 8.1). */
 const MOST_DROPPED = 64 * 1024 * 1024;
 
 /** What a body needs of its stream. */
 export interface BodySource {
-  /** The peer may send so many octets more. */
-  consumed(octets: number): void;
+  /** The peer may send so many bytes more. */
+  consumed(bytes: number): void;
   /** Somebody waits for the body. */
   wanted(): void;
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The body of a request. Its octets wait here until somebody reads them; the stream's window bounds how many. */
+/** The body of a request. Its bytes wait here until somebody reads them; the stream's window bounds how many. */
 export class BodyReader {
   readonly #source: BodySource;
   #parts: Bytes[] = [];
@@ -26,7 +26,7 @@ export class BodyReader {
   #isCut = false;
   #isClosed = false;
   #mode: "held" | "collected" | "streamed" | "dropped" = "held";
-  #octets = 0;
+  #size = 0;
   #most = 0;
   /** Settles what the reader waits for. */
   #changed: (() => void) | undefined;
@@ -37,12 +37,12 @@ export class BodyReader {
 
   /** Whether so much of an unwanted body has come that the peer should stop. */
   get isTooMuch(): boolean {
-    return this.#mode === "dropped" && this.#octets > MOST_DROPPED;
+    return this.#mode === "dropped" && this.#size > MOST_DROPPED;
   }
 
-  /** Takes a copy of the next octets. */
+  /** Takes a copy of the next bytes. */
   take(bytes: Uint8Array): void {
-    this.#octets += bytes.length;
+    this.#size += bytes.length;
     if (this.#mode === "dropped") {
       this.#consumed(bytes.length);
       return;
@@ -52,15 +52,15 @@ export class BodyReader {
     this.#changed?.();
   }
 
-  /** No more octets come. */
+  /** No more bytes come. */
   end(): void {
     this.#isWhole = true;
     this.#changed?.();
   }
 
-  /** The stream is closed: no more octets come, and those that wait take no place in its connection's window. */
+  /** The stream is closed: no more bytes come, and those that wait take no place in its connection's window. */
   close(): void {
-    if (this.#mode === "held" || this.#mode === "streamed") this.#consumed(octetsOf(this.#parts));
+    if (this.#mode === "held" || this.#mode === "streamed") this.#consumed(lengthOf(this.#parts));
     this.#isClosed = true;
     if (this.#isWhole) return;
     this.#isCut = true;
@@ -68,24 +68,24 @@ export class BodyReader {
     this.#changed?.();
   }
 
-  /** From now on octets are read and dropped. */
+  /** From now on bytes are read and dropped. */
   drop(): void {
     if (this.#mode === "dropped") return;
-    const held = this.#mode === "held" || this.#mode === "streamed" ? octetsOf(this.#parts) : 0;
+    const held = this.#mode === "held" || this.#mode === "streamed" ? lengthOf(this.#parts) : 0;
     this.#mode = "dropped";
     this.#parts = [];
-    this.#octets = held;
+    this.#size = held;
     this.#consumed(held);
   }
 
   /**
-   * The whole body; undefined once it is longer than `most` octets. Without a promise if it is there.
+   * The whole body; undefined once it is longer than `most` bytes. Without a promise if it is there.
    * @throws {BodyCutOff}
    */
   collect(most: number): Bytes | undefined | Promise<Bytes | undefined> {
     this.#mode = "collected";
     this.#most = most;
-    const held = octetsOf(this.#parts);
+    const held = lengthOf(this.#parts);
     this.#consumed(held);
     const done = this.#collected();
     if (done !== undefined) return done.body;
@@ -140,13 +140,13 @@ export class BodyReader {
     );
   }
 
-  #consumed(octets: number): void {
-    if (octets > 0 && !this.#isClosed) this.#source.consumed(octets);
+  #consumed(bytes: number): void {
+    if (bytes > 0 && !this.#isClosed) this.#source.consumed(bytes);
   }
 
   #collected(): { readonly body: Bytes | undefined } | undefined {
     if (this.#isCut) throw new BodyCutOff();
-    if (this.#octets > this.#most) {
+    if (this.#size > this.#most) {
       this.drop();
       return { body: undefined };
     }
@@ -158,8 +158,8 @@ export class BodyReader {
   }
 }
 
-function octetsOf(parts: readonly Uint8Array[]): number {
-  let octets = 0;
-  for (const part of parts) octets += part.length;
-  return octets;
+function lengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
 }

@@ -20,11 +20,14 @@ import { encodeSettings, PeerSettings } from "./settings.ts";
 import type { Http2Stream } from "./stream.ts";
 import { CONNECTION_WINDOW, STREAM_WINDOW, StreamTable } from "./stream-table.ts";
 
-/** Above so many octets that the peer does not read, nothing more is read of it (RFC 9113 section 10.5). */
+/** Above so many bytes that the peer does not read, nothing more is read of it (RFC 9113 section 10.5). */
 const MOST_UNREAD = 1024 * 1024;
-/** How long a client may take to answer a PING before requests are not handled any more, and how long it may go on sending after the connection has ended, milliseconds: what nobody reads becomes a TCP reset, with which it loses the last frames. */
+/**
+ * Milliseconds that a client has to answer the PING of a graceful end, and to go on sending after the end: bytes that the server does not read become a
+ * TCP reset, with which the client loses the last frames.
+ */
 const LINGER = 1000;
-/** How many octets a client may send in that time. */
+/** How many bytes a client may send in that time. */
 const MOST_LATE = 256 * 1024;
 
 /** The server's side of one HTTP/2 connection (RFC 9113), on a socket for which the protocol was negotiated. */
@@ -36,13 +39,13 @@ export class Http2Connection {
   readonly #table: StreamTable;
   readonly #requests: RequestFrames;
   readonly #control: ControlFrames;
-  readonly #cheap: () => void;
+  readonly #spend: () => void;
   #hasSettings = false;
   #isReading = false;
   #stalled: { readonly sent: number | undefined; readonly since: number } | undefined;
   #isGoingAway = false;
   #isEnded = false;
-  /** Octets that came after the end. */
+  /** Bytes that came after the end. */
   #late = 0;
 
   /** @param clock milliseconds, monotonic */
@@ -51,9 +54,9 @@ export class Http2Connection {
     this.#events = events;
     this.#output = new FrameOutput(socket);
     const flood = new FloodBudget(clock);
-    this.#cheap = () => {
+    this.#spend = () => {
       if (flood.take()) return;
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that bring nothing on");
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that advance no request");
     };
     const settings = new PeerSettings();
     this.#table = new StreamTable(
@@ -63,7 +66,7 @@ export class Http2Connection {
       () => flood.earn(),
     );
     const decoder = new HpackDecoder(limits);
-    const parts = { limits, events, clock, settings, decoder, table: this.#table, cheap: this.#cheap };
+    const parts = { limits, events, clock, settings, decoder, table: this.#table, spend: this.#spend };
     this.#requests = new RequestFrames(parts);
     this.#control = new ControlFrames(parts, this.#output);
     this.#reader = new FrameReader((type, flags, streamId, bytes, start, end) =>
@@ -132,9 +135,7 @@ export class Http2Connection {
     this.#isEnded = true;
     this.#writeGoAway(this.#table.lastStreamId, code, reason);
     this.#table.closeAll();
-    this.#output.flush();
-    this.#socket.end();
-    setTimeout(() => this.#socket.destroy(), LINGER).unref();
+    this.#endSocket();
   }
 
   #start({ streams, headerBytes }: Http2Limits): void {
@@ -196,6 +197,10 @@ export class Http2Connection {
   #endIfDone(): void {
     if (!this.#requests.isClosing || this.#isEnded || this.openStreams > 0) return;
     this.#isEnded = true;
+    this.#endSocket();
+  }
+
+  #endSocket(): void {
     this.#output.flush();
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), LINGER).unref();
@@ -250,7 +255,7 @@ export class Http2Connection {
         throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "a client pushes");
       default:
         // Section 4.1: unknown types are ignored.
-        this.#cheap();
+        this.#spend();
     }
   }
 }

@@ -13,7 +13,7 @@ export interface Http2Events {
   request(stream: Http2Stream): void;
   /** A stream was reset because of what the client sent: clients that do it again and again make work for nothing (CVE-2023-44487, CVE-2025-8671). */
   reset(): void;
-  /** The client sent too many frames that bring nothing on, or a field block that is far too long; the connection ends. */
+  /** The client sent too many frames that advance no request, or a field block that is far too long; the connection ends. */
   flooded(): void;
   /** The client broke the protocol, and the connection ends. */
   failed(error: Error): void;

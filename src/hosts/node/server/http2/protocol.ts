@@ -43,7 +43,7 @@ export const Setting = {
 /** What a client sends first (RFC 9113 section 3.4). */
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 export const FRAME_HEADER = 9;
-/** Octets of a payload, until the peer's SETTINGS say otherwise; what this server takes never changes. */
+/** Bytes of a payload, until the peer's SETTINGS say otherwise; what this server takes never changes. */
 export const DEFAULT_FRAME_SIZE = 16_384;
 export const LARGEST_FRAME_SIZE = 16_777_215;
 export const DEFAULT_WINDOW = 65_535;

@@ -8,11 +8,11 @@ import {
   Setting,
 } from "./protocol.ts";
 
-const SETTING_OCTETS = 6;
+const SETTING_BYTES = 6;
 
 /**
  * What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter to a server that indexes and pushes nothing,
- * and frames have at most the 16,384 octets that every peer takes.
+ * and frames have at most the 16,384 bytes that every peer takes.
  */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;
@@ -23,10 +23,10 @@ export class PeerSettings {
    * @throws {ConnectionError}
    */
   take(bytes: Buffer, start: number, end: number): number {
-    if ((end - start) % SETTING_OCTETS !== 0)
+    if ((end - start) % SETTING_BYTES !== 0)
       throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS has a cut off setting");
     const before = this.initialWindow;
-    for (let at = start; at < end; at += SETTING_OCTETS)
+    for (let at = start; at < end; at += SETTING_BYTES)
       this.#set(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2));
     return this.initialWindow - before;
   }
@@ -46,10 +46,10 @@ export class PeerSettings {
 
 /** The payload of a SETTINGS frame. */
 export function encodeSettings(settings: readonly (readonly [setting: number, value: number])[]): Buffer {
-  const payload = Buffer.alloc(SETTING_OCTETS * settings.length);
+  const payload = Buffer.alloc(SETTING_BYTES * settings.length);
   for (const [index, [setting, value]] of settings.entries()) {
-    payload.writeUInt16BE(setting, SETTING_OCTETS * index);
-    payload.writeUInt32BE(value, SETTING_OCTETS * index + 2);
+    payload.writeUInt16BE(setting, SETTING_BYTES * index);
+    payload.writeUInt32BE(value, SETTING_BYTES * index + 2);
   }
   return payload;
 }

@@ -13,13 +13,13 @@ import {
 } from "./protocol.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
 
-/** Octets of DATA that the peer may send before any is read: on a stream, and on the connection. */
+/** Bytes of DATA that the peer may send before any is read: on a stream, and on the connection. */
 export const STREAM_WINDOW = 256 * 1024;
 export const CONNECTION_WINDOW = 1024 * 1024;
-/** Above so many octets that the peer has not read, bodies wait. */
+/** Above so many bytes that the peer has not read, bodies wait. */
 const MOST_BACKLOG = 256 * 1024;
-/** A DATA frame of so many octets, or the last one of a response, is worth a WINDOW_UPDATE of the client. */
-const USEFUL_OCTETS = 512;
+/** A DATA frame of so many bytes, or the last one of a response, is worth a WINDOW_UPDATE of the client. */
+const USEFUL_BYTES = 512;
 /** Streams that this side has reset, to which the peer may still send for a while (RFC 9113 section 5.1). */
 const MOST_REMEMBERED = 1000;
 
@@ -40,7 +40,7 @@ export class StreamTable implements StreamOwner {
   readonly #resetHere = new Set<number>();
   #hasNoTable = false;
   #sent = 0;
-  /** Octets that were read since the last WINDOW_UPDATE of the connection. */
+  /** Bytes that were read since the last WINDOW_UPDATE of the connection. */
   #unacknowledged = 0;
 
   /**
@@ -92,7 +92,7 @@ export class StreamTable implements StreamOwner {
       }
       const length = Math.min(left, allowed);
       const isLast = output.isWhole && output.parts.length === 1 && length === left;
-      if (length >= USEFUL_OCTETS || isLast) this.#progress();
+      if (length >= USEFUL_BYTES || isLast) this.#progress();
       if (length > 0)
         this.#output.data(isLast ? Flag.END_STREAM : 0, stream.id, part, output.sent, output.sent + length);
       this.#sent++;
@@ -120,11 +120,11 @@ export class StreamTable implements StreamOwner {
     }
   }
 
-  consumed(stream: Http2Stream, octets: number): void {
-    this.giveBack(octets);
-    if (stream.remoteEnded || stream.isReset || octets === 0) return;
-    stream.receiveWindow += octets;
-    const unread = stream.unacknowledged + octets;
+  consumed(stream: Http2Stream, bytes: number): void {
+    this.giveBack(bytes);
+    if (stream.remoteEnded || stream.isReset || bytes === 0) return;
+    stream.receiveWindow += bytes;
+    const unread = stream.unacknowledged + bytes;
     stream.unacknowledged = unread >= STREAM_WINDOW / 2 ? 0 : unread;
     if (stream.unacknowledged === 0) {
       this.#output.number(FrameType.WINDOW_UPDATE, stream.id, unread);
@@ -132,10 +132,10 @@ export class StreamTable implements StreamOwner {
     }
   }
 
-  /** Gives octets of DATA back to the window of the connection, also those that belong to no stream. */
-  giveBack(octets: number): void {
-    this.receiveWindow += octets;
-    this.#unacknowledged += octets;
+  /** Gives bytes of DATA back to the window of the connection, also those that belong to no stream. */
+  giveBack(bytes: number): void {
+    this.receiveWindow += bytes;
+    this.#unacknowledged += bytes;
     if (this.#unacknowledged < CONNECTION_WINDOW / 2) return;
     this.#output.number(FrameType.WINDOW_UPDATE, 0, this.#unacknowledged);
     this.#unacknowledged = 0;
@@ -176,7 +176,7 @@ export class StreamTable implements StreamOwner {
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on an idle stream`);
   }
 
-  /** The stream is closed, whoever did it. */
+  /** Closes a stream, by either side. */
   close(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
     if (!stream.localEnded || !stream.remoteEnded) stream.isReset = true;

@@ -9,12 +9,12 @@ export interface StreamOwner {
   writeHeaders(stream: Http2Stream, status: number, fields: ResponseFields, endStream: boolean): void;
   /** Sends as much of `stream.output` as windows and socket allow. */
   writeBody(stream: Http2Stream): void;
-  /** Gives octets of the request back to the windows. */
-  consumed(stream: Http2Stream, octets: number): void;
+  /** Gives bytes of the request back to the windows. */
+  consumed(stream: Http2Stream, bytes: number): void;
   reset(stream: Http2Stream, code: ErrorCode): void;
 }
 
-/** A response: the octets belong to the stream from then on. */
+/** A response: the bytes belong to the stream from then on. */
 export interface StreamResponse {
   readonly status: number;
   /** Names in any case; the values have no line ends. */
@@ -24,7 +24,7 @@ export interface StreamResponse {
   readonly stream?: ReadableStream<Uint8Array> | undefined;
 }
 
-/** Octets that wait for the peer's windows. */
+/** Bytes that wait for the peer's windows. */
 interface Output {
   readonly parts: Uint8Array[];
   /** Of the first part. */
@@ -41,13 +41,13 @@ export class Http2Stream {
   readonly line: RequestLine;
   /** Which of the limits the request's fields exceed; they are not there then. */
   readonly exceeds: "bytes" | "fields" | undefined;
-  /** The times at which it began, in milliseconds of the connection's clock. */
+  /** When it began, in milliseconds of the connection's clock. */
   readonly beganAt: number;
   sendWindow: number;
   receiveWindow: number;
-  /** Octets of DATA so far. */
+  /** Bytes of DATA so far. */
   received = 0;
-  /** Octets that were read since the last WINDOW_UPDATE. */
+  /** Bytes that were read since the last WINDOW_UPDATE. */
   unacknowledged = 0;
   /** The peer has sent all. */
   remoteEnded: boolean;
@@ -131,7 +131,7 @@ export class Http2Stream {
     this.#owner.reset(this, code);
   }
 
-  /** Takes octets of the request's body. */
+  /** Takes bytes of the request's body. */
   take(bytes: Uint8Array): void {
     this.body.take(bytes);
   }
@@ -161,7 +161,7 @@ export class Http2Stream {
   #newBody(): BodyReader {
     const owner = this.#owner;
     const body = new BodyReader({
-      consumed: (octets) => owner.consumed(this, octets),
+      consumed: (bytes) => owner.consumed(this, bytes),
       wanted: () => this.#wanted(),
     });
     if (this.remoteEnded) body.end();

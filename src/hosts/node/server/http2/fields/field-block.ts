@@ -1,7 +1,7 @@
 import { ConnectionError, ErrorCode, Flag } from "../protocol.ts";
 
-/** Octets of the block of a request within the limits are never more; longer ones end the connection. */
-const MOST_OCTETS_BESIDE_FIELDS = 16 * 1024;
+/** Bytes of the block of a request within the limits are never more; longer ones end the connection. */
+const MOST_BYTES_BESIDE_FIELDS = 16 * 1024;
 /** CONTINUATION frames of one block (CVE-2024-27316). */
 const MOST_FRAMES = 64;
 
@@ -10,7 +10,7 @@ export class FieldBlock {
   readonly streamId: number;
   readonly endStream: boolean;
   readonly #parts: Buffer[] = [];
-  #octets = 0;
+  #size = 0;
 
   constructor(streamId: number, endStream: boolean) {
     this.streamId = streamId;
@@ -19,12 +19,12 @@ export class FieldBlock {
 
   /**
    * Adds the fragment of a frame.
-   * @param most octets of fields that a request may have
+   * @param most bytes of fields that a request may have
    * @throws {ConnectionError} if the block is too long to be decoded
    */
   add(bytes: Buffer, start: number, end: number, most: number): void {
-    this.#octets += end - start;
-    if (this.#parts.length >= MOST_FRAMES || this.#octets > 2 * most + MOST_OCTETS_BESIDE_FIELDS)
+    this.#size += end - start;
+    if (this.#parts.length >= MOST_FRAMES || this.#size > 2 * most + MOST_BYTES_BESIDE_FIELDS)
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a field block is too long");
     this.#parts.push(Buffer.from(bytes.subarray(start, end)));
   }

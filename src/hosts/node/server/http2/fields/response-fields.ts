@@ -38,10 +38,10 @@ export function dateField(now: number): Buffer {
   return date;
 }
 
-/** @throws {TypeError} for a field that HTTP/2 does not allow, or whose value is no octets */
+/** @throws {TypeError} for a field that HTTP/2 does not allow, or whose value has a character above U+00FF */
 function checked(name: string, value: string): string {
   const wrong = /[^\0-\xff]/.test(value)
-    ? "a field value has a character that is no octet"
+    ? "a field value has a character above U+00FF"
     : checkField(name, value);
   if (wrong !== undefined) throw new TypeError(`${name}: ${wrong}`);
   return value;

@@ -20,26 +20,26 @@ export class ControlFrames {
   pinged: (() => void) | undefined;
   readonly #settings: PeerSettings;
   readonly #table: StreamTable;
-  readonly #cheap: () => void;
+  readonly #spend: () => void;
   readonly #output: FrameOutput;
 
-  constructor(parts: Pick<FrameParts, "settings" | "table" | "cheap">, output: FrameOutput) {
+  constructor(parts: Pick<FrameParts, "settings" | "table" | "spend">, output: FrameOutput) {
     this.#settings = parts.settings;
     this.#table = parts.table;
-    this.#cheap = parts.cheap;
+    this.#spend = parts.spend;
     this.#output = output;
   }
 
   goAway(streamId: number, size: number): void {
     if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "GOAWAY names a stream");
-    if (size < 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `GOAWAY has ${size} octets`);
-    this.#cheap();
+    if (size < 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `GOAWAY has ${size} bytes`);
+    this.#spend();
   }
 
   windowUpdate(streamId: number, bytes: Buffer, start: number, end: number): void {
     if (end - start !== 4)
-      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `WINDOW_UPDATE has ${end - start} octets`);
-    this.#cheap();
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `WINDOW_UPDATE has ${end - start} bytes`);
+    this.#spend();
     const by = bytes.readUInt32BE(start) & LARGEST_WINDOW;
     if (streamId === 0) {
       if (by === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
@@ -63,7 +63,7 @@ export class ControlFrames {
 
   settings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "SETTINGS names a stream");
-    this.#cheap();
+    this.#spend();
     if ((flags & Flag.ACK) !== 0) {
       if (start !== end)
         throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "an acknowledgement has settings");
@@ -77,8 +77,8 @@ export class ControlFrames {
   ping(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "PING names a stream");
     if (end - start !== 8)
-      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `PING has ${end - start} octets`);
-    this.#cheap();
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `PING has ${end - start} bytes`);
+    this.#spend();
     if ((flags & Flag.ACK) === 0) {
       this.#output.frame(FrameType.PING, Flag.ACK, 0, bytes.subarray(start, end));
       return;
@@ -90,7 +90,7 @@ export class ControlFrames {
 
   priority(streamId: number, bytes: Buffer, start: number, end: number): void {
     if (streamId === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "PRIORITY names no stream");
-    this.#cheap();
+    this.#spend();
     const stream = this.#table.streams.get(streamId);
     const isWrong = end - start !== 5;
     if (!isWrong && (bytes.readUInt32BE(start) & LARGEST_STREAM_ID) !== streamId) return;

@@ -1,9 +1,9 @@
-/** Frames without progress that a client may send at once, and each second. */
+/** Frames that advance no request and that a client may send at once, and each second. */
 const BURST = 10_000;
 const PER_SECOND = 2_000;
 
 /**
- * Counts frames that make a server work and bring no request on: PING, SETTINGS, PRIORITY, RST_STREAM, WINDOW_UPDATE, unknown ones, and empty DATA
+ * Counts frames that make a server work and advance no request: PING, SETTINGS, PRIORITY, RST_STREAM, WINDOW_UPDATE, unknown ones, and empty DATA
  * and CONTINUATION (RFC 9113 section 10.5).
  */
 export class FloodBudget {

@@ -17,12 +17,12 @@ export class FrameOutput {
     this.#socket = socket;
   }
 
-  /** Octets that wait for the peer to read. */
+  /** Bytes that wait for the peer to read. */
   get backlog(): number {
     return this.#socket.writableLength + (writer === this ? filled : 0);
   }
 
-  /** Writes a frame; the payload is in parts. A frame has at most 16,384 octets. */
+  /** Writes a frame; the payload is in parts. A frame has at most 16,384 bytes. */
   frame(type: number, flags: number, streamId: number, first?: Uint8Array, second?: Uint8Array): void {
     const length = (first?.length ?? 0) + (second?.length ?? 0);
     this.#begin(type, flags, streamId, length);

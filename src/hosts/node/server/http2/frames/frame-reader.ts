@@ -93,6 +93,6 @@ export class FrameReader {
 function lengthAt(bytes: Buffer, at: number): number {
   const length = bytes.readUIntBE(at, 3);
   if (length > DEFAULT_FRAME_SIZE)
-    throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a frame has ${length} octets`);
+    throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a frame has ${length} bytes`);
   return length;
 }

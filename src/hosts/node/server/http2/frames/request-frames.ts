@@ -25,8 +25,8 @@ export interface FrameParts {
   readonly settings: PeerSettings;
   readonly decoder: HpackDecoder;
   readonly table: StreamTable;
-  /** Counts a frame that brings nothing on. @throws {ConnectionError} if it is one too many */
-  readonly cheap: () => void;
+  /** Takes a frame that advances no request from the flood budget. @throws {ConnectionError} if it is one too many */
+  readonly spend: () => void;
 }
 
 /** The frames of requests: HEADERS, CONTINUATION, DATA and RST_STREAM (RFC 9113 sections 6.1, 6.2, 6.4 and 6.10). Each method throws a `ConnectionError` if the connection cannot go on. */
@@ -39,7 +39,7 @@ export class RequestFrames {
   readonly #settings: PeerSettings;
   readonly #decoder: HpackDecoder;
   readonly #table: StreamTable;
-  readonly #cheap: () => void;
+  readonly #spend: () => void;
   /** Requests that this read has brought: those that it resets as well are never handled. */
   #ready: Http2Stream[] = [];
   #block: FieldBlock | undefined;
@@ -51,7 +51,7 @@ export class RequestFrames {
     this.#settings = parts.settings;
     this.#decoder = parts.decoder;
     this.#table = parts.table;
-    this.#cheap = parts.cheap;
+    this.#spend = parts.spend;
   }
 
   /** The stream whose field block has begun; nothing else may come before its end. */
@@ -86,7 +86,7 @@ export class RequestFrames {
     const block = this.#block;
     if (block === undefined)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "CONTINUATION follows no HEADERS");
-    if (start === end) this.#cheap();
+    if (start === end) this.#spend();
     block.add(bytes, start, end, this.#limits.headerBytes);
     if ((flags & Flag.END_HEADERS) === 0) return;
     this.#block = undefined;
@@ -101,7 +101,7 @@ export class RequestFrames {
     }
     const stream = this.#table.streams.get(streamId);
     if (stream !== undefined) this.#trailers(stream, endStream, list);
-    else if (this.#table.ignores(streamId)) this.#cheap();
+    else if (this.#table.ignores(streamId)) this.#spend();
     else throw new ConnectionError(ErrorCode.STREAM_CLOSED, "HEADERS on a closed stream");
   }
 
@@ -145,7 +145,7 @@ export class RequestFrames {
     if (this.#table.receiveWindow < 0)
       throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "DATA exceeds the window of the connection");
     const endStream = (flags & Flag.END_STREAM) !== 0;
-    if (data.start === data.end && !endStream) this.#cheap();
+    if (data.start === data.end && !endStream) this.#spend();
     const stream = this.#table.streams.get(streamId);
     if (stream === undefined || stream.remoteEnded) {
       this.#dataOnClosed(stream, streamId, size);
@@ -168,7 +168,7 @@ export class RequestFrames {
 
   #dataOnClosed(stream: Http2Stream | undefined, streamId: number, size: number): void {
     this.#table.giveBack(size);
-    this.#cheap();
+    this.#spend();
     if (stream !== undefined) this.#table.fail(stream, ErrorCode.STREAM_CLOSED);
     else if (!this.#table.ignores(streamId))
       throw new ConnectionError(ErrorCode.STREAM_CLOSED, "DATA on a closed stream");
@@ -186,8 +186,8 @@ export class RequestFrames {
 
   rstStream(streamId: number, size: number): void {
     this.#table.checkNotIdle(streamId, "a reset");
-    if (size !== 4) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `RST_STREAM has ${size} octets`);
-    this.#cheap();
+    if (size !== 4) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `RST_STREAM has ${size} bytes`);
+    this.#spend();
     const stream = this.#table.streams.get(streamId);
     if (stream === undefined) return;
     this.#table.close(stream);

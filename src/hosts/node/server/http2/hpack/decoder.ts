@@ -16,7 +16,7 @@ export interface FieldList {
 
 /** Bounds on a list of fields. */
 export interface FieldListLimits {
-  /** Octets of all names and values. */
+  /** Bytes of all names and values. */
   readonly headerBytes: number;
   readonly headerFields: number;
 }
@@ -55,7 +55,7 @@ export class HpackDecoder {
     this.#malformed = undefined;
     const { headerBytes, headerFields } = this.#limits;
     const fields: string[] = [];
-    let octets = 0;
+    let size = 0;
     let count = 0;
     let mayResize = true;
     while (this.#at < end) {
@@ -73,10 +73,10 @@ export class HpackDecoder {
       } else if (byte >= 0x20) {
         // RFC 7541 section 4.2: at the beginning of a block only.
         if (!mayResize) throw new HpackError("a table size update follows a field");
-        const size = this.#integer(5);
-        if (size > MAX_TABLE_SIZE)
-          throw new HpackError(`the table size ${size} is larger than ${MAX_TABLE_SIZE}`);
-        this.#table.resize(size);
+        const tableSize = this.#integer(5);
+        if (tableSize > MAX_TABLE_SIZE)
+          throw new HpackError(`the table size ${tableSize} is larger than ${MAX_TABLE_SIZE}`);
+        this.#table.resize(tableSize);
         continue;
       } else {
         name = this.#name(4);
@@ -84,11 +84,11 @@ export class HpackDecoder {
         this.#malformed ??= checkField(name, value);
       }
       mayResize = false;
-      octets += name.length + value.length;
+      size += name.length + value.length;
       count++;
-      if (octets <= headerBytes && count <= headerFields) fields.push(name, value);
+      if (size <= headerBytes && count <= headerFields) fields.push(name, value);
     }
-    const exceeds = count > headerFields ? "fields" : octets > headerBytes ? "bytes" : undefined;
+    const exceeds = count > headerFields ? "fields" : size > headerBytes ? "bytes" : undefined;
     return { fields: exceeds === undefined ? fields : undefined, exceeds, malformed: this.#malformed };
   }
 

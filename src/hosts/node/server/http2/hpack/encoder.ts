@@ -1,7 +1,7 @@
 import { findStaticField, findStaticName } from "./static-table.ts";
 
 /**
- * The first octet of a connection's first field block: a table of size 0 (RFC 7541 sections 4.2 and 6.3). The encoder indexes nothing, so that no
+ * The first byte of a connection's first field block: a table of size 0 (RFC 7541 sections 4.2 and 6.3). The encoder indexes nothing, so that no
  * setting of the peer is ever smaller.
  */
 export const NO_TABLE = 0x20;
@@ -24,9 +24,9 @@ function string(text: string): Buffer {
 function integer(flags: number, prefix: number, value: number): Buffer {
   const most = (1 << prefix) - 1;
   if (value < most) return Buffer.from([flags | value]);
-  const octets = [flags | most];
+  const bytes = [flags | most];
   let rest = value - most;
-  for (; rest >= 0x80; rest >>= 7) octets.push(0x80 | (rest & 0x7f));
-  octets.push(rest);
-  return Buffer.from(octets);
+  for (; rest >= 0x80; rest >>= 7) bytes.push(0x80 | (rest & 0x7f));
+  bytes.push(rest);
+  return Buffer.from(bytes);
 }

@@ -1,7 +1,7 @@
 import { HpackError } from "./hpack-error.ts";
 
-/** Bits of the code of each octet, and of EOS at last (RFC 7541, appendix B): the code is canonical, so that the lengths define it. */
-// biome-ignore format: as in the appendix, 32 octets a line
+/** Bits of the code of each byte, and of EOS at last (RFC 7541, appendix B): the code is canonical, so that the lengths define it. */
+// biome-ignore format: as in the appendix, 32 bytes a line
 const CODE_LENGTHS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
   6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
@@ -20,7 +20,7 @@ const NODES = 256;
 const EMITS = 1 << 16;
 const FAILS = 1 << 17;
 
-/** For each node and the next four bits: the next node (bits 0 to 7), the octet that ends there (bits 8 to 15), `EMITS`, `FAILS`. No code has less than 5 bits. */
+/** For each node and the next four bits: the next node (bits 0 to 7), the byte that ends there (bits 8 to 15), `EMITS`, `FAILS`. No code has less than 5 bits. */
 const STEPS = new Int32Array(NODES * 16);
 /** The nodes at which a string may end: up to 7 bits, all ones (section 5.2). */
 const MAY_END = new Uint8Array(NODES);
@@ -29,8 +29,8 @@ buildTables();
 
 /**
  * Decodes the string in `bytes` from `start` to `end`.
- * @param scratch takes the octets: at least 8/5 as many
- * @returns how many octets there are
+ * @param scratch takes the decoded bytes: at least 8/5 as many
+ * @returns how many there are
  * @throws {HpackError} for EOS in the string, and for padding that is longer than 7 bits or has a zero
  */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number, scratch: Uint8Array): number {
@@ -60,8 +60,8 @@ function buildTables(): void {
         const next = children[2 * at + ((bits >> bit) & 1)]!;
         if (next >= 0) at = next;
         else {
-          const octet = -1 - next;
-          step |= octet === EOS ? FAILS : EMITS | (octet << 8);
+          const symbol = -1 - next;
+          step |= symbol === EOS ? FAILS : EMITS | (symbol << 8);
           at = 0;
         }
       }
@@ -74,24 +74,24 @@ function buildTables(): void {
   }
 }
 
-/** Two children for each node: another node, or -1 - octet for a leaf. */
+/** Two children for each node: another node, or -1 - symbol for a leaf. */
 function buildTree(): Int32Array {
   const children = new Int32Array(2 * NODES);
-  const octets = CODE_LENGTHS.map((_, octet) => octet);
-  octets.sort((one, other) => CODE_LENGTHS[one]! - CODE_LENGTHS[other]! || one - other);
+  const symbols = CODE_LENGTHS.map((_, symbol) => symbol);
+  symbols.sort((one, other) => CODE_LENGTHS[one]! - CODE_LENGTHS[other]! || one - other);
   let nodes = 1;
   let code = 0;
   let length = 0;
-  for (const octet of octets) {
-    code <<= CODE_LENGTHS[octet]! - length;
-    length = CODE_LENGTHS[octet]!;
+  for (const symbol of symbols) {
+    code <<= CODE_LENGTHS[symbol]! - length;
+    length = CODE_LENGTHS[symbol]!;
     let node = 0;
     for (let bit = length - 1; bit > 0; bit--) {
       const slot = 2 * node + ((code >> bit) & 1);
       if (children[slot] === 0) children[slot] = nodes++;
       node = children[slot]!;
     }
-    children[2 * node + (code & 1)] = -1 - octet;
+    children[2 * node + (code & 1)] = -1 - symbol;
     code++;
   }
   return children;
