@@ -120,6 +120,7 @@ describe("reverse names of worlds in which services want the same addresses", ()
 
 describe("a first compilation that compiles segments of reverse names before it has read all services", () => {
   it.each([0, 3])("and holds at most %d names of addresses has the result of one that holds all", (fresh) => {
+    let runs = 0;
     let segments = 0;
     fc.assert(
       fc.property(fc.array(world, { minLength: 1, maxLength: 3 }), (worlds) => {
@@ -131,12 +132,13 @@ describe("a first compilation that compiles segments of reverse names before it 
         expect(hashesOf(early)).toEqual(hashesOf(whole));
         expect(ordersOf(early)).toEqual(ordersOf(whole));
         expect(findingsOf(early)).toEqual(findingsOf(whole));
+        runs++;
         const last = new Set(whole.flatMap(({ generation }) => [...hashesIn(generation)]));
         segments += [...bytes.keys()].filter((hash) => !last.has(hash)).length;
       }),
       { numRuns: 120 },
     );
-    expect(segments).toBeGreaterThan(120);
+    expect(segments).toBeGreaterThan(runs);
   });
 
   function* hashesIn(generation: Generation): Generator<string> {
