@@ -8,6 +8,7 @@ import { changeSection } from "./change/section.ts";
 import { stallsSection } from "./change/stalls-section.ts";
 import { controlSection } from "./control/section.ts";
 import { cpuSection } from "./cpu/section.ts";
+import { nameOfShape, parseShapes, SHAPES, type Shape } from "./cpu/shapes.ts";
 import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { generationSection } from "./generation/section.ts";
@@ -41,6 +42,7 @@ interface Options {
   readonly small: boolean;
   readonly minutes?: number;
   readonly endpoints?: number;
+  readonly shapes?: readonly Shape[];
   readonly json?: string;
 }
 
@@ -63,6 +65,11 @@ const program = new Command("npm run bench --")
     "endpoints of the world of edge-size, edge-object and edge-start (default: 1000000, with --small 20000), and of control (10000, 500)",
     positive,
   )
+  .option(
+    "--shapes <list>",
+    `connections x requests in flight of cpu (default: ${SHAPES.map(nameOfShape).join(",")})`,
+    shapes,
+  )
   .option("--json <file>", "write the samples of every table to this file")
   .addHelpText("after", () =>
     [
@@ -80,8 +87,8 @@ const program = new Command("npm run bench --")
 
 async function measureSections(names: readonly string[], options: Options): Promise<void> {
   const { small: isSmall, rounds = isSmall ? 2 : 5, minutes = isSmall ? 0.25 : 10 } = options;
-  const { endpoints } = options;
-  const effort = { rounds, share: isSmall ? 0.1 : 1, isSmall, minutes, endpoints };
+  const { endpoints, shapes } = options;
+  const effort = { rounds, share: isSmall ? 0.1 : 1, isSmall, minutes, endpoints, shapes };
   const results: { section: string; tables: readonly Table[] }[] = [];
   const chosen = sections.filter(({ name }) => names.length === 0 || names.includes(name));
   for (const { name, measure } of chosen) {
@@ -98,6 +105,12 @@ function positive(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("must be a whole number from 1");
   return value;
+}
+
+function shapes(text: string): readonly Shape[] {
+  const parsed = parseShapes(text);
+  if (parsed === undefined) throw new InvalidArgumentError("must be a list such as 8x50,64x1");
+  return parsed;
 }
 
 await program.parseAsync();

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { type GatewayProcess, startGateway } from "../../test/e2e/harness/processes.ts";
@@ -21,6 +22,8 @@ export interface DohServer {
   /** The PEM text to check its certificate against. */
   readonly ca: string;
   readonly pid: number;
+  /** What requests need beside the query. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly stop: () => Promise<unknown>;
 }
 
@@ -29,18 +32,38 @@ export interface LoadedServer extends DohServer {
   readonly dnsPort: number;
 }
 
+/** A gateway with all services of a world. */
+export interface LoadedGateway extends LoadedServer {
+  readonly certificate: { readonly certFile: string; readonly keyFile: string };
+}
+
 /** `clusterset-doh serve` with the file store, after each cluster has pushed. */
-export async function startLoadedGateway(
-  snapshots: readonly ClusterSnapshot[],
-): Promise<LoadedServer & { readonly gateway: GatewayProcess }> {
-  const clusters = snapshots.map(({ clusterId }) => clusterId);
+export async function startLoadedGateway(snapshots: readonly ClusterSnapshot[]): Promise<LoadedGateway> {
   const dnsPort = await freePort();
-  const dns = { listen: [`127.0.0.1:${dnsPort}`] };
-  const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, dns } });
+  const gateway = await startPushed(snapshots, { dns: { listen: [`127.0.0.1:${dnsPort}`] } });
+  const inState = (name: string) => join(gateway.stateDir, "tls", name);
+  const certificate = { certFile: inState("self-signed.crt"), keyFile: inState("self-signed.key") };
+  return { ...asServer("gateway", gateway), dnsPort, certificate };
+}
+
+/** The same with one access rule, which admits the clients that have a bearer token. */
+export async function startGatewayWithToken(snapshots: readonly ClusterSnapshot[]): Promise<DohServer> {
+  const token = randomBytes(20).toString("hex");
+  const tokenSha256 = createHash("sha256").update(token).digest("hex");
+  const rules = [{ name: "bench", bearer: [{ tokenSha256 }] }];
+  const gateway = await startPushed(snapshots, { access: { public: false, rules } });
+  return { ...asServer("gateway, bearer token", gateway), headers: { authorization: `Bearer ${token}` } };
+}
+
+async function startPushed(snapshots: readonly ClusterSnapshot[], config: object): Promise<GatewayProcess> {
+  const clusters = snapshots.map(({ clusterId }) => clusterId);
+  const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, ...config } });
   for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
-  const { ca, url, stop } = gateway;
-  const pid = pidOf(gateway.process);
-  return { name: "gateway", url: `${url}/dns-query`, ca, pid, dnsPort, stop, gateway };
+  return gateway;
+}
+
+function asServer(name: string, { ca, url, stop, process }: GatewayProcess): DohServer {
+  return { name, url: `${url}/dns-query`, ca, pid: pidOf(process), stop };
 }
 
 /**
@@ -49,11 +72,7 @@ export async function startLoadedGateway(
  */
 export async function withLoadedServers<Server extends { readonly stop: () => Promise<unknown> }, Result>(
   progress: Progress,
-  measure: (
-    gateway: Awaited<ReturnType<typeof startLoadedGateway>>,
-    coredns: LoadedServer,
-    started: Server[],
-  ) => Promise<Result>,
+  measure: (gateway: LoadedGateway, coredns: LoadedServer, started: Server[]) => Promise<Result>,
 ): Promise<Result> {
   progress("starting an API server, CoreDNS and the gateway");
   const running: { readonly stop: () => Promise<unknown> }[] = [];
@@ -76,14 +95,13 @@ export async function startFixed(
   name: string,
   program: "fixed-hono" | "fixed-http2",
   { headers, body }: HttpAnswer,
-  { ca, stateDir }: GatewayProcess,
+  { ca, certificate }: LoadedGateway,
 ): Promise<DohServer> {
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/dns-query`;
   const started: FixedAnswer = {
     port,
-    certFile: join(stateDir, "tls", "self-signed.crt"),
-    keyFile: join(stateDir, "tls", "self-signed.key"),
+    ...certificate,
     headers,
     body: body.toString("base64"),
   };

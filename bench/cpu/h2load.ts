@@ -1,13 +1,15 @@
 import { run } from "../../test/e2e/servers/run.ts";
 import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
+import type { Shape } from "./shapes.ts";
 
 /** A bounded load. */
 export interface Load {
   readonly requests: number;
   /** A file with one URL a line, which are asked in turn by GET; or one URL with a file to POST. */
   readonly ask: { readonly urlFile: string } | { readonly url: string; readonly bodyFile: string };
-  /** Connections, where there are to be others than usual: each asks for all URLs of the file from its beginning. */
-  readonly connections?: number;
+  /** Default: 8 connections with 8 requests in flight on each. Each connection asks for all URLs of the file from its beginning. */
+  readonly shape?: Shape;
+  readonly headers?: Readonly<Record<string, string>>;
   /** HTTP/2 with TLS (`h2`), or HTTP/1.1 in clear, where each connection has one request in flight. */
   readonly protocol: "h2" | "http/1.1";
 }
@@ -15,6 +17,7 @@ export interface Load {
 /** Connections, and requests in flight on each, over HTTP/2. */
 export const CONNECTIONS = 8;
 export const STREAMS = 8;
+const USUAL: Shape = { connections: CONNECTIONS, streams: STREAMS };
 
 /**
  * Sends the requests and waits for the answers.
@@ -25,7 +28,8 @@ export async function sendLoad({
   requests,
   ask,
   protocol,
-  connections = CONNECTIONS,
+  shape = USUAL,
+  headers = {},
 }: Load): Promise<number> {
   if (findProgram("h2load") === undefined)
     throw new Error(
@@ -35,10 +39,11 @@ export async function sendLoad({
     "urlFile" in ask
       ? ["-i", ask.urlFile]
       : ["-d", ask.bodyFile, "-H", "content-type: application/dns-message", ask.url];
-  const perConnection = (CONNECTIONS * STREAMS) / connections;
-  const streams = protocol === "h2" ? ["-m", String(perConnection)] : ["--h1"];
-  const counts = ["-n", String(requests), "-c", String(connections), ...streams];
-  const output = await run("h2load", [...counts, "-H", "accept: application/dns-message", ...target]);
+  const streams = protocol === "h2" ? ["-m", String(shape.streams)] : ["--h1"];
+  const counts = ["-n", String(requests), "-c", String(shape.connections), ...streams];
+  const fields = Object.entries({ accept: "application/dns-message", ...headers });
+  const shown = fields.flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+  const output = await run("h2load", [...counts, ...shown, ...target]);
   const answered = /^status codes: (\d+) 2xx/m.exec(output)?.[1];
   const spoken = /^Application protocol: (\S+)$/m.exec(output)?.[1];
   if (Number(answered) !== requests || spoken !== protocol)

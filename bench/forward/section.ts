@@ -94,7 +94,10 @@ async function measureKind(
         requests: count,
         ask: { urlFile },
         protocol: "h2",
-        connections: kind === "hit" ? CONNECTIONS : 1,
+        shape:
+          kind === "hit"
+            ? { connections: CONNECTIONS, streams: STREAMS }
+            : { connections: 1, streams: CONNECTIONS * STREAMS },
       });
     };
     progress(`${kind}: warming up ${server.name}`);

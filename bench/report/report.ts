@@ -1,3 +1,5 @@
+import type { Shape } from "../cpu/shapes.ts";
+
 /** One measured quantity of one contender. */
 export interface Row {
   readonly name: string;
@@ -41,6 +43,8 @@ export interface Effort {
   readonly minutes: number;
   /** Endpoints of the large world at the edge. Default: as many as `isSmall` says. */
   readonly endpoints?: number | undefined;
+  /** Connections and requests in flight of `cpu`. Default: all that it has. */
+  readonly shapes?: readonly Shape[] | undefined;
 }
 
 /** One part of the benchmarks. */

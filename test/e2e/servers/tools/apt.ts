@@ -13,6 +13,8 @@ const packages: Record<string, string> = {
   "dnsmasq-base": "dnsmasq",
   unbound: "unbound",
   dnsperf: "dnsperf",
+  // Only the benchmarks run it.
+  dnsdist: "dnsdist",
   chromium: "chromium",
   "python3-pip": "pip3",
   "firefox-esr": "firefox-esr",
