@@ -1,10 +1,14 @@
 import { BroadcastChannel } from "node:worker_threads";
 import { describe, inject, it, type RunnerTestCase } from "vitest";
+import { idleTime, unlessIdle } from "./idle.ts";
 import { instrumented } from "./instrumented.ts";
 import { CHANNEL, type Measured, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
 import { idOf, SuiteRun, testsIn } from "./suite-run.ts";
 
 const TIMED_OUT = /^(?:Error: )?(?:Test|Hook) timed out/;
+
+/** A test that leaves the thread idle for so many milliseconds more than without the mutant waits for something that never comes. */
+const MOST_IDLE = 3000;
 
 let measured = inject("measured" as never) as Measured;
 
@@ -38,6 +42,7 @@ async function run(
   if (mutant !== undefined) ids.sort((a, b) => (measured.work[a] ?? 0) - (measured.work[b] ?? 0));
   const work: Record<string, number> = {};
   const passes: Record<string, number> = {};
+  const idle: Record<string, number> = {};
   instrumented.activeMutant = mutant;
   const ran: RanTest[] = [];
   const suites = new SuiteRun();
@@ -45,13 +50,20 @@ async function run(
     const test = all.get(id) as RunnerTestCase;
     const started = performance.now();
     const workBefore = process.threadCpuUsage();
+    const idleBefore = idleTime();
+    const mostIdle = mutant === undefined ? Number.POSITIVE_INFINITY : (measured.idle[id] ?? 0) + MOST_IDLE;
     instrumented.begin(mutant === undefined ? undefined : (measured.passes[id] ?? 0));
-    const failure = await suites.runTest(test, (running) => {
-      instrumented.currentTestId = running ? id : undefined;
-    });
+    const failure = await suites.runTest(
+      test,
+      (running) => {
+        instrumented.currentTestId = running ? id : undefined;
+      },
+      (testFunction) => unlessIdle(testFunction, mostIdle),
+    );
     const { user, system } = process.threadCpuUsage(workBefore);
     work[id] = user + system;
     passes[id] = instrumented.passes;
+    idle[id] = idleTime() - idleBefore;
     ran.push({
       id,
       file: id.slice(0, id.indexOf("#")),
@@ -65,7 +77,7 @@ async function run(
   await suites.end();
   instrumented.activeMutant = undefined;
   if (mutant === undefined) {
-    measured = { work, passes };
+    measured = { work, passes, idle };
     return { tests: ran, measured, coverage: instrumented.mutantCoverage };
   }
   const last = ran.at(-1);
@@ -83,7 +95,11 @@ async function run(
 async function failsAgain(test: RunnerTestCase): Promise<boolean> {
   instrumented.begin();
   const suites = new SuiteRun();
-  const failure = await suites.runTest(test, () => {});
+  const failure = await suites.runTest(
+    test,
+    () => {},
+    (testFunction) => unlessIdle(testFunction, MOST_IDLE),
+  );
   await suites.end();
   return failure !== undefined;
 }

@@ -23,6 +23,8 @@ export interface Measured {
   readonly work: Readonly<Record<string, number>>;
   /** How often each test passed code that could be mutated. */
   readonly passes: Readonly<Record<string, number>>;
+  /** How long the thread was idle meanwhile, in milliseconds. */
+  readonly idle: Readonly<Record<string, number>>;
 }
 
 /** What a run resulted in. */

@@ -78,7 +78,7 @@ class OneWorkerRunner implements TestRunner {
     });
     const measured: Measured = existsSync(MEASURED)
       ? JSON.parse(readFileSync(MEASURED, "utf8"))
-      : { work: {}, passes: {} };
+      : { work: {}, passes: {}, idle: {} };
     vitest.provide("measured" as never, measured as never);
     vitest.provide("files" as never, files.sort().map((file) => resolve(file)) as never);
     this.#channel = new BroadcastChannel(CHANNEL);

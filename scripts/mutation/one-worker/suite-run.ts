@@ -23,9 +23,14 @@ export class SuiteRun {
   /**
    * Runs a test.
    * @param onRunning called when the test's own hooks and its function begin, and when they end.
+   * @param run runs the test's function.
    * @returns the message of its error, or undefined.
    */
-  async runTest(test: RunnerTestCase, onRunning: (running: boolean) => void): Promise<string | undefined> {
+  async runTest(
+    test: RunnerTestCase,
+    onRunning: (running: boolean) => void,
+    run: (testFunction: Hook) => unknown,
+  ): Promise<string | undefined> {
     const suites = [test.file, ...suitesOf(test)];
     const cleanUps: Hook[] = [];
     let failure: string | undefined;
@@ -46,7 +51,7 @@ export class SuiteRun {
         });
       }
     }
-    if (failure === undefined) await attempt(() => TestRunner.getTestFn(test)());
+    if (failure === undefined) await attempt(() => run(TestRunner.getTestFn(test) as Hook));
     for (const suite of suites.toReversed()) {
       for (const hook of hooksOf(suite, "afterEach").toReversed())
         await attempt(() => hook(test.context, suite));
