@@ -1,8 +1,9 @@
 /** `npm run mutate [-- FOLDERS]`: mutation testing. Not part of CI: it takes minutes to hours. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Stryker } from "@stryker-mutator/core";
 import { Argument, Command, InvalidArgumentError } from "commander";
 import { MUTATED_FOLDERS } from "./mutation/folders.ts";
+import { mutantsOf, placesOfSurvivors, type Report, withResultsOf } from "./mutation/report.ts";
 import {
   describeMutant,
   describeScore,
@@ -19,6 +20,7 @@ const REPORTS = "reports/mutation";
 interface Options {
   readonly concurrency: number;
   readonly files: string;
+  readonly again?: boolean;
   readonly isolated?: boolean;
   readonly atLeast?: number;
 }
@@ -31,6 +33,10 @@ await new Command("npm run mutate --")
     ),
   )
   .option("--files <pattern>", "only these files of each folder, such as '{ports,pods}.ts'", "**/*.ts")
+  .option(
+    "--again",
+    `only the survivors of the last run, of code that has not changed; the others count as they did`,
+  )
   .option("--concurrency <number>", "test processes at a time", positive, 1)
   .option("--isolated", "start a worker for each mutant: some hundred times slower, and shares no state")
   .option("--at-least <percent>", "exit with 1 if a folder's score is lower", positive)
@@ -56,7 +62,7 @@ async function mutate(folders: readonly string[], { atLeast = 0, ...options }: O
   const chosen = folders.length > 0 ? folders : Object.keys(MUTATED_FOLDERS);
   const scores = new Map<string, Score>();
   for (const folder of chosen) {
-    const mutants = await runStryker(folder, options).catch((error: Error) => {
+    const mutants = await measure(folder, options).catch((error: Error) => {
       console.error(`${folder}: ${error.message}`);
       process.exitCode = 1;
     });
@@ -71,14 +77,29 @@ async function mutate(folders: readonly string[], { atLeast = 0, ...options }: O
   if ([...scores.values()].some((score) => percentOf(score) < atLeast)) process.exitCode = 1;
 }
 
+async function measure(
+  folder: string,
+  { files, again = false, ...options }: Options,
+): Promise<MutantResult[]> {
+  if (!again) return runStryker(folder, [`src/${folder}/${files}`], options);
+  const path = `${REPORTS}/${folder}.json`;
+  const before: Report = JSON.parse(readFileSync(path, "utf8"));
+  const places = placesOfSurvivors(before);
+  if (places.length === 0) return mutantsOf(before);
+  const report = withResultsOf(before, await runStryker(folder, places, options));
+  writeFileSync(path, JSON.stringify({ ...before, ...report }));
+  return mutantsOf(report);
+}
+
 function runStryker(
   folder: string,
-  { files, concurrency, isolated = false }: Options,
+  mutate: string[],
+  { concurrency, isolated = false }: Pick<Options, "concurrency" | "isolated">,
 ): Promise<MutantResult[]> {
   mkdirSync(REPORTS, { recursive: true });
   process.env.MUTATED_FOLDER = folder;
   return new Stryker({
-    mutate: [`src/${folder}/${files}`],
+    mutate,
     testRunner: isolated ? "vitest" : "one-worker",
     // The table lists the tests; Stryker must not add others that import the folder.
     vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
