@@ -24,9 +24,10 @@ function interestingNames(names: readonly string[]): string[] {
 
 describe("resolve agrees with the slow model", () => {
   it("for random worlds, views, names and types", () => {
-    let compared = 0;
+    let [worlds, compared] = [0, 0];
     fc.assert(
       fc.property(arbitraryWorld, fc.nat(), (snapshots, seed) => {
+        worlds++;
         const clusterset = mergeClusterset(snapshots);
         const view = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)][
           seed % (clusterset.clusters.length + 1)
@@ -49,7 +50,7 @@ describe("resolve agrees with the slow model", () => {
       }),
       { numRuns: 150 },
     );
-    expect(compared).toBeGreaterThan(10_000);
+    expect(compared).toBeGreaterThan(100 * worlds);
   });
 
   it("adds exactly the addresses of its targets to an SRV answer (RFC 2782)", () => {
