@@ -14,13 +14,16 @@ import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
 import { Http1Request } from "./http1/http1-request.ts";
 import { PipelinedRequests } from "./http1/pipelined-requests.ts";
 import { type AnsweringParts, answerHttp2 } from "./http2-server.ts";
-import { exceededHeaderLimit, hasTwoHosts, UNMET_EXPECTATION } from "./request-checks.ts";
+import { exceededHeaderLimit, hasTwoHosts, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 
 /** The parts of a server. */
 export interface GuardedServerParts extends AnsweringParts {
   readonly tls: ServerTls | undefined;
 }
+
+/** What the field Expect of a request has (RFC 9110 section 10.1.1). */
+type Expectation = "nothing" | "continue" | "other";
 
 const CLOSE = { connection: "close" };
 
@@ -97,19 +100,19 @@ function answerMessages(
     const exceeded = exceededHeaderLimit(limits, incoming.rawHeaders);
     if (exceeded === undefined) return undefined;
     counters.hit(exceeded);
-    return refusal(431, "there are too many header fields, or they are too long", CLOSE);
+    return { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, ...CLOSE } };
   };
   const pipelined = new PipelinedRequests();
-  const take = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
+  const take = (expects: Expectation) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     incoming.on("error", failed);
     outgoing.on("error", failed);
     upgrades.began(outgoing, incoming);
-    pipelined.add(incoming.socket, outgoing, () => answer(incoming, outgoing, refused));
+    pipelined.add(incoming.socket, outgoing, () => answer(incoming, outgoing, expects));
   };
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, expects: Expectation): void => {
     try {
-      const request = new Http1Request(incoming, outgoing);
-      const response = reject(incoming, outgoing) ?? refused;
+      const request = new Http1Request(incoming, outgoing, expects === "continue");
+      const response = reject(incoming, outgoing) ?? (expects === "other" ? UNMET_EXPECTATION : undefined);
       if (response === undefined) answerRequest(request, handlers);
       else request.respond(response);
     } catch (error) {
@@ -117,6 +120,7 @@ function answerMessages(
       incoming.socket.destroy();
     }
   };
-  server.on("request", (incoming, outgoing) => take(incoming, outgoing));
-  server.on("checkExpectation", (incoming, outgoing) => take(incoming, outgoing, UNMET_EXPECTATION));
+  server.on("request", take("nothing"));
+  server.on("checkContinue", take("continue"));
+  server.on("checkExpectation", take("other"));
 }

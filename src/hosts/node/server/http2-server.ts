@@ -8,7 +8,7 @@ import type { Http2Events } from "./http2/options.ts";
 import { ErrorCode } from "./http2/protocol.ts";
 import type { Http2Stream } from "./http2/stream.ts";
 import { Http2Request } from "./http2-request.ts";
-import { UNMET_EXPECTATION } from "./request-checks.ts";
+import { TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
 /** What answers requests, within their limits. */
@@ -20,7 +20,6 @@ export interface AnsweringParts {
 }
 
 const CONTINUE = /^100-continue$/i;
-const TOO_LARGE: HttpResponse = { status: 431, headers: { "cache-control": "no-store" }, body: null };
 
 /** Answers the requests of a connection for which HTTP/2 was negotiated. */
 export function answerHttp2(

@@ -1,4 +1,5 @@
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import type { Limit } from "../../../limits/limit-counters.ts";
 import { refusal } from "./fetch-request.ts";
 
@@ -6,6 +7,13 @@ type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 
 /** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
 export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
+
+/** The response to header fields beyond the limits. It has no body, since the method, which may be HEAD, may be beyond them, too. */
+export const TOO_LARGE: HttpResponse = {
+  status: 431,
+  headers: { "cache-control": "no-store", "content-length": "0" },
+  body: null,
+};
 
 /** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
 export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {

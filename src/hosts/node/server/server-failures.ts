@@ -16,6 +16,9 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["413 Payload Too Large", "limits.headerBytes"],
 };
 
+/** Of a response without a body after which the connection ends. */
+const LAST_FIELDS = "Connection: close\r\nCache-Control: no-store\r\nContent-Length: 0";
+
 const HTTPS_REQUIRED_BODY = `${JSON.stringify({
   code: "HTTPS_REQUIRED",
   message: "this port speaks HTTPS: begin the address with https://",
@@ -70,7 +73,7 @@ export function takeFailures(server: HttpServer, errors: ConnectionErrors, count
     // An error response must not start in the middle of another response.
     const response = (socket as Socket & { _httpMessage?: { _headerSent?: boolean } | null })._httpMessage;
     if (socket.writable && !response?._headerSent)
-      socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+      socket.write(`HTTP/1.1 ${status}\r\n${LAST_FIELDS}\r\n\r\n`);
     (socket as Socket).destroySoon();
   });
 }

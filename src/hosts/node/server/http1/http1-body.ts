@@ -62,11 +62,14 @@ export function dropBody(parts: Readable, done: (whole: boolean) => void): void 
   parts.resume();
 }
 
-/** The body as it comes. Cancelling it stops reading, but the connection continues. */
-export function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
+/**
+ * The body as it comes. Cancelling it stops reading, but the connection continues.
+ * @param wanted called whenever somebody waits for a part
+ */
+export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<Uint8Array> {
   let end = () => {};
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
+  const source = {
+    start(controller: ReadableStreamDefaultController<Uint8Array>) {
       const take = (part: Buffer) => {
         controller.enqueue(part);
         if ((controller.desiredSize ?? 0) <= 0) parts.pause();
@@ -90,11 +93,13 @@ export function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
       parts.on("close", cut);
     },
     pull: () => {
+      wanted();
       parts.resume();
     },
     cancel: () => {
       end();
       parts.pause();
     },
-  });
+  };
+  return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
 }

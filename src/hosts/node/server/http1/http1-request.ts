@@ -11,12 +11,15 @@ export class Http1Request implements NodeRequest {
   readonly url: string;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
+  /** Whether the client waits with the body until it is asked for it (RFC 9110 section 10.1.1). */
+  #waits: boolean;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, waits: boolean) {
     this.method = incoming.method ?? "";
     this.url = incoming.url ?? "";
     this.#incoming = incoming;
     this.#outgoing = outgoing;
+    this.#waits = waits;
   }
 
   get scheme(): "http" | "https" {
@@ -38,18 +41,19 @@ export class Http1Request implements NodeRequest {
   }
 
   header(name: string): string | null {
-    const value = this.#incoming.headers[name];
-    return typeof value === "string" ? value : (value?.join(", ") ?? null);
+    // `headers` has only the first of several fields Authorization or Content-Type.
+    return this.#incoming.headersDistinct[name]?.join(name === "cookie" ? "; " : ", ") ?? null;
   }
 
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     if (Number(this.#incoming.headers["content-length"]) > most) return Promise.resolve(undefined);
     if (!this.#hasBody) return Promise.resolve(new Uint8Array(0));
+    this.#wanted();
     return readBody(this.#incoming, most);
   }
 
   bodyStream(): ReadableStream<Uint8Array> {
-    return bodyStream(this.#incoming);
+    return bodyStream(this.#incoming, () => this.#wanted());
   }
 
   respond({ status, headers, body, stream }: HttpResponse): void {
@@ -79,6 +83,11 @@ export class Http1Request implements NodeRequest {
 
   abort(): void {
     this.#incoming.socket.destroy();
+  }
+
+  #wanted(): void {
+    if (this.#waits && !this.#outgoing.headersSent) this.#outgoing.writeContinue();
+    this.#waits = false;
   }
 
   /** RFC 9112 section 6. */

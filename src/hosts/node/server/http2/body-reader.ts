@@ -108,7 +108,6 @@ export class BodyReader {
   /** The body as it comes, no faster than it is read. */
   stream(): ReadableStream<Bytes> {
     this.#mode = "streamed";
-    this.#source.wanted();
     const pass = (controller: ReadableStreamDefaultController<Bytes>): boolean => {
       const part = this.#parts.shift();
       if (part !== undefined) {
@@ -123,6 +122,7 @@ export class BodyReader {
       {
         pull: (controller) => {
           if (pass(controller)) return undefined;
+          this.#source.wanted();
           return new Promise<void>((resolve) => {
             this.#changed = () => {
               this.#changed = undefined;

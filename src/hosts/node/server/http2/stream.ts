@@ -87,12 +87,15 @@ export class Http2Stream {
     return this.isReset || (this.localEnded && this.remoteEnded);
   }
 
-  /** A field with all of its values; null if it is absent. @param name in lower case */
+  /** A field with all of its values (cookies: RFC 9113 section 8.2.3); null if it is absent. @param name in lower case */
   field(name: string): string | null {
     let value: string | null = null;
     const { fields } = this;
-    for (let at = 0; at < fields.length; at += 2)
-      if (fields[at] === name) value = value === null ? fields[at + 1]! : `${value}, ${fields[at + 1]}`;
+    for (let at = 0; at < fields.length; at += 2) {
+      if (fields[at] !== name) continue;
+      value =
+        value === null ? fields[at + 1]! : `${value}${name === "cookie" ? "; " : ", "}${fields[at + 1]}`;
+    }
     return value;
   }
 
