@@ -137,14 +137,19 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const refused = rejectAccept(request, answers);
     if (refused !== undefined) return refused;
-    return request.body(queryBytes).then(
-      (query) => {
-        if (query !== undefined) return answer(request, query, answers, endpoint);
-        limits.hit("limits.queryBytes");
-        return reject(request, 413, `the body is longer than ${queryBytes} bytes`);
-      },
-      () => reject(request, 400, "the body ended before it was complete"),
-    );
+    const answerBody = (query: Uint8Array | undefined) => {
+      if (query !== undefined) return answer(request, query, answers, endpoint);
+      limits.hit("limits.queryBytes");
+      return reject(request, 413, `the body is longer than ${queryBytes} bytes`);
+    };
+    const rejectCutOff = () => reject(request, 400, "the body ended before it was complete");
+    let body: ReturnType<HttpRequest["body"]>;
+    try {
+      body = request.body(queryBytes);
+    } catch {
+      return rejectCutOff();
+    }
+    return body instanceof Promise ? body.then(answerBody, rejectCutOff) : answerBody(body);
   };
 
   return (request, answers, endpoint) => {

@@ -1,4 +1,5 @@
 import type { Client } from "../../access/client/client.ts";
+import type { MaybePromise } from "../../access/maybe-promise.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**
@@ -15,10 +16,11 @@ export interface HttpRequest {
   /** A header field by its name in lower case; null if it is absent. */
   header(name: string): string | null;
   /**
-   * The body; undefined if it is longer than `most` bytes. May be called once.
+   * The body; undefined if it is longer than `most` bytes. May be called once. Without a promise if the request came whole; then its bytes may
+   * change after the turn.
    * @throws {Error} if the body ended before it was complete
    */
-  body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  body(most: number): MaybePromise<Uint8Array<ArrayBuffer> | undefined>;
 }
 
 /** A response that every host can send. `headers` contain the body's length; callers must not change them, since responses share them. */

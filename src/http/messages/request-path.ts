@@ -1,11 +1,18 @@
 import type { Client } from "../../access/client/client.ts";
 import type { HttpRequest } from "./http-message.ts";
 
+const QUESTION_MARK = 0x3f;
+const HASH = 0x23;
+
 /** The path of a URL, or of a path with its query. */
 export function pathOf(url: string): string {
   const start = url.startsWith("/") ? 0 : Math.max(0, url.indexOf("/", 8));
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+  let end = start;
+  for (; end < url.length; end++) {
+    const code = url.charCodeAt(end);
+    if (code === QUESTION_MARK || code === HASH) break;
+  }
+  return url.slice(start, end);
 }
 
 /** A request with another URL. */
@@ -32,7 +39,7 @@ export class ReroutedRequest implements HttpRequest {
     return this.#request.header(name);
   }
 
-  body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  body(most: number): ReturnType<HttpRequest["body"]> {
     return this.#request.body(most);
   }
 }

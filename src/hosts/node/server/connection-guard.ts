@@ -76,11 +76,13 @@ export class ConnectionGuard {
       return false;
     }
     if (++held.open === this.#limits.streamsPerConnection) counters.hit("limits.streamsPerConnection");
-    stream.whenClosed = () => {
-      held.open--;
-      requests.end();
-    };
     return true;
+  }
+
+  /** Notes that the stream of a request closed. */
+  ended(held: HeldConnection): void {
+    held.open--;
+    this.#protection.requests.end();
   }
 
   /** Notes that a client made a stream be reset; RFC 9113 section 10.5: one that does it again and again is let go. */

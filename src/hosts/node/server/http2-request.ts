@@ -1,6 +1,6 @@
-import type { TLSSocket } from "node:tls";
+import type { MaybePromise } from "../../../access/maybe-promise.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
-import { NodeClient } from "../access/node-client.ts";
+import type { NodeClient } from "../access/node-client.ts";
 import { ErrorCode } from "./http2/protocol.ts";
 import type { Http2Stream } from "./http2/stream.ts";
 import type { NodeRequest } from "./node-request.ts";
@@ -11,13 +11,14 @@ export class Http2Request implements NodeRequest {
   readonly url: string;
   readonly scheme = "https";
   readonly #stream: Http2Stream;
-  readonly #socket: TLSSocket;
+  /** The same object for all requests of a connection. */
+  readonly client: NodeClient;
 
-  constructor(stream: Http2Stream, socket: TLSSocket) {
+  constructor(stream: Http2Stream, client: NodeClient) {
     this.method = stream.line.method;
     this.url = stream.line.path;
     this.#stream = stream;
-    this.#socket = socket;
+    this.client = client;
   }
 
   /** RFC 9113 section 8.3.1: `:authority`, or else the Host field. */
@@ -29,17 +30,13 @@ export class Http2Request implements NodeRequest {
     return this.#stream.fields;
   }
 
-  get client(): NodeClient {
-    return new NodeClient(this.#socket);
-  }
-
   header(name: string): string | null {
     return this.#stream.field(name);
   }
 
-  async body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  body(most: number): MaybePromise<Uint8Array<ArrayBuffer> | undefined> {
     if ((this.#stream.line.contentLength ?? 0) > most) return undefined;
-    return this.#stream.body.collect(most);
+    return this.#stream.collect(most);
   }
 
   bodyStream(): ReadableStream<Uint8Array> {

@@ -1,6 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import { NodeClient } from "../access/node-client.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { Http2Connection } from "./http2/connection.ts";
@@ -32,13 +33,16 @@ export function answerHttp2(
     return;
   }
   const { counters, errors } = protection;
+  const client = new NodeClient(socket);
+  const ended = () => guard.ended(held);
   const events: Http2Events = {
     request(stream) {
       try {
         if (!guard.began(held, stream)) return;
+        stream.whenClosed = ended;
         const refused = reject(stream);
         if (refused !== undefined) stream.respond(refused);
-        else answerRequest(new Http2Request(stream, socket), handlers);
+        else answerRequest(new Http2Request(stream, client), handlers);
       } catch (error) {
         handlers.onError(error);
         stream.reset(ErrorCode.INTERNAL_ERROR);

@@ -40,6 +40,7 @@ export class Http2Connection {
   readonly #requests: RequestFrames;
   readonly #control: ControlFrames;
   readonly #spend: () => void;
+  readonly #handle: (stream: Http2Stream) => void;
   #hasSettings = false;
   #isReading = false;
   #stalled: { readonly sent: number | undefined; readonly since: number } | undefined;
@@ -57,6 +58,10 @@ export class Http2Connection {
     this.#spend = () => {
       if (flood.take()) return;
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that advance no request");
+    };
+    this.#handle = (stream) => {
+      events.request(stream);
+      stream.keepBody();
     };
     const settings = new PeerSettings();
     this.#table = new StreamTable(
@@ -156,14 +161,13 @@ export class Http2Connection {
       return;
     }
     this.#isReading = true;
+    this.#requests.beginRead();
     try {
       this.#reader.feed(bytes);
     } catch (error) {
       this.#fail(error as Error);
     }
-    for (const stream of this.#requests.takeReady()) {
-      if (!stream.isReset) this.#events.request(stream);
-    }
+    this.#table.settle(this.#handle);
     this.#isReading = false;
     this.#output.flush();
     this.#endIfDone();

@@ -1,6 +1,7 @@
-import { dateField, type ResponseFields, responseBlock } from "./fields/response-fields.ts";
+import { datedBlock, dateField, type ResponseFields, responseBlock } from "./fields/response-fields.ts";
 import type { FrameOutput } from "./frames/frame-output.ts";
 import { NO_TABLE } from "./hpack/encoder.ts";
+import { OpenStreams } from "./open-streams.ts";
 import type { Http2Events } from "./options.ts";
 import {
   ConnectionError,
@@ -25,7 +26,7 @@ const MOST_REMEMBERED = 1000;
 
 /** The streams of a connection, and what goes out on them (RFC 9113 sections 5.1 and 5.2). */
 export class StreamTable implements StreamOwner {
-  readonly streams = new Map<number, Http2Stream>();
+  readonly streams = new OpenStreams();
   /** The last one that the client has opened; those before it that have no entry are closed (section 5.1.1). */
   lastStreamId = 0;
   /** The last one that the client has opened although it knows that it is not handled (section 6.8). */
@@ -39,6 +40,9 @@ export class StreamTable implements StreamOwner {
   readonly #blocked = new Set<Http2Stream>();
   readonly #resetHere = new Set<number>();
   #hasNoTable = false;
+  /** Whether the requests of a read are being handled, which then have one `date` in common: asking for the time costs a runtime call. */
+  #isSettling = false;
+  #date: Buffer | undefined;
   #sent = 0;
   /** Bytes that were read since the last WINDOW_UPDATE of the connection. */
   #unacknowledged = 0;
@@ -65,17 +69,29 @@ export class StreamTable implements StreamOwner {
   }
 
   writeHeaders(stream: Http2Stream, status: number, fields: ResponseFields, endStream: boolean): void {
-    const block = responseBlock(status, fields);
-    let parts = status < 200 ? [block] : [block, dateField(Date.now())];
-    if (!this.#hasNoTable) parts = [Buffer.from([NO_TABLE]), ...parts];
+    let block =
+      status < 200 ? responseBlock(status, fields) : datedBlock(status, fields, this.#currentDate());
+    if (!this.#hasNoTable) block = Buffer.concat([Buffer.from([NO_TABLE]), block]);
     this.#hasNoTable = true;
     const flags = Flag.END_HEADERS | (endStream ? Flag.END_STREAM : 0);
-    const [first, second] = parts.length > 2 ? [Buffer.concat(parts), undefined] : parts;
-    if (first!.length + (second?.length ?? 0) <= DEFAULT_FRAME_SIZE)
-      this.#output.frame(FrameType.HEADERS, flags, stream.id, first, second);
-    else this.#writeLongBlock(stream.id, endStream, Buffer.concat(parts));
+    if (block.length <= DEFAULT_FRAME_SIZE) this.#output.frame(FrameType.HEADERS, flags, stream.id, block);
+    else this.#writeLongBlock(stream.id, endStream, block);
     if (endStream) this.#endLocally(stream);
     this.#whenChanged();
+  }
+
+  writeAtOnce(stream: Http2Stream, body: Uint8Array): boolean {
+    const { length } = body;
+    if (length > DEFAULT_FRAME_SIZE || length > stream.sendWindow || length > this.sendWindow) return false;
+    if (this.#output.backlog > MOST_BACKLOG) return false;
+    this.#progress();
+    this.#output.data(Flag.END_STREAM, stream.id, body, 0, length);
+    this.#sent++;
+    stream.sendWindow -= length;
+    this.sendWindow -= length;
+    this.#endLocally(stream);
+    this.#whenChanged();
+    return true;
   }
 
   writeBody(stream: Http2Stream): void {
@@ -176,11 +192,19 @@ export class StreamTable implements StreamOwner {
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on an idle stream`);
   }
 
+  /** Ends a read: passes on the requests that it has brought. Those that it has reset as well are never handled. */
+  settle(handle: (stream: Http2Stream) => void): void {
+    this.#isSettling = true;
+    this.streams.settle(handle);
+    this.#isSettling = false;
+    this.#date = undefined;
+  }
+
   /** Closes a stream, by either side. */
   close(stream: Http2Stream): void {
-    if (!this.streams.delete(stream.id)) return;
+    if (!this.streams.delete(stream)) return;
     if (!stream.localEnded || !stream.remoteEnded) stream.isReset = true;
-    this.#blocked.delete(stream);
+    if (this.#blocked.size > 0) this.#blocked.delete(stream);
     stream.closed();
     this.#whenChanged();
   }
@@ -201,6 +225,12 @@ export class StreamTable implements StreamOwner {
         );
     }
     if (by > 0) this.resume();
+  }
+
+  #currentDate(): Buffer {
+    if (!this.#isSettling) return dateField(Date.now());
+    this.#date ??= dateField(Date.now());
+    return this.#date;
   }
 
   #finishBody(stream: Http2Stream): void {

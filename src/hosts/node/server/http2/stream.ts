@@ -7,6 +7,8 @@ import { ErrorCode } from "./protocol.ts";
 export interface StreamOwner {
   /** Begins a response; it is the whole one if the stream ends with it. */
   writeHeaders(stream: Http2Stream, status: number, fields: ResponseFields, endStream: boolean): void;
+  /** Sends the whole body of a response in one frame; false if windows or socket do not allow it. */
+  writeAtOnce(stream: Http2Stream, body: Uint8Array): boolean;
   /** Sends as much of `stream.output` as windows and socket allow. */
   writeBody(stream: Http2Stream): void;
   /** Gives bytes of the request back to the windows. */
@@ -43,6 +45,8 @@ export class Http2Stream {
   readonly exceeds: "bytes" | "fields" | undefined;
   /** When it began, in milliseconds of the connection's clock. */
   readonly beganAt: number;
+  /** Whether it is open, and whether by the current read. */
+  listing: "fresh" | "listed" | "closed" = "fresh";
   sendWindow: number;
   receiveWindow: number;
   /** Bytes of DATA so far. */
@@ -59,6 +63,8 @@ export class Http2Stream {
   hasResponded = false;
   output: Output | undefined;
   readonly #owner: StreamOwner;
+  /** A body that came in one frame with the end of the request: the bytes of the read, until somebody takes them. */
+  #whole: Uint8Array<ArrayBuffer> | undefined;
   #body: BodyReader | undefined;
   #drained: (() => void) | undefined;
   #cancel: (() => void) | undefined;
@@ -106,6 +112,18 @@ export class Http2Stream {
   }
 
   /**
+   * The whole body; undefined once it is longer than `most` bytes. Without a promise if it is there, and then its bytes may change after the turn.
+   * @throws {BodyCutOff}
+   */
+  collect(most: number): ReturnType<BodyReader["collect"]> {
+    const whole = this.#whole;
+    if (whole === undefined) return this.body.collect(most);
+    this.#whole = undefined;
+    this.#owner.consumed(this, whole.length);
+    return whole.length > most ? undefined : whole;
+  }
+
+  /**
    * Sends the response. What is left of the request's body is read and dropped (RFC 9113 section 8.1).
    * @throws {Error} if there was a response
    * @throws {TypeError} for a value with a line end
@@ -122,7 +140,7 @@ export class Http2Stream {
     this.hasResponded = true;
     if (endStream) void parts?.cancel().catch(() => {});
     else if (parts !== undefined) void this.#sendAll(parts);
-    else {
+    else if (!this.#owner.writeAtOnce(this, body!)) {
       this.output = { parts: [body!], sent: 0, isWhole: true };
       this.#owner.writeBody(this);
     }
@@ -137,6 +155,16 @@ export class Http2Stream {
   /** Takes bytes of the request's body. */
   take(bytes: Uint8Array): void {
     this.body.take(bytes);
+  }
+
+  /** Takes the only bytes of a body, without a copy until the read ends: `ended` follows. */
+  takeWhole(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#whole = bytes;
+  }
+
+  /** The read ends: what nobody has taken of it is copied. */
+  keepBody(): void {
+    if (this.#whole !== undefined) void this.body;
   }
 
   /** The request is complete. */
@@ -154,6 +182,8 @@ export class Http2Stream {
 
   /** The stream is closed: nothing comes or goes any more. */
   closed(): void {
+    if (this.#whole !== undefined) this.#owner.consumed(this, this.#whole.length);
+    this.#whole = undefined;
     this.#body?.close();
     this.output = undefined;
     this.#cancel?.();
@@ -167,6 +197,8 @@ export class Http2Stream {
       consumed: (bytes) => owner.consumed(this, bytes),
       wanted: () => this.#wanted(),
     });
+    if (this.#whole !== undefined) body.take(this.#whole);
+    this.#whole = undefined;
     if (this.remoteEnded) body.end();
     if (this.isClosed) body.close();
     return body;

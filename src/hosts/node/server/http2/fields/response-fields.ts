@@ -26,6 +26,30 @@ export function responseBlock(status: number, fields: ResponseFields): Buffer {
   return block;
 }
 
+/** A block with the `date` that it was last sent with. */
+interface DatedBlock {
+  date: Buffer;
+  whole: Buffer;
+}
+
+const dated = new WeakMap<Buffer, DatedBlock>();
+
+/**
+ * The field block of a response with a field `date`. Blocks of fields that cannot change are put together once for each date.
+ * @throws {TypeError} for a field that HTTP/2 does not allow
+ */
+export function datedBlock(status: number, fields: ResponseFields, date: Buffer): Buffer {
+  const block = responseBlock(status, fields);
+  const known = dated.get(block);
+  if (known?.date === date) return known.whole;
+  const whole = Buffer.concat([block, date]);
+  if (known !== undefined) {
+    known.date = date;
+    known.whole = whole;
+  } else if (Object.isFrozen(fields)) dated.set(block, { date, whole });
+  return whole;
+}
+
 let dateSecond = 0;
 let date: Buffer = Buffer.alloc(0);
 

@@ -35,13 +35,13 @@ export class RequestFrames {
   isClosing = false;
   readonly #limits: Http2Limits;
   readonly #events: Http2Events;
+  /** When the current read began, in milliseconds. */
+  #readAt = 0;
   readonly #clock: () => number;
   readonly #settings: PeerSettings;
   readonly #decoder: HpackDecoder;
   readonly #table: StreamTable;
   readonly #spend: () => void;
-  /** Requests that this read has brought: those that it resets as well are never handled. */
-  #ready: Http2Stream[] = [];
   #block: FieldBlock | undefined;
 
   constructor(parts: FrameParts) {
@@ -59,11 +59,9 @@ export class RequestFrames {
     return this.#block?.streamId;
   }
 
-  /** Takes the requests that have come. */
-  takeReady(): readonly Http2Stream[] {
-    const ready = this.#ready;
-    if (ready.length > 0) this.#ready = [];
-    return ready;
+  /** Begins a read, which has one time. */
+  beginRead(): void {
+    this.#readAt = this.#clock();
   }
 
   headers(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
@@ -123,11 +121,16 @@ export class RequestFrames {
       this.#table.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
       return;
     }
-    const begun = { id: streamId, fields, line, exceeds, beganAt: this.#clock() };
-    const windows = { sendWindow: this.#settings.initialWindow, receiveWindow: STREAM_WINDOW };
-    const stream = new Http2Stream(this.#table, { ...begun, ...windows }, endStream);
-    this.#table.streams.set(streamId, stream);
-    this.#ready.push(stream);
+    const begun = {
+      id: streamId,
+      fields,
+      line,
+      exceeds,
+      beganAt: this.#readAt,
+      sendWindow: this.#settings.initialWindow,
+      receiveWindow: STREAM_WINDOW,
+    };
+    this.#table.streams.add(new Http2Stream(this.#table, begun, endStream));
   }
 
   #trailers(stream: Http2Stream, endStream: boolean, { fields = [], malformed }: FieldList): void {
@@ -161,9 +164,16 @@ export class RequestFrames {
     }
     const padding = size - (data.end - data.start);
     if (padding > 0) this.#table.consumed(stream, padding);
-    if (data.end > data.start) stream.take(bytes.subarray(data.start, data.end));
+    if (data.end > data.start) this.#take(stream, endStream, bytes, data.start, data.end);
     if (endStream) this.#endRemotely(stream);
     else if (stream.body.isTooMuch) this.#table.reset(stream, ErrorCode.NO_ERROR);
+  }
+
+  #take(stream: Http2Stream, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    // A Buffer's slice() is no copy, so that handlers get a plain array.
+    if (endStream && stream.listing === "fresh" && stream.received === end - start)
+      stream.takeWhole(new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset + start, end - start));
+    else stream.take(bytes.subarray(start, end));
   }
 
   #dataOnClosed(stream: Http2Stream | undefined, streamId: number, size: number): void {

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import { END_STREAM, FRAME, frame, PREFACE, reset } from "../http2-frames.ts";
+import { answersIn, connect, echo, post } from "./connected.ts";
+
+const BODY = Buffer.from("a whole body");
+const whole = (stream: number, body: Uint8Array = BODY) =>
+  Buffer.concat([post(stream), frame(FRAME.data, END_STREAM, stream, body)]);
+const lengthOf = (body: unknown) => (body as Uint8Array | undefined)?.length;
+
+test("a body that came whole with its request is there without a promise", async () => {
+  const bodies: unknown[] = [];
+  const seen = connect((stream) => bodies.push(stream.collect(100)));
+  await seen.send(PREFACE, whole(1));
+  expect(bodies).toEqual([new Uint8Array(BODY)]);
+});
+
+test("a slice of it is a copy", async () => {
+  const same: boolean[] = [];
+  const seen = connect((stream) => {
+    const body = stream.collect(100) as Uint8Array;
+    same.push(body.slice().buffer === body.buffer);
+  });
+  await seen.send(PREFACE, whole(1));
+  expect(same).toEqual([false]);
+});
+
+test("it is not passed on if it is longer than its reader allows", async () => {
+  const bodies: unknown[] = [];
+  const seen = connect((stream) => bodies.push(stream.collect(BODY.length - 1), stream.isClosed));
+  await seen.send(PREFACE, whole(1));
+  expect(bodies).toEqual([undefined, false]);
+});
+
+test("a handler that reads it after the turn gets the bytes that came", async () => {
+  const streams: Http2Stream[] = [];
+  const seen = connect((stream) => streams.push(stream));
+  const bytes = Buffer.concat([PREFACE, whole(1)]);
+  await seen.send(bytes);
+  bytes.fill(0);
+  expect(await streams[0]!.collect(100)).toEqual(new Uint8Array(BODY));
+});
+
+test("requests with bodies that come frame by frame, all headers first, get their own bodies", async () => {
+  const bodies = new Map<number, unknown>();
+  const seen = connect((stream) => bodies.set(stream.id, lengthOf(stream.collect(100))));
+  const ids = Array.from({ length: 50 }, (_, index) => 2 * index + 1);
+  const data = ids.map((id) => frame(FRAME.data, END_STREAM, id, Buffer.alloc(id)));
+  await seen.send(Buffer.concat([PREFACE, ...ids.map((id) => post(id)), ...data]));
+  expect([...bodies]).toEqual(ids.map((id) => [id, id > 100 ? undefined : id]));
+});
+
+test("a request that the same read resets is not handled, those around it are", async () => {
+  const seen = connect(echo);
+  await seen.send(Buffer.concat([PREFACE, whole(1), whole(3), reset(3), whole(5)]));
+  const answered = answersIn(seen.received()).map(({ stream }) => stream);
+  expect(answered).toEqual([1, 1, 5, 5]);
+  expect(seen.connection.openStreams).toBe(0);
+});
+
+test("requests of one read that are reset free their places", async () => {
+  const handled: number[] = [];
+  const seen = connect((stream) => handled.push(stream.id), { streams: 2 });
+  await seen.send(Buffer.concat([PREFACE, whole(1), reset(1), whole(3), whole(5), whole(7)]));
+  expect(handled).toEqual([3, 5]);
+  expect(seen.resets).toBe(2);
+  expect([...seen.connection.streams()].map(({ id }) => id)).toEqual([3, 5]);
+});
+
+test("a handler that ends the connection closes the requests of the same read that wait", async () => {
+  const closed: number[] = [];
+  const seen = connect((stream) => {
+    stream.whenClosed = ({ id }) => closed.push(id);
+    seen.connection.end(0);
+  });
+  await seen.send(Buffer.concat([PREFACE, whole(1), whole(3)]));
+  expect(closed).toEqual([1]);
+  expect(seen.connection.openStreams).toBe(0);
+});
+
+test.each([
+  ["reads", (stream: Http2Stream) => void stream.collect(20_000)],
+  ["ignores", () => {}],
+  ["reads too late", (stream: Http2Stream) => void setImmediate(() => stream.collect(20_000))],
+])("bodies that a handler %s give their bytes back to the connection's window", async (_, handle) => {
+  const seen = connect((stream) => {
+    handle(stream);
+    stream.respond({ status: 204, headers: {}, body: null });
+  });
+  const body = Buffer.alloc(16_000);
+  for (let stream = 1; stream < 400; stream += 2)
+    await seen.send(stream === 1 ? PREFACE : Buffer.alloc(0), whole(stream, body));
+  expect(seen.failures).toEqual([]);
+  expect(answersIn(seen.received()).at(-1)?.stream).toBe(399);
+});
