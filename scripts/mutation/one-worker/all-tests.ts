@@ -1,14 +1,16 @@
 import { BroadcastChannel } from "node:worker_threads";
 import { describe, inject, it, type RunnerTestCase } from "vitest";
-import { idleTime, unlessIdle } from "./idle.ts";
 import { instrumented } from "./instrumented.ts";
 import { CHANNEL, type Measured, type RanTest, type RunReply, type RunRequest } from "./messages.ts";
+import { type Bounds, idleTime, LOOPS, unlessStuck, workTime } from "./stuck.ts";
 import { idOf, SuiteRun, testsIn } from "./suite-run.ts";
 
 const TIMED_OUT = /^(?:Error: )?(?:Test|Hook) timed out/;
 
-/** A test that leaves the thread idle for so many milliseconds more than without the mutant waits for something that never comes. */
-const MOST_IDLE = 3000;
+/** What a test may take more than without the mutant. Beyond that it waits for something that never comes. */
+const MORE: Bounds = { idle: 1500, work: 4_000_000 };
+
+const UNBOUNDED: Bounds = { idle: Number.POSITIVE_INFINITY, work: Number.POSITIVE_INFINITY };
 
 let measured = inject("measured" as never) as Measured;
 
@@ -49,19 +51,18 @@ async function run(
   for (const id of ids) {
     const test = all.get(id) as RunnerTestCase;
     const started = performance.now();
-    const workBefore = process.threadCpuUsage();
+    const workBefore = workTime();
     const idleBefore = idleTime();
-    const mostIdle = mutant === undefined ? Number.POSITIVE_INFINITY : (measured.idle[id] ?? 0) + MOST_IDLE;
+    const bounds = mutant === undefined ? UNBOUNDED : boundsOf(id);
     instrumented.begin(mutant === undefined ? undefined : (measured.passes[id] ?? 0));
     const failure = await suites.runTest(
       test,
       (running) => {
         instrumented.currentTestId = running ? id : undefined;
       },
-      (testFunction) => unlessIdle(testFunction, mostIdle),
+      (testFunction) => unlessStuck(testFunction, bounds),
     );
-    const { user, system } = process.threadCpuUsage(workBefore);
-    work[id] = user + system;
+    work[id] = workTime() - workBefore;
     passes[id] = instrumented.passes;
     idle[id] = idleTime() - idleBefore;
     ran.push({
@@ -82,12 +83,19 @@ async function run(
   }
   const last = ran.at(-1);
   const detected = last !== undefined && (looped || last.failure !== undefined);
-  const pending = TIMED_OUT.test(last?.failure ?? "");
+  const pending = last?.failure === LOOPS || TIMED_OUT.test(last?.failure ?? "");
   return {
     tests: ran,
     looped,
     pending,
     damaged: detected && !pending && (await failsAgain(all.get(last.id) as RunnerTestCase)),
+  };
+}
+
+function boundsOf(id: string): Bounds {
+  return {
+    idle: 2 * (measured.idle[id] ?? 0) + MORE.idle,
+    work: 10 * (measured.work[id] ?? 0) + MORE.work,
   };
 }
 
@@ -98,7 +106,7 @@ async function failsAgain(test: RunnerTestCase): Promise<boolean> {
   const failure = await suites.runTest(
     test,
     () => {},
-    (testFunction) => unlessIdle(testFunction, MOST_IDLE),
+    (testFunction) => unlessStuck(testFunction, MORE),
   );
   await suites.end();
   return failure !== undefined;
