@@ -5,7 +5,7 @@ import { readPathToken } from "../../access/rules/path-token.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { preflight } from "../messages/cross-origin.ts";
 import type { Handler, HttpRequest, HttpResponse } from "../messages/http-message.ts";
-import { pathOf, ReroutedRequest } from "../messages/request-path.ts";
+import { pathOf, plainPath, ReroutedRequest } from "../messages/request-path.ts";
 import type { RequestGate } from "../request-gate.ts";
 import type { DnsPath, DnsPaths } from "./dns-paths.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
@@ -63,12 +63,24 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
     });
 
   const plain = new Map([...dns.plain].map(([path, at]) => [path, handlerOf(at)]));
-  return (path) => {
+  const handlerAt = (path: string): Handler | undefined => {
     const known = plain.get(path);
     if (known !== undefined) return known;
+    if (path.includes("%")) return handlerAtPlain(path);
     const at = dns.at(path);
     if (at !== undefined) return handlerOf(at);
     const token = readPathToken(path);
     return token !== undefined && dns.at(token.url) !== undefined ? answerByToken : undefined;
   };
+
+  const handlerAtPlain = (path: string): Handler | undefined => {
+    const decoded = plainPath(path);
+    const handler = decoded.includes("%") ? undefined : handlerAt(decoded);
+    if (handler === undefined) return undefined;
+    return (request, background) => {
+      const url = request.url.replace(path, () => decoded);
+      return handler(new ReroutedRequest(request, url), background);
+    };
+  };
+  return handlerAt;
 }

@@ -15,6 +15,11 @@ export function pathOf(url: string): string {
   return url.slice(start, end);
 }
 
+/** A path whose unreserved characters are not percent-encoded: the same resource (RFC 3986 section 6.2.2.2). */
+export function plainPath(path: string): string {
+  return path.replace(/%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi, (code) => decodeURIComponent(code));
+}
+
 /** A request with another URL. */
 export class ReroutedRequest implements HttpRequest {
   readonly method: string;

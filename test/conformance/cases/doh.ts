@@ -120,6 +120,14 @@ const getCases: readonly HttpCase[] = [
     ...get(`percent-encoded: ${title}`, `/dns-query?${search}`, answered),
     section: "RFC 3986 section 6.2.2.2",
   })),
+  ...["/dns%2Dquery", "/dns%2dquery", "/%64ns-quer%79", "/%64%6E%73%2D%71%75%65%72%79"].map((path) => ({
+    ...get(`the path, percent-encoded: ${path}`, `${path}?dns=${base64url(query(NAME))}`, answered),
+    section: "RFC 3986 section 6.2.2.2",
+  })),
+  ...["/dns%252Dquery", "/dns-query%00", "/dns%2query", "/%2Fdns-query"].map((path) => ({
+    ...get(`another path: ${path}`, `${path}?dns=${base64url(query(NAME))}`, refused(404)),
+    section: "RFC 3986 section 2.2",
+  })),
   get("the first of two parameters", `/dns-query?dns=${base64url(query(NAME))}&dns=AAAA`, answered),
   get("the ID of dnscrypt-proxy's probe is echoed", `/dns-query?dns=${base64url(query(NAME, "A", 0xcafe))}`, {
     ...answered,
