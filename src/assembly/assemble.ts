@@ -10,6 +10,7 @@ import { knownHosts } from "../http/messages/known-hosts.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
+import type { Rate } from "../limits/token-buckets.ts";
 import { auditToLog, createAudit } from "./audit.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
@@ -71,7 +72,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       trusted: config.sourceCluster.trusted,
       location: locationSettings(config.location),
     },
-    rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
+    rate: requestsPerSecond === 0 ? undefined : createRate(config, platform),
     load: platform.load,
     // Where neither a certificate nor a rule keeps pages of strangers out.
     ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
@@ -89,4 +90,9 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     status: () => gateway.status(),
     close: () => answers.close(),
   };
+}
+
+function createRate({ clients }: GatewayConfig, { shared }: Platform): ClientRate {
+  const create = shared && ((rate: Rate) => shared.buckets("requests", rate));
+  return new ClientRate(clientRequests(clients), undefined, create);
 }

@@ -29,7 +29,13 @@ export interface OutOfZone {
 /** Puts the parts together that answer names out of zone. */
 export function createOutOfZone(
   config: OutOfZoneConfig,
-  { upstreams, log, coalesce, background }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background">,
+  {
+    upstreams,
+    log,
+    coalesce,
+    background,
+    shared,
+  }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background" | "shared">,
 ): OutOfZone {
   const { outsideZones, paths, forward, zones, federations, access, stub, dns, dot } = config;
   const policies = {
@@ -53,6 +59,12 @@ export function createOutOfZone(
         ...{ upstreams, onUpstreamChange: logUpstreams(log) },
         ...(coalesce !== undefined && { coalesce }),
         ...(background !== undefined && { background }),
+        ...(shared && {
+          shared: {
+            buckets: (rate) => shared.buckets("forwarded", rate),
+            queries: shared.count("forwarded"),
+          },
+        }),
         scrubbing: {
           isOurs: (name) => localZones.find(name) !== undefined,
           privateAddresses: new PrivateAddresses({

@@ -22,6 +22,7 @@ import type { Reach } from "../http/pages/page-parts.ts";
 import type { ControlLimits } from "../http/push/desired/control-limits.ts";
 import type { ControlCounts, createDesiredRoute } from "../http/push/desired/desired-route.ts";
 import type { Load } from "../limits/load.ts";
+import type { SharedLimits } from "../limits/shared/shared-limits.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
@@ -43,6 +44,8 @@ export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
 export interface Platform
   extends Pick<AppParts, "stubs" | "stubRoutes" | "openApi">,
     Pick<ForwarderDependencies, "coalesce" | "background"> {
+  /** The limits of all threads of the process. Default: each part has its own. */
+  readonly shared?: Pick<SharedLimits, "buckets" | "count">;
   /** The version of this software. */
   readonly version: string;
   readonly clock: Clock;

@@ -1,4 +1,7 @@
 import type { AddressRange } from "../dns/address-range.ts";
+import type { ClientBuckets } from "../limits/client-rate.ts";
+import type { Count } from "../limits/shared/shared-counts.ts";
+import type { Rate } from "../limits/token-buckets.ts";
 import type { TtlBounds } from "./cached-answer.ts";
 import type { ForwardClock } from "./clock.ts";
 import type { ForwardCounters } from "./forward-counters.ts";
@@ -45,6 +48,13 @@ export interface ScrubSettings extends Pick<ScrubRules, "isOurs"> {
   readonly trustedUpstreams: ReadonlySet<string>;
 }
 
+/** The limits that forwarders in several threads have together. */
+export interface ForwardShare {
+  readonly buckets: (rate: Rate) => ClientBuckets;
+  /** Pending questions. */
+  readonly queries: Count;
+}
+
 /** The parts of a forwarder. */
 export interface ForwarderDependencies {
   /** In the order of preference. */
@@ -63,4 +73,6 @@ export interface ForwarderDependencies {
   readonly coalesce?: boolean;
   /** Runs work that continues after its query was answered. Default: nothing is needed, as in a process. */
   readonly background?: (work: Promise<unknown>) => void;
+  /** The limits of all threads of a process. Default: this forwarder alone has them. */
+  readonly shared?: ForwardShare;
 }

@@ -1,5 +1,7 @@
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
-import { ClientRate } from "../limits/client-rate.ts";
+import { type ClientBuckets, ClientRate } from "../limits/client-rate.ts";
+import type { Count } from "../limits/shared/shared-counts.ts";
+import type { Rate } from "../limits/token-buckets.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, withRecursion } from "./cached-answer.ts";
@@ -36,6 +38,8 @@ export class Forwarder {
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** The start of each pending question. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
+  /** Those of all threads. */
+  readonly #queries: Count | undefined;
 
   constructor(dependencies: ForwarderDependencies) {
     const { settings, counters = new ForwardCounters(), clock = monotonicClock } = dependencies;
@@ -45,7 +49,8 @@ export class Forwarder {
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
-    this.#clients = createClientLimit(settings.clients, () => clock.now());
+    this.#clients = createClientLimit(settings.clients, () => clock.now(), dependencies.shared?.buckets);
+    this.#queries = dependencies.shared?.queries;
     this.#caches = new RuleCaches(settings.cache.bytes, settings.cache.rules ?? 1);
     const observer = {
       onChange: dependencies.onUpstreamChange ?? (() => {}),
@@ -143,6 +148,7 @@ export class Forwarder {
 
   #isFull(): boolean {
     const { queriesInFlight, totalMilliseconds } = this.#settings.limits;
+    if (this.#queries !== undefined) return this.#queries.total >= queriesInFlight;
     if (this.#inFlight.size < queriesInFlight) return false;
     // A host that ends a request may silently end its exchange.
     const longAgo = this.#clock.now() - 2 * totalMilliseconds;
@@ -159,8 +165,11 @@ export class Forwarder {
   ): Promise<CachedAnswer> {
     const place = { askedAt: this.#clock.now() };
     this.#inFlight.add(place);
+    // Threads that find the last place at the same time all take it.
+    this.#queries?.begin(Number.POSITIVE_INFINITY);
     const asked = this.#upstreams.ask(upstreamQuery(query)).then((given) => {
       this.#inFlight.delete(place);
+      this.#queries?.end();
       this.#running.delete(runningKey);
       const now = this.#clock.now();
       const { cache } = this.#settings;
@@ -215,12 +224,17 @@ export class Forwarder {
 }
 
 /** The limit of each client: an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4). */
-export function createClientLimit(limits: ClientLimits, now: () => number): ClientRate {
+export function createClientLimit(
+  limits: ClientLimits,
+  now: () => number,
+  create?: (rate: Rate) => ClientBuckets,
+): ClientRate {
   return new ClientRate(
     {
       ...{ perSecond: limits.queriesPerSecond, burst: limits.burst, exempt: limits.exempt },
       ...{ ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 },
     },
     now,
+    create,
   );
 }

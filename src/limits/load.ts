@@ -1,3 +1,5 @@
+import { type Count, ownCount } from "./shared/shared-counts.ts";
+
 /** The load of a host. */
 export interface Load {
   /** Whether requests that can wait should be rejected. */
@@ -51,31 +53,31 @@ export class LoopDelay implements Load {
 /** Requests in progress, until the client has read the response. */
 export class RequestsInFlight implements Load {
   readonly #most: number;
-  #count = 0;
+  readonly #requests: Count;
 
-  constructor(most: number) {
+  /** @param requests those of all threads. Default: this object alone counts them */
+  constructor(most: number, requests: Count = ownCount("requests")) {
     this.#most = most;
+    this.#requests = requests;
   }
 
   get count(): number {
-    return this.#count;
+    return this.#requests.total;
   }
 
   /** Half of the places are reserved for requests that cannot wait. */
   get isHigh(): boolean {
-    return this.#count * 2 > this.#most;
+    return this.count * 2 > this.#most;
   }
 
   /** Takes a place; false if there is none. */
   begin(): boolean {
-    if (this.#count >= this.#most) return false;
-    this.#count++;
-    return true;
+    return this.#requests.begin(this.#most);
   }
 
   /** Frees a place. */
   end(): void {
-    this.#count--;
+    this.#requests.end();
   }
 }
 

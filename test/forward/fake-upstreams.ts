@@ -5,6 +5,7 @@ import {
   type StubZonesDependencies,
 } from "../../src/forward/stubs/stub-zones.ts";
 import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
+import { ownCount } from "../../src/limits/shared/shared-counts.ts";
 
 /** What a fake name server does with a query. */
 export type Handler = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
@@ -54,6 +55,7 @@ export async function openStubs(
   const stubs = await StubZones.open({
     zones: ["federation", "federation.example.com"],
     ownZones: ["clusterset.local"],
+    queries: ownCount("stub"),
     store: {
       load: async () => kept,
       keep: async (registrations) => {

@@ -10,6 +10,7 @@ import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
 import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
+import { ownCount } from "../../src/limits/shared/shared-counts.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
 import { headerLine, sealed } from "../snapshot/lines/push-lines.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
@@ -188,6 +189,7 @@ describe("hosts that see requests only", () => {
         counters,
         errors: new ConnectionErrors(),
         requests: new RequestsInFlight(1),
+        connections: ownCount("connections"),
         clients: undefined,
       },
     });

@@ -1,5 +1,6 @@
 import { ExtendedError, ResponseCode } from "../../dns/codes.ts";
 import { parseZoneName, startOfZone, type ZoneName } from "../../dns/folded-name.ts";
+import type { Count } from "../../limits/shared/shared-counts.ts";
 import type { Answer } from "../../resolve/answer.ts";
 import { answerWith } from "../../resolve/error-responses.ts";
 import { withSourceCluster } from "../../resolve/source-cluster.ts";
@@ -44,6 +45,8 @@ export interface StubZonesDependencies {
   /** The cluster that this gateway runs in, for queries without a source cluster. */
   readonly self: string | undefined;
   readonly limits: StubLimits;
+  /** The pending queries of all threads. */
+  readonly queries: Count;
   /** Called when a name server stops answering (with the error), and when it answers again. */
   readonly onNameserverChange: (federation: string, nameserver: string, error: Error | undefined) => void;
 }
@@ -84,7 +87,6 @@ export class StubZones {
   /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
-  #waiting = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
 
   private constructor(dependencies: StubZonesDependencies) {
@@ -163,17 +165,15 @@ export class StubZones {
       answer: answerWith(own, query, ResponseCode.SERVFAIL, "servfail", error),
       outcome,
     });
-    if (this.#waiting >= this.#dependencies.limits.queriesInFlight)
+    const { queries, limits } = this.#dependencies;
+    if (!queries.begin(limits.queriesInFlight))
       return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
-    this.#waiting++;
     return this.#ask(stub, own, view)
       .then((answer): ForwardedAnswer => {
         if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
         return { answer: relayAnswer(own, query, answer), outcome: "answered" };
       })
-      .finally(() => {
-        this.#waiting--;
-      });
+      .finally(() => queries.end());
   }
 
   /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */

@@ -28,6 +28,7 @@ import { Closers } from "./gateway/closers.ts";
 import { createProtection } from "./gateway/protection.ts";
 import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
+import { allocateLimits, openLimits } from "./gateway/shared-limits.ts";
 import { openStubZones } from "./gateway/stub-zones.ts";
 import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
@@ -84,6 +85,8 @@ async function startParts(
   const log = logTo(logger);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
+  const shared = openLimits(allocateLimits(config, 1), 0);
+
   // The state folder, which this process locks before it writes anything there, and files.
   const listen = parseListenAddress(config.listen);
   await prepareStateFolder(stateDirectory);
@@ -103,7 +106,7 @@ async function startParts(
     await openTextFolder(join(stateDirectory, "precedence")),
     await openTextFolder(join(stateDirectory, "precedence-copy")),
   ]);
-  const stubs = closers.add(await openStubZones(config, connector, logger));
+  const stubs = closers.add(await openStubZones(config, connector, logger, shared.count("stub")));
 
   // Counters, and the limits that come first.
   const errors = new ConnectionErrors((source, err) =>
@@ -113,7 +116,7 @@ async function startParts(
   const accessCounters = new AccessCounters();
   const controlCounts = { streams: 0, lines: 0 };
   const clientTests = new ClientTests();
-  const { protection, load } = closers.add(createProtection(config, counters));
+  const { protection, load } = closers.add(createProtection(config, counters, shared));
 
   const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
   const audit = createAudit(config.audit, lines.sink, counters.limits);
@@ -125,7 +128,7 @@ async function startParts(
     createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls, controlCounts));
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
-    ...{ counters, accessCounters, clientTests, audit, metrics: createMetrics },
+    ...{ counters, accessCounters, clientTests, audit, shared, metrics: createMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     isOpenToItsNetwork: !isStated(config.access),
     isInClear: tls === undefined,
@@ -166,7 +169,7 @@ async function startParts(
     ...{ config, assembly, rules, stubs, counters, accessCounters, clientTests },
   });
   const listeners = closers.addServer(
-    await startListeners({ config, answerAt, counters, tls: tls?.tls, logger }),
+    await startListeners({ config, answerAt, counters, shared, tls: tls?.tls, logger }),
   );
   reachability.listens(https.address.port, listeners.places);
 

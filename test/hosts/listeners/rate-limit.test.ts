@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { Dns } from "../../../src/config/listeners.ts";
 import { ResponseRateLimit } from "../../../src/hosts/node/listeners/rate-limit.ts";
+import { SharedBuckets } from "../../../src/limits/shared/shared-buckets.ts";
 
 function start(settings: object) {
   let now = 1000;
-  const limit = new ResponseRateLimit(Dns.parse({ rateLimit: settings }).rateLimit, () => now);
+  const { rateLimit } = Dns.parse({ rateLimit: settings });
+  const limit = new ResponseRateLimit(rateLimit, undefined, (rate) => {
+    return new SharedBuckets(SharedBuckets.allocate(100), rate, () => now);
+  });
   return {
     take: (address: string, times = 1) => Array.from({ length: times }, () => limit.take(address)),
     pass: (milliseconds: number) => {

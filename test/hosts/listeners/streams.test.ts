@@ -11,6 +11,8 @@ import { listenTcp, listenTls, type TlsBound } from "../../../src/hosts/node/lis
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
 import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
+import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
 import { stopClock } from "../server/stopped-clock.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
@@ -104,6 +106,10 @@ function partsOf(handler: Handler, bounds: Bounds) {
       idleSeconds,
       counters: limits,
       kind: "dns",
+      open: {
+        all: ownCount("dns.connections"),
+        clients: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),
+      },
     }),
     errors: new ConnectionErrors(),
     onError: (error: Error) => errors.push(error),

@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
+import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
 
 /** A socket that has an address and closes a turn after `destroy`, as Node's do. */
 class AcceptedSocket extends EventEmitter {
@@ -28,18 +30,23 @@ class AcceptedSocket extends EventEmitter {
 const socketFrom = (port: number) => new AcceptedSocket(port) as AcceptedSocket & Socket;
 const closed = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+const clientCounts = () => new SharedClientCounts(SharedClientCounts.allocate(10, 1), 0);
+
 /** What both servers have: plain DNS and DNS over TLS, and HTTP. */
 const tables = {
   "DNS over TCP and TLS": () => {
     const bounds = { connections: 10, connectionsPerClient: 2, idleSeconds: 1, kind: "dot" as const };
-    const connections = new Connections({ ...bounds, counters: new LimitCounters() });
+    const open = { all: ownCount("dot.connections"), clients: clientCounts() };
+    const connections = new Connections({ ...bounds, open, counters: new LimitCounters() });
     return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
   },
   HTTP: () => {
-    const clients = { networks: { of: (address: string) => address }, most: 2, rate: { take: () => 0 } };
+    const networks = { of: (address: string) => address };
+    const clients = { networks, connections: 2, open: clientCounts(), rate: { take: () => 0 } };
     const counters = new LimitCounters();
     const held = new HeldConnections({
-      connections: 10,
+      most: 10,
+      connections: ownCount("connections"),
       idleSeconds: 1,
       streamResets: 1,
       clients: clients as never,

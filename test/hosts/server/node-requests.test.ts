@@ -8,6 +8,7 @@ import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
+import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
 import { serversOf } from "./tls-fixture.ts";
 
@@ -35,6 +36,7 @@ async function start(
       counters: new LimitCounters(),
       errors,
       requests: new RequestsInFlight(10_000),
+      connections: ownCount("connections"),
       clients: undefined,
     },
   });

@@ -19,6 +19,8 @@ import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
 import { type Limit, LimitCounters } from "../../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
+import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
+import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -74,9 +76,11 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
       counters,
       errors: new ConnectionErrors(),
       requests,
+      connections: ownCount("connections"),
       clients: clients && {
         networks: new ClientNetworks(socketNetworks(settings)),
         connections: settings.connections,
+        open: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),
         rate: new ClientRate(clientConnections(settings)),
       },
     },

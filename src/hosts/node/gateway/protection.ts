@@ -4,6 +4,7 @@ import type { ServeConfig } from "../../../config/serve-config.ts";
 import { ClientNetworks } from "../../../limits/client-networks.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
 import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
+import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
 import type { ServerProtection } from "../server/server-protection.ts";
 
 /** The limits on connections, and the load of the process. */
@@ -14,21 +15,26 @@ export interface Protection {
   close(): void;
 }
 
-/** Measures the load of this process from now on, and counts the connections of clients. */
+/** Measures the load of this thread from now on, and counts connections and requests. */
 export function createProtection(
   { clients, limits }: Pick<ServeConfig, "clients" | "limits">,
   counters: QueryCounters,
+  shared: SharedLimits,
 ): Protection {
-  const requests = new RequestsInFlight(limits.requestsInFlight);
+  const requests = new RequestsInFlight(limits.requestsInFlight, shared.count("requests"));
   const delay = limits.loopDelayMilliseconds === 0 ? undefined : new LoopDelay(limits.loopDelayMilliseconds);
   const end = delay?.start();
   return {
     protection: {
       ...{ requests, counters: counters.limits, errors: counters.errors },
+      connections: shared.count("connections"),
       clients: {
         networks: new ClientNetworks(socketNetworks(clients)),
         connections: clients.connections,
-        rate: new ClientRate(clientConnections(clients)),
+        open: shared.clients("https"),
+        rate: new ClientRate(clientConnections(clients), undefined, (rate) =>
+          shared.buckets("connections", rate),
+        ),
       },
     },
     load: anyLoad(delay === undefined ? [requests] : [requests, delay]),

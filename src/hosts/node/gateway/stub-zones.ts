@@ -1,18 +1,21 @@
 import { stubZoneNames } from "../../../config/federations.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { StubZones } from "../../../forward/stubs/stub-zones.ts";
+import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { Logger } from "../logger.ts";
 import type { UpstreamConnector } from "../upstreams/connect.ts";
 import { createStubFile } from "./stub-file.ts";
 
 /**
  * Opens the stub zones that are registered in the state folder.
+ * @param queries the pending queries of all threads
  * @throws {UsageError} if the stored registrations cannot be read
  */
 export async function openStubZones(
   { stub, zones, federations, sourceCluster, stateDirectory }: ServeConfig,
   upstreams: UpstreamConnector,
   logger: Logger,
+  queries: Count,
 ): Promise<StubZones> {
   const stubs = await StubZones.open({
     zones: stubZoneNames(stub, federations),
@@ -22,6 +25,7 @@ export async function openStubZones(
     optionCode: sourceCluster.option,
     self: sourceCluster.self,
     limits: stub,
+    queries,
     onNameserverChange: (federation, nameserver, error) => {
       const place = { federation, nameserver };
       if (error === undefined)

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import type { ClientSlot, SharedClientCounts } from "../../../limits/shared/client-counts.ts";
+import type { Count } from "../../../limits/shared/shared-counts.ts";
 import { ConnectionTable, keyOf, type TableEntry } from "../server/connection-table.ts";
 import type { StreamConnection } from "./stream-connection.ts";
 
@@ -9,6 +11,8 @@ export interface ConnectionLimits {
   readonly connectionsPerClient: number;
   /** A connection without queries and answers is closed after so many seconds. */
   readonly idleSeconds: number;
+  /** The open connections in all threads, and those of each client. */
+  readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
   /** Counts connections that these bounds reject or close. */
   readonly counters: LimitCounters;
   /** The configured bounds. */
@@ -16,7 +20,9 @@ export interface ConnectionLimits {
 }
 
 interface Held extends TableEntry {
-  readonly client: string;
+  /** Where it is counted with its client. */
+  readonly slot: ClientSlot;
+  isCounted: boolean;
   /** By `performance.now()`. */
   readonly admittedAt: number;
   /** Undefined while TLS is being negotiated. */
@@ -26,13 +32,12 @@ interface Held extends TableEntry {
 const SWEEP_INTERVAL = 1000;
 
 /**
- * The connections of all listeners of one kind. At the limit the longest idle connection is closed
- * (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
+ * The connections of all listeners of one kind in one thread. The limits count those of all threads. At the limit the longest idle
+ * connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #held = new ConnectionTable<Held>();
-  readonly #perClient = new Map<string, number>();
   #sweeper: NodeJS.Timeout | undefined;
 
   constructor(limits: ConnectionLimits) {
@@ -44,20 +49,25 @@ export class Connections {
     const client = socket.remoteAddress;
     // The client has disconnected already.
     if (client === undefined) return void socket.destroy();
-    const count = this.#perClient.get(client) ?? 0;
-    const { counters, kind, connections, connectionsPerClient } = this.#limits;
-    if (count >= connectionsPerClient) {
+    const { counters, kind, connections, connectionsPerClient, open } = this.#limits;
+    const slot = open.clients.begin(client);
+    const reject = () => {
+      open.clients.end(slot);
+      socket.destroy();
+    };
+    if (open.clients.totalOf(slot) > connectionsPerClient) {
       counters.hit(`${kind}.connectionsPerClient`);
-      return void socket.destroy();
+      return void reject();
     }
-    if (this.#held.size >= connections) {
+    if (!open.all.begin(connections)) {
       counters.hit(`${kind}.connections`);
-      if (!this.#dropIdlest()) return void socket.destroy();
+      // Another thread may have taken the place.
+      if (!this.#dropIdlest() || !open.all.begin(connections)) return void reject();
     }
     const admittedAt = performance.now();
-    const held: Held = { key: keyOf(socket), socket, client, admittedAt, connection: undefined };
+    const state = { isCounted: true, connection: undefined };
+    const held: Held = { key: keyOf(socket), socket, slot, admittedAt, ...state };
     this.#held.add(held);
-    this.#perClient.set(client, count + 1);
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(held));
@@ -97,20 +107,25 @@ export class Connections {
   }
 
   #dropIdlest(): boolean {
-    let idlest: StreamConnection | undefined;
-    for (const { connection } of this.#held.values())
-      if (connection !== undefined && !connection.isBusy)
-        if (idlest === undefined || connection.activeAt < idlest.activeAt) idlest = connection;
-    idlest?.destroy();
-    return idlest !== undefined;
+    let idlest: Held | undefined;
+    for (const held of this.#held.values())
+      if (held.connection?.isBusy === false)
+        if (idlest === undefined || held.connection.activeAt < idlest.connection!.activeAt) idlest = held;
+    if (idlest === undefined) return false;
+    idlest.connection!.destroy();
+    idlest.socket.destroy();
+    // It no longer counts; the socket closes later.
+    this.#release(idlest);
+    return true;
   }
 
   #release(held: Held): void {
-    const { client } = held;
     this.#held.delete(held);
-    const left = this.#perClient.get(client)! - 1;
-    if (left > 0) this.#perClient.set(client, left);
-    else this.#perClient.delete(client);
+    if (held.isCounted) {
+      held.isCounted = false;
+      this.#limits.open.all.end();
+      this.#limits.open.clients.end(held.slot);
+    }
     if (this.#held.size > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;

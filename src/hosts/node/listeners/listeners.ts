@@ -2,6 +2,8 @@ import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values/listen-address.ts";
+import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
+import type { Rate } from "../../../limits/token-buckets.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message/transport.ts";
 import type { Logger } from "../logger.ts";
 import type { ServerTls } from "../tls/tls.ts";
@@ -18,6 +20,7 @@ export interface ListenerParts {
   /** Answers queries of a listener, over each of its transports. */
   readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
   readonly counters: QueryCounters;
+  readonly shared: SharedLimits;
   /** Undefined without TLS; then DNS over TLS is off. */
   readonly tls: ServerTls | undefined;
   readonly logger: Logger;
@@ -47,7 +50,8 @@ export interface Listeners {
  * @throws {UsageError} if it cannot listen on an address; then all are closed again
  */
 export async function startListeners(parts: ListenerParts): Promise<Listeners> {
-  const { dns, dot } = parts.config;
+  const { config, counters, shared } = parts;
+  const { dns, dot } = config;
   const bound: Bound[] = [];
   const secure: TlsBound[] = [];
   const places: ListeningPlace[] = [];
@@ -65,9 +69,10 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
     );
   };
   try {
-    const rateLimit = new ResponseRateLimit(dns.rateLimit);
-    const overTcp = new Connections(connectionLimits("dns", dns, parts.counters));
-    const overTls = new Connections(connectionLimits("dot", dot, parts.counters));
+    const createBuckets = (rate: Rate) => shared.buckets("datagrams", rate);
+    const rateLimit = new ResponseRateLimit(dns.rateLimit, undefined, createBuckets);
+    const overTcp = new Connections(connectionLimits("dns", dns, counters, shared));
+    const overTls = new Connections(connectionLimits("dot", dot, counters, shared));
     for (const place of dns.listen) await start("dns", place, openDns(parts, place, rateLimit, overTcp));
     for (const place of dot.listen) await start("dot", place, [openDot(parts, place, overTls, secure)]);
   } catch (error) {
@@ -142,8 +147,10 @@ function connectionLimits(
   kind: "dns" | "dot",
   { connections, connectionsPerClient, idleSeconds }: Dns | Dot,
   { limits: counters }: QueryCounters,
+  shared: SharedLimits,
 ): ConnectionLimits {
-  return { connections, connectionsPerClient, idleSeconds, counters, kind };
+  const open = { all: shared.count(`${kind}.connections`), clients: shared.clients(kind) };
+  return { connections, connectionsPerClient, idleSeconds, counters, kind, open };
 }
 
 /** Counts rejected streams of one kind by reason. */

@@ -1,6 +1,7 @@
 import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address-range.ts";
-import { ClientRate } from "../../../limits/client-rate.ts";
+import { type ClientBuckets, ClientRate } from "../../../limits/client-rate.ts";
+import type { Rate } from "../../../limits/token-buckets.ts";
 
 /** The decision about a query over UDP. */
 export type RateVerdict = "answer" | "truncate" | "drop";
@@ -18,20 +19,27 @@ export class ResponseRateLimit {
   readonly #slip: number;
   readonly #clients: ClientRate;
 
-  /** @param now a monotonic clock in milliseconds */
-  constructor({ answersPerSecond, burst, slip, exempt }: Dns["rateLimit"], now?: () => number) {
+  /**
+   * @param now a monotonic clock in milliseconds
+   * @param create makes the buckets. Default: this thread alone has them
+   */
+  constructor(
+    { answersPerSecond, burst, slip, exempt }: Dns["rateLimit"],
+    now?: () => number,
+    create?: (rate: Rate) => ClientBuckets,
+  ) {
     this.#slip = slip;
     const ranges = parseAddressRanges(exempt);
     this.#clients = new ClientRate(
       { perSecond: answersPerSecond, burst, exempt: ranges, mostClients: MOST_NETWORKS, ...NETWORK },
       now,
+      create,
     );
   }
 
   /** Decides about a query from this address, and counts it. */
   take(address: string): RateVerdict {
-    const bucket = this.#clients.bucketOf(address);
-    if (bucket === undefined || this.#clients.takeOf(bucket) === 0) return "answer";
-    return this.#slip > 0 && bucket.refused % this.#slip === 0 ? "truncate" : "drop";
+    if (this.#clients.take(address) === 0) return "answer";
+    return this.#slip > 0 && this.#clients.refusals(address) % this.#slip === 0 ? "truncate" : "drop";
   }
 }

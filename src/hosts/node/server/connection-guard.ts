@@ -31,8 +31,8 @@ export class ConnectionGuard {
     this.#protection = protection;
     const { streamResets, streamResetsPerSecond: perSecond } = limits;
     this.#resets = new TokenBuckets({ perSecond, burst: streamResets }, 1, () => performance.now());
-    const { connections, idleSeconds } = limits;
-    this.#held = new HeldConnections({ connections, idleSeconds, streamResets, ...protection });
+    const { connections: most, idleSeconds } = limits;
+    this.#held = new HeldConnections({ ...protection, most, idleSeconds, streamResets });
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 

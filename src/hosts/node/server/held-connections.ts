@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import type { ClientSlot } from "../../../limits/shared/client-counts.ts";
+import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { TokenBucket } from "../../../limits/token-buckets.ts";
 import { ConnectionTable, keyOf, type TableEntry } from "./connection-table.ts";
 import type { Http2Connection } from "./http2/connection.ts";
@@ -10,6 +12,9 @@ import type { ClientConnections } from "./server-protection.ts";
 export interface HeldConnection extends TableEntry {
   /** Undefined for a client without limits. */
   readonly client: string | undefined;
+  /** Where it is counted with its client. */
+  readonly slot: ClientSlot | undefined;
+  isCounted: boolean;
   /** The time of its last request; before that, of its start or of the start of HTTP/2. */
   activeAt: number;
   hasAsked: boolean;
@@ -25,8 +30,10 @@ export interface HeldConnection extends TableEntry {
 
 /** The limits on connections. */
 export interface HeldConnectionsParts {
-  /** Of all clients together. */
-  readonly connections: number;
+  /** The most connections of all clients together. */
+  readonly most: number;
+  /** The open ones, in all threads. */
+  readonly connections: Count;
   readonly idleSeconds: number;
   /** The most streams that a client may reset at once. */
   readonly streamResets: number;
@@ -38,8 +45,9 @@ export interface HeldConnectionsParts {
 const HANDSHAKE_GRACE = 1000;
 
 /**
- * The connections of one server. At a limit, of all connections or of one client, it closes one that never had a request, else the longest
- * idle one, else the new one. So idle connections keep no client out, and no client loses an answer that it waits for.
+ * The connections of one server in one thread. The limits count those of all threads. At a limit, of all connections or of one client, it
+ * closes one of this thread that never had a request, else the longest idle one, else the new one. So idle connections keep no client
+ * out, and no client loses an answer that it waits for.
  */
 export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
@@ -52,7 +60,7 @@ export class HeldConnections {
 
   /** Adds a connection that was just accepted; undefined if it was cut off. */
   admit(socket: Socket): HeldConnection | undefined {
-    const { connections, clients, counters } = this.#parts;
+    const { most, connections, clients, counters } = this.#parts;
     const address = socket.remoteAddress;
     // It has closed already.
     if (address === undefined) return void socket.destroy();
@@ -65,19 +73,31 @@ export class HeldConnections {
       return void socket.destroy();
     }
     const siblings = client === undefined ? undefined : (this.#ofClients.get(client) ?? new Set());
-    if (siblings !== undefined && clients!.connections > 0 && siblings.size >= clients!.connections) {
+    const slot = client === undefined ? undefined : clients!.open.begin(client);
+    const reject = () => {
+      if (slot !== undefined) clients!.open.end(slot);
+      socket.destroy();
+    };
+    if (
+      slot !== undefined &&
+      clients!.connections > 0 &&
+      clients!.open.totalOf(slot) > clients!.connections
+    ) {
       counters.hit("clients.connections");
-      if (!this.#dropIdlest(siblings)) return void socket.destroy();
+      if (!this.#dropIdlest(siblings!)) return void reject();
     }
-    if (this.#held.size >= connections) {
+    if (!connections.begin(most)) {
       counters.hit("limits.connections");
-      if (!this.#dropIdlest(this.#held.values())) return void socket.destroy();
+      // Another thread may have taken the place.
+      if (!this.#dropIdlest(this.#held.values()) || !connections.begin(most)) return void reject();
     }
     const now = performance.now();
     const held: HeldConnection = {
       key: keyOf(socket),
       socket,
       client,
+      slot,
+      isCounted: true,
       activeAt: now,
       hasAsked: false,
       open: 0,
@@ -107,6 +127,11 @@ export class HeldConnections {
 
   #release(held: HeldConnection): void {
     this.#held.delete(held);
+    if (held.isCounted) {
+      held.isCounted = false;
+      this.#parts.connections.end();
+      if (held.slot !== undefined) this.#parts.clients!.open.end(held.slot);
+    }
     const siblings = held.client === undefined ? undefined : this.#ofClients.get(held.client);
     if (siblings?.delete(held) && siblings.size === 0) this.#ofClients.delete(held.client!);
   }

@@ -4,6 +4,7 @@ import type { ListenAddress } from "../../../config/values/listen-address.ts";
 import { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import { LimitCounters } from "../../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";
+import { ownCount } from "../../../limits/shared/shared-counts.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { PathHandlers } from "./answer-request.ts";
@@ -85,7 +86,11 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
 function unshared({ requestsInFlight }: ServerLimits): ServerProtection {
   const requests = new RequestsInFlight(requestsInFlight);
-  return { counters: new LimitCounters(), errors: new ConnectionErrors(), requests, clients: undefined };
+  const connections = ownCount("connections");
+  return {
+    ...{ counters: new LimitCounters(), errors: new ConnectionErrors(), requests, connections },
+    clients: undefined,
+  };
 }
 
 function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Promise<void> {

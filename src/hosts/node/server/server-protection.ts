@@ -3,21 +3,27 @@ import type { ClientRate } from "../../../limits/client-rate.ts";
 import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { RequestsInFlight } from "../../../limits/load.ts";
+import type { SharedClientCounts } from "../../../limits/shared/client-counts.ts";
+import type { Count } from "../../../limits/shared/shared-counts.ts";
 
 /** The limits on the connections of each client. */
 export interface ClientConnections {
   readonly networks: ClientNetworks;
   /** Open connections; 0 for any number. */
   readonly connections: number;
+  /** Those that are open, in all threads. */
+  readonly open: SharedClientCounts;
   /** New connections. */
   readonly rate: ClientRate;
 }
 
-/** The counters and limits that a server shares with others. */
+/** The counters and limits that a server shares with others, and with those of other threads. */
 export interface ServerProtection {
   readonly counters: LimitCounters;
   readonly errors: ConnectionErrors;
   readonly requests: RequestsInFlight;
+  /** The open connections. */
+  readonly connections: Count;
   /** Undefined: no limits per client. */
   readonly clients: ClientConnections | undefined;
 }

@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ServeConfig } from "../../../src/config/serve-config.ts";
+import { LARGEST_BURST, SharedBuckets } from "../../../src/limits/shared/shared-buckets.ts";
+import { type Rate, TokenBuckets } from "../../../src/limits/token-buckets.ts";
+
+/** Of 16 ticks a token, at 62.5 tokens a second, each is 1 ms: 2^32 of them are the time after which ticks repeat. */
+const WRAP = 2 ** 32;
+
+function bucketsOf(rate: Rate, clients = 100, start = 0) {
+  const clock = { now: start };
+  const memory = SharedBuckets.allocate(clients);
+  const thread = () => new SharedBuckets(memory, rate, () => clock.now);
+  return { clock, thread, buckets: thread() };
+}
+
+/** How many of so many attempts get a token. */
+function taken(buckets: SharedBuckets, client: string, attempts: number): number {
+  let count = 0;
+  for (let attempt = 0; attempt < attempts; attempt++) if (buckets.take(client) === 0) count++;
+  return count;
+}
+
+describe("token buckets in shared memory", () => {
+  it("never give more than the burst and what time has filled in, at any time of the clock", () => {
+    const pauses = fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 200 });
+    const rates = fc.record({
+      perSecond: fc.integer({ min: 1, max: 50 }),
+      burst: fc.integer({ min: 1, max: 20 }),
+    });
+    fc.assert(
+      fc.property(rates, fc.nat({ max: 2 ** 50 }), pauses, (rate, start, steps) => {
+        const { clock, buckets } = bucketsOf(rate, 100, start);
+        let count = 0;
+        for (const pause of steps) {
+          clock.now += pause;
+          if (buckets.take("one") === 0) count++;
+        }
+        // Times are those of ticks, 16 for each token.
+        const filled = ((clock.now - start) / 1000) * rate.perSecond + 1 / 16;
+        expect(count).toBeLessThanOrEqual(rate.burst + filled);
+      }),
+    );
+  });
+
+  it("give the same as buckets of one thread, also where the ticks of the clock begin again", () => {
+    const rates = fc.record({
+      perSecond: fc.integer({ min: 1, max: 40 }),
+      burst: fc.integer({ min: 1, max: 20 }),
+    });
+    // Of eighths of a second ticks are whole numbers.
+    const steps = fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat({ max: 30 })), { maxLength: 100 });
+    const starts = fc.constantFrom(0, 1000, (WRAP / 2 - 64) * 125, (WRAP - 64) * 125);
+    fc.assert(
+      fc.property(rates, steps, starts, (rate, takes, start) => {
+        const { clock, buckets } = bucketsOf(rate, 100, start);
+        const alone = new TokenBuckets(rate, 100, () => clock.now);
+        for (const [client, eighths] of takes) {
+          clock.now += eighths * 125;
+          expect(buckets.take(client)).toBe(alone.take(alone.of(client)));
+          expect(buckets.refusals(client)).toBe(alone.of(client).refused);
+        }
+      }),
+    );
+  });
+
+  it("have a token after the returned time", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.01, max: 1000, noNaN: true }), (perSecond) => {
+        const { clock, buckets } = bucketsOf({ perSecond, burst: 1 });
+        buckets.take("one");
+        clock.now += buckets.take("one") * 1000 + 1;
+        expect(buckets.take("one")).toBe(0);
+      }),
+    );
+  });
+
+  it("are full after any pause but those after which the ticks of the clock are the same again", () => {
+    const { clock, buckets } = bucketsOf({ perSecond: 62.5, burst: 5 });
+    for (const pause of [80, 10_000, WRAP / 2, WRAP - 81, WRAP + 80]) {
+      expect([pause, taken(buckets, "one", 9)]).toEqual([pause, 5]);
+      clock.now += pause;
+    }
+    expect(taken(buckets, "one", 9)).toBe(5);
+    clock.now += WRAP;
+    expect(taken(buckets, "one", 9)).toBe(0);
+    clock.now += 80;
+    expect(taken(buckets, "one", 9)).toBe(5);
+  });
+
+  it("are the same for all threads that have the memory", () => {
+    const { thread, buckets } = bucketsOf({ perSecond: 1, burst: 4 });
+    const other = thread();
+    expect([buckets.take("one"), other.take("one"), buckets.take("one"), other.take("one")]).toEqual([
+      0, 0, 0, 0,
+    ]);
+    expect([buckets.take("one"), other.take("one"), buckets.refusals("one")]).toEqual([1, 1, 2]);
+    expect(other.take("other")).toBe(0);
+  });
+
+  it("can be as large as settings allow", () => {
+    const most = 10_000_000;
+    expect(ServeConfig.safeParse({ clients: { requestBurst: most + 1 } }).success).toBe(false);
+    expect(most).toBeLessThan(LARGEST_BURST);
+    const { buckets } = bucketsOf({ perSecond: 1_000_000, burst: 1_000_000 });
+    expect(taken(buckets, "one", 1_000_100)).toBe(1_000_000);
+  });
+});
+
+describe("a full table of token buckets", () => {
+  const CLIENTS = Array.from({ length: 8 }, (_, index) => `client ${index}`);
+  const NEWCOMERS = Array.from({ length: 100 }, (_, index) => `newcomer ${index}`);
+  const start = () => {
+    const { clock, buckets } = bucketsOf({ perSecond: 1, burst: 10 }, CLIENTS.length);
+    for (const client of CLIENTS) taken(buckets, client, 6);
+    return { clock, buckets };
+  };
+  const takenByAll = (buckets: SharedBuckets) =>
+    NEWCOMERS.filter((client) => buckets.take(client) === 0).length;
+
+  it("gives newcomers the tokens that its buckets have left, and no more", () => {
+    const { buckets } = start();
+    expect(takenByAll(buckets)).toBe(8 * 4);
+    expect(takenByAll(buckets)).toBe(0);
+  });
+
+  it("lets newcomers in again at the rate of the whole table", () => {
+    const { clock, buckets } = start();
+    takenByAll(buckets);
+    clock.now += 2000;
+    expect(takenByAll(buckets)).toBe(8 * 2);
+  });
+
+  it("takes nothing from a bucket that is empty", () => {
+    const { buckets } = start();
+    taken(buckets, CLIENTS[0]!, 4);
+    expect(buckets.take(CLIENTS[0]!)).toBe(1);
+    takenByAll(buckets);
+    // Its bucket gave nothing to others: 1 s fills in one token.
+    expect(buckets.take(CLIENTS[0]!)).toBe(1);
+  });
+
+  it("has a place for a newcomer once a bucket is full, without loss for the client that had it", () => {
+    const { clock, buckets } = start();
+    clock.now += 6000;
+    expect(taken(buckets, NEWCOMERS[0]!, 20)).toBe(10);
+    for (const client of CLIENTS) expect([client, taken(buckets, client, 1)]).toEqual([client, 1]);
+  });
+});
