@@ -9,8 +9,9 @@ import { PrunedFields } from "./crds/pruned-fields.ts";
 import { applyCrd, ServedLog, type ServedVersions } from "./crds/served-versions.ts";
 import { DesiredState } from "./desired/desired-state.ts";
 import { followDesiredState } from "./desired/desired-stream.ts";
-import { EventRecorder } from "./events.ts";
+import { EventRecorder } from "./events/event-recorder.ts";
 import { Leader } from "./leader.ts";
+import { isGood } from "./objects/conditions.ts";
 import { toTime } from "./objects/times.ts";
 import { type ManagedObject, nameOf } from "./objects/wanted-object.ts";
 import { ApiWriter, WriteError } from "./reconcile/api-writer.ts";
@@ -65,7 +66,12 @@ export class Controller {
   }
 
   status(): ControlStatus {
-    return { leads: this.#queue !== undefined, pending: this.#queue?.size ?? 0, writes: this.#writer.counts };
+    return {
+      leads: this.#queue !== undefined,
+      pending: this.#queue?.size ?? 0,
+      writes: this.#writer.counts,
+      eventsDropped: this.#events.dropped,
+    };
   }
 
   upsert(object: KubernetesObject): void {
@@ -151,19 +157,15 @@ export class Controller {
     const writer = this.#writer;
     const writes: Writes = {
       apply: (object, subresource) => writer.apply(object, signal, subresource),
+      create: (object) => writer.applyNew(object, signal),
       merge: (object, subresource) => writer.merge(object, signal, subresource),
       read: (object) => writer.read(object, signal),
       remove: (object) => writer.remove(object, signal),
       foreign: (object) => this.#foreign(key, object, signal),
-      changed: (object, { type, status, reason, message }) => {
-        const isGood = status === (type === "Conflict" ? "False" : "True");
-        this.#events.record(
-          object,
-          isGood ? "Normal" : "Warning",
-          reason.split(",")[0]!,
-          `${type}: ${message}`,
-          signal,
-        );
+      changed: (object, condition) => {
+        const { type, reason, message } = condition;
+        const level = isGood(condition) ? "Normal" : "Warning";
+        this.#events.record(object, level, reason.split(",")[0]!, `${type}: ${message}`, signal);
       },
     };
     if (key === ClusterProperties.KEY) {

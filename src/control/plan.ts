@@ -49,6 +49,7 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   );
   const counts = { applied: 0, removed: 0, foreign: 0 };
   const writes: Writes = {
+    create: async (object) => (listed.has(listedKey(object)) ? undefined : writes.apply(object)),
     async apply(object, subresource) {
       if (subresource === undefined) counts.applied++;
       const before = objectNow(objects, object);

@@ -4,6 +4,7 @@ import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
 import { ClusterObjects } from "../../src/control/reconcile/cluster-objects.ts";
 import type { ReconcileContext, Writes } from "../../src/control/reconcile/reconcile-service.ts";
 
+type Way = "create" | "apply" | "merge";
 type Mutable = { -readonly [Key in keyof ManagedObject]: ManagedObject[Key] };
 
 /** What an API server does with applied objects, as far as the control plane depends on it. */
@@ -30,6 +31,10 @@ export class FakeCluster {
   readonly writes: Writes = {
     apply: async (object, subresource) => this.#write("apply", object, subresource),
     merge: async (object, subresource) => this.#write("merge", object, subresource),
+    create: async (object) => {
+      this.beforeWrite(`create ${nameOf(object)}`, object);
+      return this.stored.has(nameOf(object)) ? undefined : this.#write("create", object, undefined);
+    },
     read: async (object) => this.stored.get(nameOf(object)),
     remove: async (object) => {
       this.beforeWrite(`delete ${nameOf(object)}`, object);
@@ -80,9 +85,9 @@ export class FakeCluster {
     this.#added.set(name, port);
   }
 
-  #write(how: "apply" | "merge", object: ManagedObject, subresource: string | undefined): ManagedObject {
+  #write(how: Way, object: ManagedObject, subresource: string | undefined): ManagedObject {
     const what = `${how} ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`;
-    this.beforeWrite(what, object);
+    if (how !== "create") this.beforeWrite(what, object);
     this.log.push(what);
     const before = this.stored.get(nameOf(object));
     const { generation = 0, uid = `uid-${++this.#version}` } = before?.metadata ?? {};
@@ -116,7 +121,7 @@ export class FakeCluster {
     return stored;
   }
 
-  #portsOf(how: "apply" | "merge", { metadata: { name }, spec }: ManagedObject): { ports?: object[] } {
+  #portsOf(how: Way, { metadata: { name }, spec }: ManagedObject): { ports?: object[] } {
     const added = this.#added.get(name);
     if (how === "merge") this.#added.delete(name);
     return how === "merge" || added === undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { conditionsToApply } from "../../src/control/objects/conditions.ts";
+import { conditionsToApply, newsIn } from "../../src/control/objects/conditions.ts";
 import { clusterSetIPsOf, fittingPorts } from "../../src/control/objects/derived-service.ts";
 import { describeChange } from "../../src/control/objects/describe-change.ts";
 import { derivedServiceName, endpointSliceName } from "../../src/control/objects/names.ts";
@@ -134,4 +134,35 @@ test("a plan shows new objects, changed fields and objects that go", () => {
     "    + spec.ports: [2]",
   ]);
   expect([...describeChange(object({}), undefined)]).toEqual(["- Service shop/db"]);
+});
+
+describe("the conditions that tell people something", () => {
+  const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "" });
+  const [valid, ready, agreed] = [
+    condition("Valid", "True", "Valid"),
+    condition("Ready", "True", "Exported"),
+    condition("Conflict", "False", "NoConflicts"),
+  ];
+  const invalid = condition("Valid", "False", "NoService");
+  const waiting = condition("Ready", "False", "Pending");
+  const failed = condition("Ready", "False", "Failed");
+  const conflict = condition("Conflict", "True", "PortConflict");
+  test.each([
+    ["of a new export that is ready: Ready alone", [], [valid, ready, agreed], [ready]],
+    ["of a new export without a Service: Valid alone", [], [invalid, waiting, agreed], [invalid]],
+    ["of a new export that is valid and fails", [], [valid, failed, agreed], [failed]],
+    ["of a new export in conflict", [], [valid, ready, conflict], [ready, conflict]],
+    ["when the Service comes: Ready alone", [invalid, waiting, agreed], [valid, ready, agreed], [ready]],
+    [
+      "when the Service comes and fails: both",
+      [invalid, waiting, agreed],
+      [valid, failed, agreed],
+      [valid, failed],
+    ],
+    ["when the Service goes: Valid alone", [valid, ready, agreed], [invalid, waiting, agreed], [invalid]],
+    ["when a conflict is over", [valid, ready, conflict], [valid, ready, agreed], [agreed]],
+    ["when nothing has another reason: none", [valid, ready, conflict], [valid, ready, conflict], []],
+  ])("%s", (_, before, applied, news) => {
+    expect(newsIn(applied, before)).toEqual(news);
+  });
 });

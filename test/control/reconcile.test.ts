@@ -29,10 +29,9 @@ describe("a ClusterSetIP service of another cluster", () => {
   test("becomes ServiceImport, derived Service and EndpointSlice, in as few writes as that takes", async () => {
     await reconcile(stateWith(linesOf()));
     expect(cluster.log).toEqual([
-      "apply ServiceImport shop/db",
-      `apply Service shop/${DERIVED}`,
-      "apply ServiceImport shop/db",
-      `apply EndpointSlice shop/${SLICE}`,
+      `create Service shop/${DERIVED}`,
+      "create ServiceImport shop/db",
+      `create EndpointSlice shop/${SLICE}`,
       "apply ServiceImport shop/db/status",
     ]);
     const held = cluster.get("ServiceImport", "db")!;
@@ -71,6 +70,18 @@ describe("a ClusterSetIP service of another cluster", () => {
 
   test("writes nothing the second time", async () => {
     const state = stateWith(linesOf());
+    await reconcile(state);
+    cluster.log.length = 0;
+    await reconcile(state);
+    expect(cluster.log).toEqual([]);
+  });
+
+  test("writes nothing the second time, where the API server returns empty lists as null", async () => {
+    cluster.prune = (object) =>
+      object.kind === "EndpointSlice" ? { ...object, ports: null, endpoints: undefined } : object;
+    const state = stateWith(
+      linesOf(desiredImport(), { "v4-0": desiredSlice("10.1.0.1", { ports: [], endpoints: [] }) }),
+    );
     await reconcile(state);
     cluster.log.length = 0;
     await reconcile(state);
@@ -178,6 +189,21 @@ describe("objects of somebody else", () => {
     expect(cluster.get("ServiceImport", "db")).toBeDefined();
   });
 
+  test("a ServiceImport that somebody makes while ours is written is not touched, and no Service stays for ours", async () => {
+    cluster.beforeWrite = (what) => {
+      if (what === "create ServiceImport shop/db")
+        cluster.stored.set("ServiceImport shop/db", {
+          ...{ apiVersion: "multicluster.x-k8s.io/v1beta1", kind: "ServiceImport" },
+          metadata: { namespace: "shop", name: "db", uid: "theirs" },
+        });
+    };
+    await reconcile(stateWith(linesOf()));
+    expect([...cluster.stored.values()].map(({ kind, metadata }) => [kind, metadata.uid])).toEqual([
+      ["ServiceImport", "theirs"],
+    ]);
+    expect(cluster.log.at(-2)).toBe("foreign ServiceImport shop/db");
+  });
+
   test.each([
     ["Service", "v1", DERIVED],
     ["EndpointSlice", "discovery.k8s.io/v1", SLICE],
@@ -185,6 +211,7 @@ describe("objects of somebody else", () => {
     "a %s of that name, which no watch has reported yet, is not touched, and ours is made when it has gone",
     async (kind, apiVersion, name) => {
       const theirs = foreign(kind, apiVersion, name);
+      cluster.objects.delete(theirs as never);
       await reconcile(stateWith(linesOf()));
       expect(cluster.get(kind, name)).toEqual(theirs);
       expect(cluster.log).toContain(`foreign ${kind} shop/${name}`);
@@ -196,6 +223,19 @@ describe("objects of somebody else", () => {
       expect(cluster.get(kind, name)!.metadata.labels).toMatchObject({ [MANAGED_BY]: "clusterset-doh" });
     },
   );
+
+  test("a Service of that name that a watch has reported costs no request, until it is gone", async () => {
+    const theirs = foreign("Service", "v1", DERIVED);
+    const attempts: string[] = [];
+    cluster.beforeWrite = (what) => attempts.push(what);
+    await reconcile(stateWith(linesOf()));
+    expect(cluster.log[0]).toBe(`foreign Service shop/${DERIVED}`);
+    expect(attempts).toEqual(["create ServiceImport shop/db", "apply ServiceImport shop/db/status"]);
+    cluster.stored.clear();
+    cluster.objects.delete(theirs as never);
+    await reconcile(stateWith(linesOf()));
+    expect(attempts).toContain(`create Service shop/${DERIVED}`);
+  });
 });
 
 describe("drift", () => {
@@ -255,6 +295,17 @@ describe("drift", () => {
     cluster.log.length = 0;
     await reconcile(state);
     expect(cluster.log).toEqual([]);
+  });
+
+  test("a ServiceImport that somebody deletes comes back with the addresses that it had", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    const held = cluster.get("ServiceImport", "db")!;
+    cluster.stored.delete("ServiceImport shop/db");
+    cluster.objects.delete(held as never);
+    await reconcile(state);
+    expect(spec(cluster.get("ServiceImport", "db")).ips).toEqual(spec(held).ips);
+    expect(cluster.all("Service")).toHaveLength(1);
   });
 
   test("a label that is exported no longer leaves", async () => {

@@ -40,7 +40,10 @@ const ofSecondary = await createStatusMetrics(
 /** What it says on a sync worker. */
 const ofWorker = await createWorkerMetrics(() => ({
   ...{ complete: true, confirmedSeconds: 1, degraded: [], gateways: [] },
-  control: { leads: true, pending: 0, writes: new Map([["apply Service", 1]]) },
+  control: {
+    ...{ leads: true, pending: 0, writes: new Map([["apply Service", 1]]) },
+    eventsDropped: new Map([["queue", 1]]),
+  },
 })).render();
 
 /** Rows of the tables of metrics: name, type and labels. */

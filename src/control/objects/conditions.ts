@@ -53,3 +53,24 @@ export function conditionsOf({ status }: ManagedObject): readonly Condition[] {
   const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
   return Array.isArray(conditions) ? (conditions as Condition[]) : [];
 }
+
+/** Whether a condition is as people want it. */
+export function isGood({ type, status }: Condition): boolean {
+  return status === (type === "Conflict" ? "False" : "True");
+}
+
+/**
+ * The conditions that tell people something: those with another reason than before. At first, only what is not good, and Ready. Of Valid and Ready one
+ * is enough where it says the other: what is Ready is Valid, and what is not Valid cannot be Ready.
+ */
+export function newsIn(applied: readonly Condition[], before: readonly Condition[]): readonly Condition[] {
+  const news = applied.filter((condition) => {
+    const { type, reason } = condition;
+    const held = before.find((one) => one.type === type);
+    return held === undefined ? !isGood(condition) || type === "Ready" : held.reason !== reason;
+  });
+  const valid = news.find(({ type }) => type === "Valid");
+  const ready = news.find(({ type }) => type === "Ready");
+  if (valid === undefined || ready === undefined) return news;
+  return news.filter((one) => (isGood(ready) ? one !== valid : isGood(valid) || one !== ready));
+}

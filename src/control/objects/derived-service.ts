@@ -7,24 +7,19 @@ import { type ManagedObject, mark } from "./wanted-object.ts";
 
 /**
  * The selectorless Service from which a ServiceImport has its `spec.ips`: the API server allocates them, and kube-proxy routes them to the
- * slices that name this Service. Undefined if no port fits: a Service needs at least one.
+ * slices that name this Service. Undefined if no port fits: a Service needs at least one. The import does not own it: the Service is made first, so
+ * that the import has its addresses when it is written, and an import that somebody deleted comes back with the same ones.
  */
 export function derivedService(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   desired: DesiredImport,
-  owner: object,
 ): ManagedObject | undefined {
   const ports = fittingPorts(desired.ports);
   if (ports.length === 0) return undefined;
   return mark({
     apiVersion: "v1",
     kind: "Service",
-    metadata: {
-      namespace,
-      name: derivedServiceName(name),
-      labels: { [SERVICE_NAME]: name },
-      ownerReferences: [owner],
-    },
+    metadata: { namespace, name: derivedServiceName(name), labels: { [SERVICE_NAME]: name } },
     spec: {
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",

@@ -13,11 +13,12 @@ export const DERIVED_SERVICE = "multicluster.kubernetes.io/derived-service";
 export const APPLIED = "clusterset-doh.dev/applied";
 
 const LONGEST_LABEL = 63;
-const PREFIX = "clusterset-";
+/** With which the names of derived Services begin. */
+export const DERIVED_PREFIX = "clusterset-";
 
 /** The name of the Service that carries a ServiceImport's cluster IPs: `clusterset-<name>`, with a hash if that is too long for a DNS label. */
 export function derivedServiceName(service: string): string {
-  const name = PREFIX + service;
+  const name = DERIVED_PREFIX + service;
   if (name.length <= LONGEST_LABEL) return name;
   return `${name.slice(0, LONGEST_LABEL - 9)}-${shortHash(service)}`;
 }

@@ -6,7 +6,7 @@ import type { ManagedObject } from "./wanted-object.ts";
 
 export { SERVICE_NAME, SOURCE_CLUSTER };
 
-/** The owner reference to a ServiceImport: when that goes, the garbage collector takes its Service and slices along. */
+/** The owner reference to a ServiceImport: when that goes, the garbage collector takes its slices along. */
 export function ownerReference({ apiVersion, kind, metadata }: ManagedObject): object {
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid };
 }

@@ -51,8 +51,9 @@ export function differs(wanted: ManagedObject, actual: ManagedObject): boolean {
   return !contains(actual, wanted);
 }
 
-/** Whether `whole` has everything that `part` has. Lists are compared element by element. */
+/** Whether `whole` has everything that `part` has. Lists are compared element by element; the API server returns an empty one as null, or not at all. */
 function contains(whole: unknown, part: unknown): boolean {
+  if (Array.isArray(part) && part.length === 0 && (whole === undefined || whole === null)) return true;
   if (Array.isArray(part))
     return (
       Array.isArray(whole) &&

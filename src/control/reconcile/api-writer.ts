@@ -1,6 +1,6 @@
 import { request } from "undici";
 import { type ApiServer, type Credentials, readCredentials } from "../../sync/api-server.ts";
-import { Budget, pause } from "../../sync/pacing.ts";
+import { Budget, type BudgetLimits, pause } from "../../sync/pacing.ts";
 import { MANAGER } from "../objects/names.ts";
 import type { ManagedObject } from "../objects/wanted-object.ts";
 
@@ -18,8 +18,10 @@ export class WriteError extends Error {
   }
 }
 
-/** Writes a second, on average and at once. */
-export const WRITE_LIMITS = { perSecond: 50, burst: 100 };
+/** Writes of objects a second, on average and at once. */
+export const WRITE_LIMITS: BudgetLimits = { perSecond: 50, burst: 100 };
+/** A Lease is renewed however much waits, and Events have a budget of their own (`EventRecorder`). */
+const UNPACED: ReadonlySet<string> = new Set(["Lease", "Event"]);
 const REQUEST_TIMEOUT = 30_000;
 /** Tokens and certificates of a pod change while it runs. */
 const CREDENTIALS_FOR = 60_000;
@@ -29,11 +31,13 @@ export class ApiWriter {
   /** Writes so far by verb and kind, such as `apply EndpointSlice`. */
   readonly counts = new Map<string, number>();
   readonly #api: () => ApiServer;
-  readonly #budget = new Budget(WRITE_LIMITS);
-  #credentials: { readonly held: Credentials; readonly since: number } | undefined;
+  readonly #budget: Budget;
+  /** Shared by all requests that begin in its time. */
+  #credentials: { readonly held: Promise<Credentials>; since: number } | undefined;
 
-  constructor(api: () => ApiServer) {
+  constructor(api: () => ApiServer, limits: BudgetLimits = WRITE_LIMITS) {
     this.#api = api;
+    this.#budget = new Budget(limits);
   }
 
   /**
@@ -43,6 +47,24 @@ export class ApiWriter {
    */
   apply(object: ManagedObject, signal: AbortSignal, subresource = ""): Promise<ManagedObject> {
     return this.#patch("apply", "application/apply-patch+yaml", "&force=true", object, signal, subresource);
+  }
+
+  /**
+   * Server-side apply of an object that is not there yet. Undefined if there is one: its version differs from the one that is named, so that the API
+   * server rejects the write and nobody's object is touched. Versions of objects begin at 2.
+   * @throws {WriteError}
+   */
+  async applyNew(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {
+    const { metadata, ...rest } = object;
+    try {
+      return await this.apply(
+        { ...rest, metadata: { ...metadata, resourceVersion: "1" } } as ManagedObject,
+        signal,
+      );
+    } catch (error) {
+      if (error instanceof WriteError && error.status === 409) return undefined;
+      throw error;
+    }
   }
 
   /** A merge patch: lists become those of the object. @throws {WriteError} */
@@ -61,14 +83,14 @@ export class ApiWriter {
     const below = subresource === "" ? "" : `/${subresource}`;
     this.#count(`${verb} ${object.kind}${below}`);
     const path = `${pathOf(object)}${below}?fieldManager=${MANAGER}${query}`;
-    return JSON.parse(await this.#send("PATCH", path, type, object, signal)) as ManagedObject;
+    return JSON.parse(await this.#send("PATCH", object.kind, path, type, object, signal)) as ManagedObject;
   }
 
   /** The object as it is; undefined if there is none. @throws {WriteError} */
   async read(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {
     try {
       return JSON.parse(
-        await this.#send("GET", pathOf(object), undefined, undefined, signal),
+        await this.#send("GET", object.kind, pathOf(object), undefined, undefined, signal),
       ) as ManagedObject;
     } catch (error) {
       if (error instanceof WriteError && error.status === 404) return undefined;
@@ -81,14 +103,15 @@ export class ApiWriter {
     this.#count(`create ${object.kind}`);
     const collection = pathOf(object).replace(/\/[^/]+$/, "");
     return JSON.parse(
-      await this.#send("POST", collection, "application/json", object, signal),
+      await this.#send("POST", object.kind, collection, "application/json", object, signal),
     ) as ManagedObject;
   }
 
   /** Replaces an object if it is still the version that was read. @throws {WriteError} 409 otherwise */
   async replace(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject> {
+    this.#count(`update ${object.kind}`);
     return JSON.parse(
-      await this.#send("PUT", pathOf(object), "application/json", object, signal),
+      await this.#send("PUT", object.kind, pathOf(object), "application/json", object, signal),
     ) as ManagedObject;
   }
 
@@ -97,15 +120,16 @@ export class ApiWriter {
     this.#count(`delete ${object.kind}`);
     const options = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: object.metadata.uid } };
     try {
-      await this.#send("DELETE", pathOf(object), "application/json", options, signal);
+      await this.#send("DELETE", object.kind, pathOf(object), "application/json", options, signal);
     } catch (error) {
       if (!(error instanceof WriteError && (error.status === 404 || error.status === 409))) throw error;
     }
   }
 
   async close(): Promise<void> {
-    await this.#credentials?.held.dispatcher.destroy();
+    const credentials = this.#credentials;
     this.#credentials = undefined;
+    await credentials?.held.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined);
   }
 
   #count(what: string): void {
@@ -114,17 +138,13 @@ export class ApiWriter {
 
   async #send(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    kind: string,
     path: string,
     type: string | undefined,
     body: object | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    for (;;) {
-      const wait = this.#budget.wait(performance.now());
-      if (wait === 0) break;
-      if (!(await pause(wait, signal))) throw new Error("stopped");
-    }
-    this.#budget.spend(performance.now());
+    if (!UNPACED.has(kind)) await this.#takeTurn(signal);
     const { headers, dispatcher } = await this.#connection();
     const answer = await request(this.#api().url + path, {
       method,
@@ -139,18 +159,30 @@ export class ApiWriter {
     });
     const text = await answer.body.text();
     if (answer.statusCode < 300) return text;
-    if (answer.statusCode === 401) this.#credentials = undefined;
+    if (answer.statusCode === 401 && this.#credentials !== undefined)
+      this.#credentials.since = Number.NEGATIVE_INFINITY;
     throw new WriteError(`${method} ${path}`, answer.statusCode, text);
   }
 
-  async #connection(): Promise<Credentials> {
+  /** Waits for the budget. Turns are taken in the order of the calls. */
+  async #takeTurn(signal: AbortSignal): Promise<void> {
+    const now = performance.now();
+    const wait = this.#budget.wait(now);
+    this.#budget.spend(now);
+    if (wait > 0 && !(await pause(wait, signal))) throw new Error("stopped");
+  }
+
+  #connection(): Promise<Credentials> {
     const now = performance.now();
     const before = this.#credentials;
     if (before !== undefined && now - before.since < CREDENTIALS_FOR) return before.held;
-    const held = await readCredentials(this.#api().config);
-    this.#credentials = { held, since: now };
-    void before?.held.dispatcher.close();
-    return held;
+    const current = { held: readCredentials(this.#api().config), since: now };
+    this.#credentials = current;
+    current.held.catch(() => {
+      current.since = Number.NEGATIVE_INFINITY;
+    });
+    before?.held.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined);
+    return current.held;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "../../extract/objects.ts";
+import { DERIVED_PREFIX } from "../objects/names.ts";
 import { SERVICE_NAME } from "../objects/owner.ts";
 import { MULTICLUSTER_GROUP } from "../objects/service-import.ts";
 import { isManaged, type ManagedObject } from "../objects/wanted-object.ts";
@@ -19,6 +20,15 @@ interface Entry {
   readonly slices: Map<string, ManagedObject>;
 }
 
+/** What watches have reported of an object while it was written. */
+interface Reported {
+  newest: number;
+  /** The uid of the one that is gone. */
+  gone: string | undefined;
+}
+
+type Touched = ((key: string) => void) | undefined;
+
 /**
  * What the control plane needs of its cluster, from the same watches that the snapshot comes from: namespaces, ServiceExports,
  * ServiceImports, and its own Services and EndpointSlices. Other objects are not held.
@@ -26,12 +36,16 @@ interface Entry {
 export class ClusterObjects {
   readonly #entries = new Map<string, Entry>();
   readonly #namespaces = new Set<string>();
-  /** The keys of own Services and EndpointSlices, by `<field>/<namespace>/<name>`. */
+  /** The keys of own Services and EndpointSlices, by `<kind>/<namespace>/<name>`. */
   readonly #owners = new Map<string, string>();
-  /** The keys that wait for an object of somebody else to go, by `<field>/<namespace>/<name>`. */
+  /** Objects of somebody else whose names ours could need, by `<kind>/<namespace>/<name>`; without their content. */
+  readonly #foreign = new Map<string, ManagedObject>();
+  /** The keys that wait for an object of somebody else to go, by `<kind>/<namespace>/<name>`. */
   readonly #blocked = new Map<string, string>();
   /** The uids of objects that were removed here, until a watch reports that they are gone. */
   readonly #removed = new Set<string>();
+  /** Of objects that are being written, by `<kind>/<namespace>/<name>`. */
+  readonly #writing = new Map<string, Reported>();
   readonly #touched: (key: string) => void;
 
   /** @param touched called with `<namespace>/<name>` of each ServiceImport or ServiceExport whose objects changed */
@@ -59,15 +73,49 @@ export class ClusterObjects {
     };
   }
 
-  /** Takes an object from a watch, or as the API server returned it after a write. */
+  /**
+   * Holds an object as the API server returned it after a write. Neither that nor a watch that reports the same touches the key: it would be worked
+   * on a second time for nothing. What is newer than the write does.
+   * @param write makes the only write of that object at the time; undefined if it wrote nothing
+   */
+  async written<Stored extends ManagedObject | undefined>(
+    object: ManagedObject,
+    write: () => Promise<Stored>,
+  ): Promise<Stored> {
+    const identity = identityOf(object);
+    const reported: Reported = { newest: 0, gone: undefined };
+    this.#writing.set(identity, reported);
+    const stored = await write().finally(() => this.#writing.delete(identity));
+    if (stored === undefined) return stored;
+    const { uid, resourceVersion } = stored.metadata;
+    const isOver = reported.newest > Number(resourceVersion) || (uid !== undefined && uid === reported.gone);
+    if (isOver) this.#touched(keyOf(stored));
+    else this.#set(stored, false, true);
+    return stored;
+  }
+
+  /** Takes an object from a watch. */
   upsert(object: KubernetesObject): void {
-    if (object.kind === "Namespace") this.#setNamespace(object);
-    else this.#set(object as unknown as ManagedObject, false);
+    if (object.kind === "Namespace") {
+      this.#setNamespace(object);
+      return;
+    }
+    const seen = object as unknown as ManagedObject;
+    const writing = this.#writing.get(identityOf(seen));
+    if (writing !== undefined)
+      writing.newest = Math.max(writing.newest, Number(seen.metadata.resourceVersion));
+    this.#set(seen, false, writing !== undefined);
   }
 
   delete(object: KubernetesObject): void {
-    if (object.kind === "Namespace") this.#namespaces.delete(String(object.metadata?.name));
-    else this.#set(object as unknown as ManagedObject, true);
+    if (object.kind === "Namespace") {
+      this.#namespaces.delete(String(object.metadata?.name));
+      return;
+    }
+    const seen = object as unknown as ManagedObject;
+    const writing = this.#writing.get(identityOf(seen));
+    if (writing !== undefined) writing.gone = seen.metadata.uid;
+    this.#set(seen, true, false);
   }
 
   /** An object was deleted here: what watches still report of it from before does not bring it back. */
@@ -75,15 +123,20 @@ export class ClusterObjects {
     const { uid } = object.metadata;
     const own = this.of(keyOf(object));
     const isHeld = [own.import, ...own.services, ...own.slices].some((one) => one?.metadata.uid === uid);
-    this.#set(object, true);
+    this.#set(object, true, true);
     // Otherwise a watch has reported already that it is gone.
     if (isHeld && uid !== undefined) this.#removed.add(uid);
   }
 
+  /** Somebody else's object with the name that `wanted` needs, as far as watches tell. */
+  foreign(wanted: ManagedObject): ManagedObject | undefined {
+    return this.#foreign.get(identityOf(wanted));
+  }
+
   /** Somebody else's object has the name that `wanted` needs: its key is touched when that object goes. */
-  isBlockedBy({ kind, metadata }: ManagedObject, wanted: ManagedObject): void {
-    if (kind === "Service" || kind === "EndpointSlice")
-      this.#blocked.set(`${fieldOf(kind)}/${metadata.namespace}/${metadata.name}`, keyOf(wanted));
+  isBlockedBy(blocking: ManagedObject, wanted: ManagedObject): void {
+    if (blocking.kind === "Service" || blocking.kind === "EndpointSlice")
+      this.#blocked.set(identityOf(blocking), keyOf(wanted));
   }
 
   #setNamespace({ metadata }: KubernetesObject): void {
@@ -94,20 +147,22 @@ export class ClusterObjects {
     if (was !== this.#namespaces.has(name)) this.#touched(`${name}/`);
   }
 
-  #set(object: ManagedObject, isGone: boolean): void {
+  #set(object: ManagedObject, isGone: boolean, isQuiet: boolean): void {
     const { namespace, name } = object.metadata;
     const multicluster = object.apiVersion.startsWith(`${MULTICLUSTER_GROUP}/`);
+    const touched = isQuiet ? undefined : this.#touched;
     if (multicluster && object.kind === "ServiceImport")
-      this.#setOne(`${namespace}/${name}`, "import", object, isGone);
+      this.#setOne(`${namespace}/${name}`, "import", object, isGone, touched);
     else if (multicluster && object.kind === "ServiceExport")
-      this.#setOne(`${namespace}/${name}`, "export", object, isGone);
-    else if (object.kind === "Service" || object.kind === "EndpointSlice") this.#setOwn(object, isGone);
+      this.#setOne(`${namespace}/${name}`, "export", object, isGone, touched);
+    else if (object.kind === "Service" || object.kind === "EndpointSlice")
+      this.#setOwn(object, isGone, touched);
   }
 
-  #setOwn(object: ManagedObject, isGone: boolean): void {
+  #setOwn(object: ManagedObject, isGone: boolean, touched: Touched): void {
     const { namespace, name, labels } = object.metadata;
     const field = fieldOf(object.kind);
-    const identity = `${field}/${namespace}/${name}`;
+    const identity = identityOf(object);
     const blocked = isGone ? this.#blocked.get(identity) : undefined;
     if (blocked !== undefined) {
       this.#blocked.delete(identity);
@@ -115,6 +170,9 @@ export class ClusterObjects {
     }
     const before = this.#owners.get(identity);
     const service = labels?.[SERVICE_NAME];
+    const isLike = name.startsWith(DERIVED_PREFIX) || service !== undefined;
+    if (isLike && !isGone && !isManaged(object)) this.#foreign.set(identity, withoutContent(object));
+    else this.#foreign.delete(identity);
     // Without its marks an object is somebody else's.
     const key = !isGone && service !== undefined && isManaged(object) ? `${namespace}/${service}` : undefined;
     const held = before === undefined ? undefined : this.#entry(before)[field].get(name);
@@ -125,21 +183,29 @@ export class ClusterObjects {
         entry[field].delete(name);
         this.#owners.delete(identity);
         this.#settle(before, entry);
+        touched?.(before);
       }
     }
     if (key === undefined) return;
-    const entry = this.#entry(key);
-    entry[field].set(name, object);
+    this.#entry(key)[field].set(name, object);
     this.#owners.set(identity, key);
-    this.#settle(key, entry);
+    touched?.(key);
   }
 
-  #setOne(key: string, field: "import" | "export", object: ManagedObject, isGone: boolean): void {
-    if (this.#isOutdated(object, this.#entries.get(key)?.[field], isGone)) return;
+  #setOne(
+    key: string,
+    field: "import" | "export",
+    object: ManagedObject,
+    isGone: boolean,
+    touched: Touched,
+  ): void {
+    const held = this.#entries.get(key)?.[field];
+    if (this.#isOutdated(object, held, isGone) || (isGone && held === undefined)) return;
     const entry = this.#entry(key);
     if (isGone) delete entry[field];
     else entry[field] = object;
     this.#settle(key, entry);
+    touched?.(key);
   }
 
   #entry(key: string): Entry {
@@ -148,6 +214,7 @@ export class ClusterObjects {
     return entry;
   }
 
+  /** Holds no entry without objects. */
   #settle(key: string, entry: Entry): void {
     if (
       entry.import === undefined &&
@@ -156,10 +223,9 @@ export class ClusterObjects {
       entry.slices.size === 0
     )
       this.#entries.delete(key);
-    this.#touched(key);
   }
 
-  /** A watch may still report what was before a write or a removal here. */
+  /** A watch may still report what was before a write or a removal here, or again what is held. */
   #isOutdated({ metadata }: ManagedObject, held: ManagedObject | undefined, isGone: boolean): boolean {
     const { uid, resourceVersion, deletionTimestamp } = metadata;
     if (isGone) {
@@ -167,7 +233,7 @@ export class ClusterObjects {
       return held !== undefined && held.metadata.uid !== uid;
     }
     if (this.#removed.has(uid ?? "") && deletionTimestamp === undefined) return true;
-    return held !== undefined && Number(resourceVersion) < Number(held.metadata.resourceVersion);
+    return held !== undefined && Number(resourceVersion) <= Number(held.metadata.resourceVersion);
   }
 }
 
@@ -175,7 +241,17 @@ function fieldOf(kind: string): "services" | "slices" {
   return kind === "Service" ? "services" : "slices";
 }
 
-/** Of a ServiceImport or of an object that belongs to one. */
-function keyOf({ metadata: { namespace, name, labels } }: ManagedObject): string {
-  return `${namespace}/${labels?.[SERVICE_NAME] ?? name}`;
+function identityOf({ kind, metadata: { namespace, name } }: ManagedObject): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function withoutContent({ apiVersion, kind, metadata }: ManagedObject): ManagedObject {
+  const { namespace, name, uid } = metadata;
+  return { apiVersion, kind, metadata: { namespace, name, ...(uid !== undefined && { uid }) } };
+}
+
+/** Of a ServiceImport or ServiceExport, or of an object that belongs to one. */
+function keyOf({ kind, metadata: { namespace, name, labels } }: ManagedObject): string {
+  const isOwned = kind === "Service" || kind === "EndpointSlice";
+  return `${namespace}/${(isOwned ? labels?.[SERVICE_NAME] : undefined) ?? name}`;
 }

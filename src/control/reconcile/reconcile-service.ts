@@ -1,7 +1,7 @@
 import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
 import type { PrunedFields } from "../crds/pruned-fields.ts";
 import type { DesiredService, DesiredState } from "../desired/desired-state.ts";
-import { type Condition, conditionsOf, conditionsToApply } from "../objects/conditions.ts";
+import { type Condition, conditionsOf, conditionsToApply, newsIn } from "../objects/conditions.ts";
 import { clusterSetIPsOf, derivedService } from "../objects/derived-service.ts";
 import { endpointSlice } from "../objects/endpoint-slice.ts";
 import { derivedServiceName } from "../objects/names.ts";
@@ -13,6 +13,8 @@ import type { ClusterObjects } from "./cluster-objects.ts";
 /** The ways to write, so that a plan can print what the control plane would do. */
 export interface Writes {
   apply(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
+  /** Applies an object that is not there yet; undefined if there is one of that name, which is not touched. */
+  create(object: ManagedObject): Promise<ManagedObject | undefined>;
   /** Writes an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list. */
   merge(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
   /** The object as it is now, not as it was last seen. */
@@ -20,7 +22,7 @@ export interface Writes {
   remove(object: ManagedObject): Promise<void>;
   /** Somebody else's object has a name that the control plane needs. */
   foreign(object: ManagedObject): void;
-  /** A condition of an object changed. */
+  /** A condition of an object changed, and no other one says so already. */
   changed(object: ManagedObject, condition: Condition): void;
 }
 
@@ -38,8 +40,8 @@ export interface ReconcileContext {
 }
 
 /**
- * Brings the objects of one `<namespace>/<name>` to the desired state: ServiceImport first, since the others are owned by it, then the derived
- * Service, the import's addresses, slices, status, and the conditions of the cluster's own ServiceExport. Writes only what differs.
+ * Brings the objects of one `<namespace>/<name>` to the desired state: the conditions of the cluster's own ServiceExport, the derived Service, the
+ * ServiceImport with its addresses, the slices, which the import owns, and its status. Writes only what differs, and each object once.
  * @throws {WriteError} the caller tries again later
  */
 export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
@@ -67,28 +69,25 @@ async function reconcileImport(
   if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
   const isHeadless = wanted.type === "Headless";
+  const service = isHeadless ? undefined : derivedService(at, wanted);
   const derivedName = derivedServiceName(at.name);
-  const addresses = () =>
-    isHeadless
-      ? undefined
-      : clusterSetIPsOf(objects.of(key).services.find(({ metadata }) => metadata.name === derivedName));
-
-  const imported = () => serviceImport(version, at, wanted, addresses());
-  const held = await ensure(context, imported(), own.import);
-  if (held === undefined) return;
-  const owner = ownerReference(held);
-  const service = isHeadless ? undefined : derivedService(at, wanted, owner);
+  const before = own.services.find(({ metadata }) => metadata.name === derivedName);
+  const derived = service && (await ensure(context, service, before));
+  const addresses = clusterSetIPsOf(derived);
+  const held = await ensure(context, serviceImport(version, at, wanted, addresses), objects.of(key).import);
+  if (held === undefined) {
+    if (derived !== undefined && before === undefined) await removeOne(context, derived);
+    return;
+  }
   for (const one of own.services)
     if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
-  const before = own.services.find(({ metadata }) => metadata.name === derivedName);
   // A Service of somebody else must not get the clusterset's endpoints.
-  const isBlocked = service !== undefined && (await ensure(context, service, before)) === undefined;
-  await ensure(context, imported(), objects.of(key).import);
+  const isBlocked = service !== undefined && derived === undefined;
   const slices = [...(isBlocked ? [] : desired.slices.values())].map((slice) =>
-    endpointSlice(at, slice, isHeadless ? undefined : derivedName, owner),
+    endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
   );
   await reconcileSlices(context, key, slices);
-  await reconcileStatus(context, key, wanted, isHeadless || addresses() !== undefined);
+  await reconcileStatus(context, key, wanted, isHeadless || addresses !== undefined);
 }
 
 async function reconcileSlices(
@@ -110,35 +109,34 @@ async function reconcileSlices(
 }
 
 async function reconcileStatus(
-  { objects, writes, pruned, now }: ReconcileContext,
+  context: ReconcileContext,
   key: string,
   wanted: DesiredImport,
   isReady: boolean,
 ): Promise<void> {
+  const { objects, pruned, now } = context;
   const held = objects.of(key).import;
   if (held === undefined) return;
   const { conditions, ...status } = importStatus(wanted, isReady);
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
   const current = applied ?? conditionsOf(held);
-  const object = { ...bare(held), status: { ...status, conditions: current } };
-  objects.upsert(await applyWhole({ writes, pruned }, object, "status"));
+  await applyWhole(context, { ...bare(held), status: { ...status, conditions: current } }, "status");
 }
 
 async function reconcileExport(
-  { objects, writes, pruned, now }: ReconcileContext,
+  context: ReconcileContext,
   key: string,
   { conditions }: DesiredService,
 ): Promise<void> {
+  const { objects, writes, pruned, now } = context;
   const held = objects.of(key).export;
   if (held === undefined || conditions === undefined) return;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined) return;
-  const before = new Map(conditionsOf(held).map((condition) => [condition.type, condition]));
   const object = { ...bare(held), status: { conditions: applied } };
-  objects.upsert(await apply({ writes, pruned }, object, "status"));
-  for (const condition of applied)
-    if (before.get(condition.type)?.reason !== condition.reason) writes.changed(held, condition);
+  await objects.written(object, () => apply(context, object, (kept) => writes.apply(kept, "status")));
+  for (const condition of newsIn(applied, conditionsOf(held))) writes.changed(held, condition);
 }
 
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {
@@ -171,46 +169,53 @@ async function removeOne({ objects, writes }: ReconcileContext, object: ManagedO
 
 /** Applies an object if it differs. Undefined if somebody else's object has its name. */
 async function ensure(
-  { objects, writes, pruned }: ReconcileContext,
+  context: ReconcileContext,
   wanted: ManagedObject,
   held: ManagedObject | undefined,
 ): Promise<ManagedObject | undefined> {
-  if (held !== undefined && !differs(pruned.without(wanted), held)) return held;
-  // Apply creates or merges: a name that nothing of ours has may be somebody else's since.
-  const found = held ?? (await writes.read(wanted));
-  if (found !== undefined && !isManaged(found)) {
+  const { objects, writes, pruned } = context;
+  let found = held ?? objects.foreign(wanted);
+  if (found === undefined) {
+    const created = await objects.written(wanted, () => apply(context, wanted, writes.create));
+    if (created !== undefined) return created;
+    // Somebody else's, or ours, and no watch has reported it yet.
+    found = await writes.read(wanted);
+  }
+  if (found === undefined) return applyWhole(context, wanted);
+  if (!isManaged(found)) {
     writes.foreign(found);
     objects.isBlockedBy(found, wanted);
     return undefined;
   }
-  const applied = await applyWhole({ writes, pruned }, wanted);
-  objects.upsert(applied);
-  return applied;
+  return differs(pruned.without(wanted), found) ? applyWhole(context, wanted) : found;
 }
 
 /** Applies an object, and replaces its lists where others have added to them. */
-async function applyWhole(
-  context: Pick<ReconcileContext, "writes" | "pruned">,
+function applyWhole(
+  context: ReconcileContext,
   wanted: ManagedObject,
   subresource?: "status",
 ): Promise<ManagedObject> {
-  const applied = await apply(context, wanted, subresource);
-  const kept = context.pruned.without(wanted);
-  const written = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
-  return differs(written, applied) ? context.writes.merge(kept, subresource) : applied;
+  const { objects, writes, pruned } = context;
+  return objects.written(wanted, async () => {
+    const applied = await apply(context, wanted, (kept) => writes.apply(kept, subresource));
+    const kept = pruned.without(wanted);
+    const own = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
+    return differs(own, applied) ? writes.merge(kept, subresource) : applied;
+  });
 }
 
 /** Applies the fields of an object that the API server keeps. */
-async function apply(
-  { writes, pruned }: Pick<ReconcileContext, "writes" | "pruned">,
+async function apply<Stored extends ManagedObject | undefined>(
+  { pruned }: Pick<ReconcileContext, "pruned">,
   wanted: ManagedObject,
-  subresource?: "status",
-): Promise<ManagedObject> {
+  send: (kept: ManagedObject) => Promise<Stored>,
+): Promise<Stored> {
   for (;;) {
     const kept = pruned.without(wanted);
     try {
-      const stored = await writes.apply(kept, subresource);
-      pruned.learn(kept, stored);
+      const stored = await send(kept);
+      if (stored !== undefined) pruned.learn(kept, stored);
       return stored;
     } catch (error) {
       if (!pruned.learnFrom(wanted, error)) throw error;

@@ -25,6 +25,8 @@ export interface ControlStatus {
   readonly pending: number;
   /** Writes so far by verb and kind, such as `apply ServiceImport/status`. */
   readonly writes: ReadonlyMap<string, number>;
+  /** Events that were not written, by why. */
+  readonly eventsDropped: ReadonlyMap<string, number>;
 }
 
 /** A sync worker, for probes and metrics. */

@@ -74,7 +74,7 @@ test("with the rights of the component the worker writes import, derived Service
     ...linesOf(desiredImport({ labels: { tier: "1", "not a label": "x" } })),
     {
       export: "shop/db",
-      conditions: [{ type: "Valid", status: "True", reason: "Valid", message: "is exported" }],
+      conditions: [{ type: "Ready", status: "True", reason: "Exported", message: "is exported" }],
     },
   ]);
   await waitFor("status", async () => ((await held()) as { status?: object }).status !== undefined);
@@ -103,7 +103,7 @@ test("with the rights of the component the worker writes import, derived Service
       "GET",
       "/apis/events.k8s.io/v1/namespaces/shop/events",
     );
-    return items.some(({ reason }) => reason === "Valid");
+    return items.some(({ reason }) => reason === "Exported");
   });
 });
 

@@ -282,6 +282,10 @@ test("a namespace that ends in one cluster does not hold up the others, and ends
   await admin("north").apply(...world("ending", { gone: { endpoints: ["10.1.0.7"] } }));
   const ending = lookAt(clusters.servers.south, "ending");
   await eventualEndpoints(ending, "gone").toEqual(["north 10.1.0.7"]);
+  // The last write of a new service.
+  await eventually(async () => (await ending.import("gone"))?.status).toMatchObject({
+    clusters: [{ cluster: "north" }],
+  });
   await admin("south").terminateNamespace("ending");
   const written = await writesDuring("mark-5", () =>
     admin("north").apply(...slices("ending", "gone", { endpoints: ["10.1.0.8"] })),

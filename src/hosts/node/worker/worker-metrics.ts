@@ -93,4 +93,14 @@ function addControlMetrics(registers: Registry[], status: () => ControlStatus): 
       }
     },
   });
+  new Counter({
+    name: "clusterset_doh_control_events_dropped_total",
+    help: "Events that were not written, by reason.",
+    labelNames: ["reason"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [reason, count] of status().eventsDropped) this.inc({ reason }, count);
+    },
+  });
 }

@@ -1,0 +1,90 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { ApiWriter } from "../../src/control/reconcile/api-writer.ts";
+import type { ApiServer } from "../../src/sync/api-server.ts";
+
+interface Reply {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: object;
+}
+
+/** What the API server got, as `PATCH /path`, and its bodies. */
+let seen: string[];
+let bodies: Partial<ManagedObject>[];
+let reply: (path: string) => Reply;
+let server: Server;
+let writer: ApiWriter;
+const LIMITS = { perSecond: 20, burst: 3 };
+const signal = new AbortController().signal;
+
+beforeEach(async () => {
+  seen = [];
+  bodies = [];
+  reply = () => ({ status: 200 });
+  server = createServer(async (request, response) => {
+    const text = (await request.toArray()).join("");
+    seen.push(`${request.method} ${request.url!.split("?")[0]}`);
+    bodies.push(text === "" ? {} : JSON.parse(text));
+    const { status, headers = {}, body = {} } = reply(request.url!);
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u", token: "t" });
+  writer = new ApiWriter(() => ({ url, config }) as unknown as ApiServer, LIMITS);
+});
+
+afterEach(async () => {
+  await writer.close();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const object = (kind: string, name: string, apiVersion = "v1"): ManagedObject => ({
+  ...{ apiVersion, kind },
+  metadata: { namespace: "shop", name },
+});
+const lease = object("Lease", "leader", "coordination.k8s.io/v1");
+
+test("a new object is applied with a version that no object has, so that one of that name is not touched", async () => {
+  reply = () => ({ status: 409, body: { message: "the object has been modified" } });
+  expect(await writer.applyNew(object("Service", "db"), signal)).toBeUndefined();
+  expect(seen).toEqual(["PATCH /api/v1/namespaces/shop/services/db"]);
+  expect(bodies[0]!.metadata).toEqual({ namespace: "shop", name: "db", resourceVersion: "1" });
+  reply = () => ({ status: 403, body: { message: "forbidden" } });
+  await expect(writer.applyNew(object("Service", "db"), signal)).rejects.toMatchObject({ status: 403 });
+});
+
+test("counts every write by verb and kind, renewals of the Lease too, and no read", async () => {
+  await writer.apply(object("Service", "db"), signal);
+  await writer.apply(object("Service", "db"), signal, "status");
+  await writer.create(object("Event", "one", "events.k8s.io/v1"), signal);
+  await writer.replace(lease, signal);
+  await writer.replace(lease, signal);
+  await writer.remove(object("Service", "db"), signal);
+  await writer.read(lease, signal);
+  expect(Object.fromEntries(writer.counts)).toEqual({
+    "apply Service": 1,
+    "apply Service/status": 1,
+    "create Event": 1,
+    "update Lease": 2,
+    "delete Service": 1,
+  });
+});
+
+test("objects wait for the rate; the Lease and Events do not wait for objects", async () => {
+  const writes = Array.from({ length: LIMITS.burst + 10 }, (_, index) =>
+    writer.apply(object("Service", `s-${index}`), signal),
+  );
+  await writer.replace(lease, signal);
+  await writer.create(object("Event", "one", "events.k8s.io/v1"), signal);
+  expect(seen.length).toBeLessThan(writes.length);
+  await Promise.all(writes);
+  expect(seen).toHaveLength(writes.length + 2);
+  const names = seen.flatMap((line) => / .*\/s-(\d+)$/.exec(line)?.[1] ?? []);
+  expect(new Set(names).size).toBe(writes.length);
+});

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { EVENT_LIMITS, EventRecorder, MOST_WAITING } from "../../../src/control/events/event-recorder.ts";
+import { SPAM_LIMITS } from "../../../src/control/events/spam-filter.ts";
+import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import { KeptLogs } from "../../sync/logs.ts";
+
+// The timers of node:timers/promises are not faked.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (milliseconds: number, _: undefined, { signal }: { signal: AbortSignal }) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal.aborted) return reject(new Error("aborted"));
+      setTimeout(resolve, milliseconds);
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+    }),
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Lets everything happen that waits for no timer. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const signal = new AbortController().signal;
+const exported = (name: string): ManagedObject => ({
+  ...{ apiVersion: "multicluster.x-k8s.io/v1beta1", kind: "ServiceExport" },
+  metadata: { namespace: "shop", name, uid: `uid-${name}` },
+});
+
+/** A recorder, and the Events that were written. */
+function open(create: () => Promise<void> = async () => {}) {
+  const written: ManagedObject[] = [];
+  const writer = {
+    create: async (event: ManagedObject) => {
+      await create();
+      written.push(event);
+      return event;
+    },
+  };
+  return { written, recorder: new EventRecorder(writer, "worker-1", new KeptLogs()) };
+}
+
+test("an Event names its object, and is written once for each message", async () => {
+  const { written, recorder } = open();
+  expect(recorder.record(exported("db"), "Warning", "PortConflict", "Conflict: ports", signal)).toBe(true);
+  expect(recorder.record(exported("db"), "Warning", "PortConflict", "Conflict: ports", signal)).toBe(false);
+  expect(recorder.record(exported("db"), "Warning", "PortConflict", "Conflict: others", signal)).toBe(true);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written).toMatchObject([{ note: "Conflict: ports" }, { note: "Conflict: others" }]);
+  expect(written[0]).toMatchObject({
+    ...{ type: "Warning", reason: "PortConflict", reportingInstance: "worker-1" },
+    regarding: { kind: "ServiceExport", namespace: "shop", name: "db", uid: "uid-db" },
+  });
+});
+
+describe("bounds", () => {
+  const record = (
+    recorder: EventRecorder,
+    name: string,
+    message = "",
+    type: "Normal" | "Warning" = "Normal",
+  ) => recorder.record(exported(name), type, "Exported", message, signal);
+
+  test("a burst is written at once, the others at the rate", async () => {
+    const { written, recorder } = open();
+    const { burst, perSecond } = EVENT_LIMITS;
+    for (let index = 0; index < burst + 2 * perSecond; index++) record(recorder, `s-${index}`);
+    await settle();
+    expect(written).toHaveLength(burst);
+    for (let turn = 0; turn < 21; turn++) {
+      await vi.advanceTimersByTimeAsync(100);
+      await settle();
+    }
+    expect(written).toHaveLength(burst + 2 * perSecond);
+  });
+
+  test("too many that wait are dropped and counted; warnings find room where others do not", () => {
+    const { recorder } = open();
+    // One is being written and does not wait.
+    for (let index = 0; index < MOST_WAITING.Normal + 1 + 7; index++) record(recorder, `s-${index}`);
+    expect(recorder.waiting).toBe(MOST_WAITING.Normal);
+    expect([...recorder.dropped]).toEqual([["queue", 7]]);
+    for (let index = 0; index < 1_000; index++) record(recorder, `w-${index}`, "", "Warning");
+    expect(recorder.waiting).toBe(MOST_WAITING.Warning);
+    expect(recorder.dropped.get("queue")).toBe(7 + 500);
+  });
+
+  test("one object has a burst and then one Event every five minutes, others have theirs", async () => {
+    const { written, recorder } = open();
+    const { burst } = SPAM_LIMITS;
+    for (let index = 0; index < burst + 3; index++) record(recorder, "db", `message ${index}`);
+    record(recorder, "web", "");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(written).toHaveLength(burst + 1);
+    expect([...recorder.dropped]).toEqual([["object", 3]]);
+    await vi.advanceTimersByTimeAsync(300_000);
+    record(recorder, "db", "one more");
+    record(recorder, "db", "and another");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(written).toHaveLength(burst + 2);
+    expect([...recorder.dropped]).toEqual([["object", 4]]);
+  });
+});
+
+test("an Event that the API server does not take is dropped and counted, and the next one is written", async () => {
+  let isFirst = true;
+  const { written, recorder } = open(async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    throw new Error("500");
+  });
+  for (const name of ["a", "b"]) recorder.record(exported(name), "Normal", "Exported", "", signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written).toMatchObject([{ regarding: { name: "b" } }]);
+  expect([...recorder.dropped]).toEqual([["failed", 1]]);
+});
+
+test("a worker that does not lead any more writes none of those that wait, and those of its next term", async () => {
+  const { written, recorder } = open();
+  const term = new AbortController();
+  for (let index = 0; index < 200; index++)
+    recorder.record(exported(`s-${index}`), "Normal", "Exported", "", term.signal);
+  expect(recorder.waiting).toBe(199);
+  term.abort();
+  recorder.record(exported("next"), "Normal", "Exported", "", signal);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written).toMatchObject([{ regarding: { name: "s-0" } }, { regarding: { name: "next" } }]);
+  expect(recorder.dropped.size).toBe(0);
+});
