@@ -35,10 +35,10 @@ const world = [
   }),
 ];
 const options = { zones: ["clusterset.test", "alias.test"], serial: 3, ttl: 9, negativeTtl: 4 };
-const { generation } = compileGeneration(mergeClusterset(world), options);
+const compile = () => compileGeneration(mergeClusterset(world), options).generation;
 
 function lines(zone: string | undefined, view?: string): string[] {
-  return Array.from(listRecords(generation, { zone, view }), ({ name, ttl, type, rdata }) =>
+  return Array.from(listRecords(compile(), { zone, view }), ({ name, ttl, type, rdata }) =>
     [name, ttl, type, rdata].join(" "),
   );
 }
@@ -118,12 +118,12 @@ describe("the records of a zone in a view", () => {
 describe("the services of the clusterset's zone", () => {
   const all = { words: [], view: undefined, offset: 0, most: 100 };
   const names = (search: object) =>
-    listServices(generation, { ...all, ...search }).services.map(
+    listServices(compile(), { ...all, ...search }).services.map(
       ({ namespace, name }) => `${namespace}/${name}`,
     );
 
   it("have some addresses, ports and the clusters on which the addresses depend", () => {
-    expect(listServices(generation, all)).toEqual({
+    expect(listServices(compile(), all)).toEqual({
       total: 3,
       services: [
         {
@@ -146,11 +146,11 @@ describe("the services of the clusterset's zone", () => {
         },
       ],
     });
-    expect(listServices(generation, all).services[1]!.addresses).toHaveLength(4);
+    expect(listServices(compile(), all).services[1]!.addresses).toHaveLength(4);
   });
 
   it("are those of the view, with its own addresses", () => {
-    const { total, services } = listServices(generation, { ...all, view: "west" });
+    const { total, services } = listServices(compile(), { ...all, view: "west" });
     expect([total, services.map(({ name }) => name)]).toEqual([2, ["many", "web"]]);
     expect(services[1]!.addresses).toEqual(["10.201.0.1"]);
   });
@@ -165,6 +165,6 @@ describe("the services of the clusterset's zone", () => {
   it("are a page of all that match", () => {
     expect(names({ offset: 1, most: 1 })).toEqual(["shop/many"]);
     expect(names({ offset: 3 })).toEqual([]);
-    expect(listServices(generation, { ...all, most: 0 })).toEqual({ total: 3, services: [] });
+    expect(listServices(compile(), { ...all, most: 0 })).toEqual({ total: 3, services: [] });
   });
 });
