@@ -48,7 +48,7 @@ export interface ClustersetService {
   readonly reportedBy: readonly string[];
   /** ClusterSetIP only: what a query without a source cluster gets. */
   readonly outside: ClustersetAddresses;
-  /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`. */
+  /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`; in one order, whatever the order of reports. */
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
   /** Exporters' parts in the service, in the order of `exporters`. */
   readonly shards: readonly Shard[];

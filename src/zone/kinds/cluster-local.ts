@@ -1,5 +1,6 @@
 import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
+import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { ENDPOINT_UNITS } from "../pace.ts";
 import { RecordSets } from "../segment/record-sets.ts";
@@ -55,7 +56,7 @@ export function* compileClusterLocal(
       const service = localZone.services.get(own);
       return service === undefined ? [] : { key: own, service, since: Date.parse(service.createdAt) };
     })
-    .sort((one, other) => one.since - other.since || (one.key < other.key ? -1 : 1));
+    .sort((one, other) => one.since - other.since || compareText(one.key, other.key));
   const placed = oldestFirst.flatMap(
     ({ key: own, service, since }) => placeService(scope, own, service, since) ?? [],
   );

@@ -15,7 +15,7 @@ export function* compileClustersetService(tree: TreeScope, service: ClustersetSe
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
     scope.report(
-      service.reportedBy[0] ?? "",
+      service.reportedBy[0]!,
       "InvalidName",
       `${namespace}/${name} cannot be labels of a DNS name: the service is not served`,
     );
@@ -37,11 +37,10 @@ function* compileClusterSetIP(
   node: number,
 ): Generator<void> {
   const { builder, clusterViews } = scope.tree.segment;
-  const reportedBy = service.reportedBy[0] ?? "";
+  const reportedBy = service.reportedBy[0]!;
   const outside = yield* addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
-  const byCluster = [...service.byCluster].sort(([one], [other]) => (one < other ? -1 : 1));
-  for (const [clusterId, addresses] of byCluster)
+  for (const [clusterId, addresses] of service.byCluster)
     if (clusterViews.has(clusterId)) {
       const sets = yield* addressSets(scope, service, node, addresses, clusterId);
       variants.set(builder.tables.view(clusterId), sets);
@@ -71,11 +70,11 @@ function* addressSets(
 ): Generator<void, RecordSets> {
   const { builder, ttl, pace } = scope.tree.segment;
   const sets = new RecordSets();
-  const clusters = [...new Set([...given.reportedBy, ...service.reportedBy])].sort();
+  const clusters = [...new Set([...given.reportedBy, ...service.reportedBy])];
   const group = builder.tables.leaseGroup(clusters);
   for (const text of given.addresses) {
     if (pace.isOver(ENDPOINT_UNITS)) yield;
-    const bytes = scope.address(text, given.reportedBy[0] ?? "");
+    const bytes = scope.address(text, given.reportedBy[0]!);
     if (bytes === undefined) continue;
     sets.addAddress(bytes, ttl, group);
     // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.

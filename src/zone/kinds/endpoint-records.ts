@@ -68,7 +68,7 @@ function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]):
     else sharing.push(endpoint);
   }
   for (const [node, sharing] of byNode) {
-    const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))].sort();
+    const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))];
     const group = builder.tables.leaseGroup(clusters);
     const sets = new RecordSets();
     for (const { bytes, reverse } of sharing) {

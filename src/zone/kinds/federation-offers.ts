@@ -56,7 +56,7 @@ export function* offersOf(
       }
     }
   }
-  if (clients === "internal" && service.type === "Headless")
+  if (clients === "internal")
     for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
       if (pace.isOver(ENDPOINT_UNITS)) yield;
       const bytes = scope.address(address, reportedBy);
