@@ -8,6 +8,7 @@ import { logStore } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/version.ts";
 import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
+import { namesInCertificate } from "../../config/listeners.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values/listen-address.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service/explainer.ts";
@@ -158,7 +159,7 @@ async function startParts(
   const { app } = assembly;
   const https = closers.addServer(
     await startServer({
-      ...{ listen, tls: tls?.tls, protection, onError },
+      ...{ listen, tls: tls?.tls, protection, onError, names: namesInCertificate(config) },
       fetch: (request, client) => app.fetch(request, client),
       paths: { at: app.handlerAt, failed: app.failed },
       limits,

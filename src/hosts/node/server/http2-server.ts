@@ -2,6 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { NodeClient } from "../access/node-client.ts";
+import type { IsMisdirected } from "../tls/misdirected.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { Http2Connection } from "./http2/connection.ts";
@@ -9,7 +10,7 @@ import type { Http2Events } from "./http2/options.ts";
 import { ErrorCode } from "./http2/protocol.ts";
 import type { Http2Stream } from "./http2/stream.ts";
 import { Http2Request } from "./http2-request.ts";
-import { TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
+import { MISDIRECTED, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
 /** What answers requests, within their limits. */
@@ -18,6 +19,8 @@ export interface AnsweringParts {
   readonly handlers: RequestHandlers;
   readonly guard: ConnectionGuard;
   readonly protection: Pick<ServerProtection, "counters" | "errors">;
+  /** Default: no request is. */
+  readonly isMisdirected?: IsMisdirected | undefined;
 }
 
 const CONTINUE = /^100-continue$/i;
@@ -25,7 +28,7 @@ const CONTINUE = /^100-continue$/i;
 /** Answers the requests of a connection for which HTTP/2 was negotiated. */
 export function answerHttp2(
   socket: TLSSocket,
-  { limits, handlers, guard, protection }: AnsweringParts,
+  { limits, handlers, guard, protection, isMisdirected }: AnsweringParts,
 ): void {
   const held = guard.heldBelow(socket);
   if (held === undefined) {
@@ -58,6 +61,7 @@ export function answerHttp2(
       counters.hit(exceeds === "fields" ? "limits.headerFields" : "limits.headerBytes");
       return TOO_LARGE;
     }
+    if (isMisdirected?.(socket, stream.line.authority)) return MISDIRECTED;
     const expect = stream.field("expect");
     return expect === null || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
   };

@@ -6,6 +6,7 @@ import { LimitCounters } from "../../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";
 import { ownCount } from "../../../limits/shared/shared-counts.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
+import { misdirectedFrom } from "../tls/misdirected.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { PathHandlers } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
@@ -24,6 +25,8 @@ export interface NodeServerOptions {
   /** Called for an error that could not become a response. Default: it is ignored. */
   readonly onError?: (error: unknown) => void;
   readonly limits: ServerLimits;
+  /** Host names of the gateway, in lower case; `*.` stands for one label. Default: they are not known. */
+  readonly names?: readonly string[];
   /** Default: counters of its own, and no limits per client. */
   readonly protection?: ServerProtection;
 }
@@ -48,11 +51,20 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
  * @throws {UsageError} if it cannot listen on the address
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
-  const { fetch, tls, limits, paths, onError = () => {}, protection = unshared(limits) } = options;
+  const {
+    fetch,
+    tls,
+    limits,
+    paths,
+    names = [],
+    onError = () => {},
+    protection = unshared(limits),
+  } = options;
   const { host, port } = options.listen;
   const guard = new ConnectionGuard(limits, protection);
   const handlers = { fetch, paths, onError };
-  const create = () => createGuardedServer({ tls, limits, guard, handlers, protection });
+  const isMisdirected = misdirectedFrom(names);
+  const create = () => createGuardedServer({ tls, limits, guard, handlers, protection, isMisdirected });
   const first = create();
   const servers = [first];
   const stop = async (grace: number) => {

@@ -15,6 +15,9 @@ export const TOO_LARGE: HttpResponse = {
   body: null,
 };
 
+/** The response to a request for another server (RFC 9110 section 15.5.20): the client asks again over another connection. */
+export const MISDIRECTED = refusal(421, "this connection is for another host: use one of its own");
+
 /** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
 export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
   if (rawHeaders.length > 2 * limits.headerFields) return "limits.headerFields";

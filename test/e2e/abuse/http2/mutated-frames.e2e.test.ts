@@ -8,7 +8,7 @@ import {
 import { carryOut, type Onset } from "../harness/attack.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
-import { MEASURED } from "../harness/held-memory.ts";
+import { heldMebibytes, MEASURED } from "../harness/held-memory.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { mutatedSequence, STREAMS_OF_SEQUENCE } from "./frame-mutations.ts";
 import { FrameType, frame, RawHttp2Connection, uint32 } from "./http2-frames.ts";
@@ -22,6 +22,8 @@ const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 100_000);
  * 293 and 383 MiB, without a trend.
  */
 const WARM_UP = Math.floor(SEQUENCES / 5);
+/** After so many the memory is printed. */
+const PART = 100_000;
 const CONNECTIONS = 4;
 /** Sequences that leave in one write, and writes of a connection that the gateway does not end. */
 const MOST_IN_ONE_WRITE = 24;
@@ -73,7 +75,7 @@ describe("frames that a seed has mutated", () => {
   }
 
   test(`${SEQUENCES} sequences with the seed ${SEED}: the process goes on, and others are answered`, {
-    timeout: 1_800_000,
+    timeout: 1_800_000 * Math.max(1, SEQUENCES / PART),
   }, async () => {
     const { gateway } = listening;
     const parts = { gateway, connections: CONNECTIONS, play };
@@ -81,8 +83,12 @@ describe("frames that a seed has mutated", () => {
     const connections = await carryOut(warmUp);
     const question = { name: WEB, addresses: WEB_ADDRESSES };
     const watch = await GatewayWatch.start(gateway, () => Bystander.start(gateway, question));
-    const seed = SEED + connections;
-    await carryOut({ ...parts, title: "mutated frames", seed, sequences: SEQUENCES - WARM_UP });
+    let seed = SEED + connections;
+    for (let left = SEQUENCES - WARM_UP; left > 0; left -= PART) {
+      const sequences = Math.min(left, PART);
+      seed += await carryOut({ ...parts, title: "mutated frames", seed, sequences });
+      console.log(`the gateway holds ${Math.round(await heldMebibytes(gateway))} MiB`);
+    }
     await watch.end(MOST_GROWTH_MEBIBYTES);
   });
 });
