@@ -3,6 +3,7 @@ import { type Duplex, duplexPair } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
+import { HpackDecoder } from "../../../../src/hosts/node/server/http2/hpack/decoder.ts";
 import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
 import { cutAt } from "../../../snapshot/lines/bytes.ts";
 import { answersIn, connect, echo, LIMITS } from "./connected.ts";
@@ -84,6 +85,8 @@ test("fields that Node's encoder wrote are read as they were sent (RFC 7541)", a
   );
 });
 
+const fieldsIn = (block: Buffer) => new HpackDecoder(LIMITS).decode(block, 0, block.length).fields ?? [];
+
 test("bytes that are cut anywhere have the same answers", async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -100,7 +103,9 @@ test("bytes that are cut anywhere have the same answers", async () => {
           answersIn(given)
             .map(({ type, flags, stream, payload }) => ({
               ...{ type, flags, stream },
-              payload: type === 0 ? payload.toString() : payload.length,
+              // The first block of a connection, of whichever stream, begins with a table size; the date may be another one.
+              payload:
+                type === 0 ? payload.toString() : fieldsIn(payload).filter((text) => !/ GMT$/.test(text)),
             }))
             .sort((one, other) => one.stream - other.stream);
         expect(answers(pieces.received())).toEqual(answers(whole.received()));
