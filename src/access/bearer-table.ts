@@ -66,6 +66,11 @@ export class BearerTable<Holder> {
     if (oidc.length > 0) this.#issued = new TokenMemory(createOidcVerifier(oidc, setting, clock), clock);
   }
 
+  /** Whether no token expires. */
+  get hasSecretsOnly(): boolean {
+    return this.#issued === undefined;
+  }
+
   /**
    * The holders of a token, in the order of the credentials; without a promise if nothing has to be fetched or verified. Undefined for an unknown token.
    * @throws {AccessRejected} with the reason why an issuer's token is rejected

@@ -9,6 +9,8 @@ export interface Client {
   readonly certificate: "none" | "refused" | "verified";
   /** The names in the certificate; absent unless it is verified. Reading them costs more than a query. */
   readonly certificateIdentity?: CertificateIdentity | undefined;
+  /** Whether all requests of a connection have this very object. */
+  readonly isOfConnection?: boolean;
   /** The client's location; absent if the host does not know it. */
   readonly location?: ClientLocation | undefined;
 }

@@ -4,6 +4,7 @@ import type { ClientAddress } from "../client/client-address.ts";
 import type { Sha256 } from "../digests.ts";
 import type { OidcCredential } from "../oidc.ts";
 import type { AccessRules } from "./access-rule.ts";
+import type { CredentialMemory } from "./credential-memory.ts";
 
 /** The parts of a request that decide its rule. */
 export interface ShownRequest extends ClientRequest {
@@ -38,6 +39,8 @@ export interface AdmitSettings {
   readonly clientAddress: ClientAddress;
   /** Default: that of `crypto.subtle`. */
   readonly sha256?: Sha256;
+  /** Of connections, as long as these credentials are valid. Default: nothing is remembered. */
+  readonly memory?: CredentialMemory;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
 }

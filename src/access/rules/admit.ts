@@ -123,7 +123,16 @@ class RuleTable {
     const { bearer, basic } = this.#rejections.kinds;
     const authorization = bearer || basic ? request.header("authorization") : null;
     if (authorization === null) return undefined;
-    if (bearer && /^bearer(?: |$)/i.test(authorization)) return this.#byToken(authorization);
+    const { memory } = this.#settings;
+    const { client } = request;
+    const remembered = memory?.find(client, authorization);
+    if (remembered !== undefined) return remembered;
+    if (bearer && /^bearer(?: |$)/i.test(authorization)) {
+      const admission = this.#byToken(authorization);
+      if (!(admission instanceof Promise) && admission.rule !== undefined && this.#bearer.hasSecretsOnly)
+        memory?.keep(client, authorization, admission);
+      return admission;
+    }
     if (!basic || !/^basic(?: |$)/i.test(authorization)) return undefined;
     return andThen(
       this.#passwords.find(authorization),

@@ -5,6 +5,7 @@ import { type ClientAddress, createClientAddress } from "../../../access/client/
 import { type AccessRules, createAccessRules } from "../../../access/rules/access-rule.ts";
 import { type AccessControl, type Admit, createAdmit } from "../../../access/rules/admit.ts";
 import type { RuleCredentials } from "../../../access/rules/admit-settings.ts";
+import { CredentialMemory } from "../../../access/rules/credential-memory.ts";
 import { isHostToken } from "../../../access/rules/host-token.ts";
 import { isPathToken } from "../../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
@@ -84,6 +85,7 @@ export class NodeAdmission implements AccessControl {
       publicHasTokens: push.credentials.length > 0,
       clientAddress: this.clientAddress,
       sha256: (bytes) => createHash("sha256").update(bytes).digest(),
+      memory: new CredentialMemory(),
     });
     return true;
   }

@@ -6,10 +6,13 @@ import { identityOf } from "./certificate-identity.ts";
 
 /** The client of a request on Node; members are computed when they are read. */
 export class NodeClient implements Client {
+  readonly isOfConnection: boolean;
   readonly #socket: Socket;
 
-  constructor(socket: Socket) {
+  /** @param isOfConnection whether all requests of the connection have this object */
+  constructor(socket: Socket, isOfConnection = false) {
     this.#socket = socket;
+    this.isOfConnection = isOfConnection;
   }
 
   get address(): string | undefined {

@@ -36,7 +36,7 @@ export function answerHttp2(
     return;
   }
   const { counters, errors } = protection;
-  const client = new NodeClient(socket);
+  const client = new NodeClient(socket, true);
   const ended = () => guard.ended(held);
   const events: Http2Events = {
     request(stream) {
