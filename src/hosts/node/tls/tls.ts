@@ -1,4 +1,4 @@
-import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
+import { constants, createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
@@ -18,9 +18,10 @@ export interface ServerTls extends TlsIdentity {
   readonly clientCa?: string;
 }
 
-/** The TLS options of a server: TLS 1.2 and 1.3. */
+/** The TLS options of a server: TLS 1.2 and 1.3, without renegotiation (RFC 9113 section 9.2.1). */
 export function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
-  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
+  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+  return { cert, key, minVersion: "TLSv1.2", secureOptions, ...(clientCa !== undefined && { ca: clientCa }) };
 }
 
 const DAY = 86_400_000;
