@@ -169,7 +169,7 @@ export class Http2Connection {
     }
     this.#table.settle(this.#handle);
     this.#isReading = false;
-    this.#output.flush();
+    this.#output.flushLate();
     this.#endIfDone();
     if (this.#socket.writableLength > MOST_UNREAD) this.#socket.pause();
   }
