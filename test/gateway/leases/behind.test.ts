@@ -99,3 +99,26 @@ test("answers are stale while what was pushed cannot be compiled, and no longer 
   );
   expect([served(), gateway.status().behindSince]).toEqual(["west:c", undefined]);
 });
+
+test("answers are stale since the older of what waits and what cannot be compiled, after more than the delay", async () => {
+  const { gateway, served, stages, clock, done, generation } = await openWest({ pushDelaySeconds: 7 });
+  stages.fails = new Error("too many names");
+  const failedAt = clock.now();
+  await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }));
+  clock.stall(7000);
+  expect([served(), gateway.status().behindSince]).toEqual(["west:a", undefined]);
+  clock.stall(1);
+  gateway.arrived("west");
+  clock.stall(7001);
+  expect(gateway.status().behindSince).toBe(failedAt);
+});
+
+test("what waits longer than what cannot be compiled is what makes answers stale", async () => {
+  const { gateway, stages, clock, done, generation, start } = await openWest({ pushDelaySeconds: 7 });
+  gateway.arrived("east");
+  clock.stall(3000);
+  stages.fails = new Error("too many names");
+  await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }));
+  clock.stall(8000);
+  expect(gateway.status().behindSince).toBe(start);
+});
