@@ -24,6 +24,12 @@ const KEPT_MILLISECONDS = 120_000;
  */
 export class ClientTests {
   readonly #seen = new Map<string, Sighting>();
+  readonly #onSeen: (token: string, sighting: Sighting) => void;
+
+  /** @param onSeen called with each sighting that is recorded. Default: nothing is */
+  constructor(onSeen: (token: string, sighting: Sighting) => void = () => {}) {
+    this.#onSeen = onSeen;
+  }
 
   /** The token of a new test. */
   begin(): string {
@@ -51,9 +57,15 @@ export class ClientTests {
     let at = HEADER_BYTES + 1;
     for (const byte of PREFIX_BYTES) if (FOLD[query[at++]!] !== byte) return;
     const token = String.fromCharCode(...query.subarray(at, at + DIGITS)).toLowerCase();
-    if (!isToken(token) || this.#seen.has(token)) return;
+    if (isToken(token)) this.record(token, { at: now, view });
+  }
+
+  /** Records the first query for a test's name. */
+  record(token: string, sighting: Sighting): void {
+    if (this.#seen.has(token)) return;
     if (this.#seen.size >= MOST_KEPT) this.#seen.delete(this.#seen.keys().next().value!);
-    this.#seen.set(token, { at: now, view });
+    this.#seen.set(token, sighting);
+    this.#onSeen(token, sighting);
   }
 }
 

@@ -38,7 +38,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
     ...platform,
-    ...("store" in generations && { grants: generations.grants, exportLimits: generations.exportLimits }),
+    ...("store" in generations && generations),
   });
   const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
@@ -46,7 +46,9 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const answers: Answers =
     "store" in generations
       ? await startPrimary({ ...shared, counters }, generations)
-      : openSecondary(shared, generations);
+      : "open" in generations
+        ? generations.open(stages)
+        : openSecondary(shared, generations);
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;

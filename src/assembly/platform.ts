@@ -11,7 +11,8 @@ import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts
 import type { Upstream } from "../forward/upstreams/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { Control } from "../gateway/desired/control.ts";
-import type { GatewayDependencies } from "../gateway/gateway.ts";
+import type { Gateway, GatewayDependencies } from "../gateway/gateway.ts";
+import type { GatewayStages } from "../gateway/stages.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
@@ -30,6 +31,7 @@ import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import type { TransferCounters } from "../transfer/parts/transfer-counters.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
+import type { HoldSegment } from "../zone/compiler/held-block.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";
@@ -56,7 +58,7 @@ export interface Platform
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
   /** The source of generations: compiled here from pushes, or transferred from a primary. */
-  readonly generations: PrimaryParts | SecondaryParts;
+  readonly generations: PrimaryParts | SecondaryParts | AnswersElsewhere;
   /** Default: counters of its own. */
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
@@ -100,12 +102,21 @@ export interface PrimaryParts
   readonly exportLimits?: Pins["exports"];
   /** The control plane, for hosts that serve it. */
   readonly control?: ControlParts | undefined;
+  /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
+  readonly hold?: HoldSegment;
+  /** Called with the gateway before it starts. */
+  readonly onLoaded?: (gateway: Gateway<Generation>) => void;
   /** Explains services, for hosts that answer clients themselves. Default: answers are explained as on secondaries. */
   readonly explainer?: ServiceExplainer;
   /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
   /** Returns the key that signs states and roots; called for each. Default: they are not signed. */
   readonly transferKey?: (() => TransferKeys) | undefined;
+}
+
+/** Answers from what another thread compiles. */
+export interface AnswersElsewhere {
+  open(stages: GatewayStages<Generation>): Answers;
 }
 
 /** A secondary: answers from the generations of a primary, and forwards pushes to it. */

@@ -40,6 +40,7 @@ export async function openPrimary(
     remembered,
     watchLeases,
     generations,
+    onLoaded,
     authority,
     explainer,
     control,
@@ -58,6 +59,7 @@ export async function openPrimary(
     limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),
   });
+  onLoaded?.(gateway);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   return {
     gateway,

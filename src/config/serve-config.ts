@@ -31,6 +31,8 @@ const Settings = z.strictObject({
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
+  /** Threads that answer clients. With more than one, pushes and compiling have another thread of their own. */
+  threads: z.int().min(1).max(256).default(1),
   audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),

@@ -37,6 +37,14 @@ export interface ServedZone<Generation extends ServedGeneration> {
   readonly findings: readonly ClusterFinding[];
 }
 
+/** What answers depend on beside a generation. Times are by the gateway's clock. */
+export interface ScopeTerms {
+  /** When the lease of each known cluster expires; undefined where it has expired. */
+  readonly expiresAt: ReadonlyMap<string, number | undefined>;
+  /** Where answers say that they are stale: since when. */
+  readonly behindSince: number | undefined;
+}
+
 /** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
 export interface ScopedGateway<Generation extends ServedGeneration = ServedGeneration> extends DohGateway {
   /**
@@ -44,6 +52,8 @@ export interface ScopedGateway<Generation extends ServedGeneration = ServedGener
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
   current(now: number): ServedZone<Generation> | undefined;
+  /** Cheaper than `status`, for whoever answers from `current` elsewhere. */
+  terms(now: number): ScopeTerms;
   answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   status(): GatewayStatus;
 }

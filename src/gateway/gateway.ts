@@ -9,7 +9,7 @@ import type { SnapshotStore } from "../store/store.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { Control } from "./desired/control.ts";
 import type { DesiredFeed } from "./desired/desired-feed.ts";
-import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
+import type { ScopedGateway, ScopeTerms, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import type { GenerationStore } from "./keeping/generation-store.ts";
@@ -239,6 +239,10 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   current(now: number): ServedZone<Generation> | undefined {
     return this.#serving.everything.current(now);
+  }
+
+  terms(now: number): ScopeTerms {
+    return this.#serving.everything.terms(now);
   }
 
   answer(

@@ -6,6 +6,7 @@ import { KeptParts } from "./parts/kept-parts.ts";
 import { partChange } from "./parts/part-change.ts";
 import { writeRootDocument, writeRootNews } from "./parts/root-responses.ts";
 import { ServedParts } from "./parts/served-parts.ts";
+import { ownBytes } from "./parts/shared/shared-bytes.ts";
 import type { TransferState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -133,9 +134,9 @@ function sent(
 ): SentPart | undefined {
   const bytes = partOf(hash);
   const before = since === "" || since === hash ? undefined : partOf(since);
-  if (bytes === undefined || before === undefined) return bytes && { bytes, since: "" };
+  if (bytes === undefined || before === undefined) return bytes && { bytes: ownBytes(bytes), since: "" };
   const change = partChange(before, bytes);
-  return change.length < bytes.length ? { bytes: change, since } : { bytes, since: "" };
+  return change.length < bytes.length ? { bytes: change, since } : { bytes: ownBytes(bytes), since: "" };
 }
 
 /** All parts if they have at most that many bytes together, else none. */

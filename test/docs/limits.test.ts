@@ -24,6 +24,7 @@ const NO_LIMITS = new Set([
   "lease.defaultSeconds",
   "negativeTtlSeconds",
   "sourceCluster.option",
+  "threads",
   "ttlSeconds",
 ]);
 

@@ -89,6 +89,14 @@ export class LiveClusters {
   /** When a cluster's lease expires, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
 
+  /** When the lease of each known cluster expires; undefined for one that is not live. */
+  expiries(): Map<string, number | undefined> {
+    const expiries = new Map<string, number | undefined>();
+    for (const clusterId of this.#lapsed.keys()) expiries.set(clusterId, undefined);
+    for (const [clusterId, { meta }] of this.live) expiries.set(clusterId, meta.expiresAt);
+    return expiries;
+  }
+
   /** Every cluster known, sorted by its id. */
   statuses(): ClusterStatus[] {
     const live = Array.from(this.live, ([clusterId, cluster]) =>

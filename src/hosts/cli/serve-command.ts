@@ -48,6 +48,7 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
       "also answer DNS over TLS here, with the same certificate; repeatable",
       repeat,
     )
+    .option("--threads <n>", "threads that answer clients; pushes and compiling have one more (default: 1)")
     .option("--check-config", "read the config file and the files that it names, then exit")
     .addOption(logLevel())
     .addHelpText(

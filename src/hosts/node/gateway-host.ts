@@ -8,7 +8,6 @@ import { logStore } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/version.ts";
 import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
-import { namesInCertificate } from "../../config/listeners.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values/listen-address.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service/explainer.ts";
@@ -24,17 +23,19 @@ import { openTextFolder } from "../../store/remembered/text-folder.ts";
 import type { OnStoreWarning } from "../../store/store-error.ts";
 import { loadAccess } from "./access/load-access.ts";
 import { openAuditSink } from "./audit-sink.ts";
-import { createListenerAnswers } from "./gateway/answer-listener.ts";
+import { startAnswering } from "./gateway/answering.ts";
 import { Closers } from "./gateway/closers.ts";
 import { createProtection } from "./gateway/protection.ts";
 import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
 import { allocateLimits, openLimits } from "./gateway/shared-limits.ts";
 import { openStubZones } from "./gateway/stub-zones.ts";
-import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
+import { openSharing, startThreads } from "./gateway/threads/start-threads.ts";
+import type { ListeningPlace } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
 import { nodeClock } from "./node-clock.ts";
 import { processFacts } from "./process-facts.ts";
+import type { FetchHandler } from "./server/fetch-request.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import { prepareStateFolder, stateFolderFailure } from "./state-folder.ts";
 import { fingerprintOf } from "./tls/tls.ts";
@@ -86,7 +87,10 @@ async function startParts(
   const log = logTo(logger);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
-  const shared = openLimits(allocateLimits(config, 1), 0);
+  // Answering threads have the numbers below that of this thread.
+  const ownNumber = config.threads === 1 ? 0 : config.threads;
+  const limitMemory = allocateLimits(config, ownNumber + 1);
+  const shared = openLimits(limitMemory, ownNumber);
 
   // The state folder, which this process locks before it writes anything there, and files.
   const listen = parseListenAddress(config.listen);
@@ -127,6 +131,7 @@ async function startParts(
   const reachability = new Reachability(config, admission.rules, tls);
   const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) =>
     createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls, controlCounts));
+  const sharing = await openSharing(config, admission.rules, startServer, log);
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, shared, metrics: createMetrics },
@@ -139,12 +144,15 @@ async function startParts(
       ...{ stubs, counters: counters.limits, onError, audit, clientAddress: admission.clientAddress },
       isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
-      onChange: (change, federation) =>
-        log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation }),
+      onChange: (change, federation) => {
+        log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation });
+        sharing?.post({ stubs: stubs.list() });
+      },
     }),
     generations: {
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
+      ...sharing?.parts,
       explainer: SERVICE_EXPLAINER,
       control: controlParts,
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
@@ -155,24 +163,21 @@ async function startParts(
   });
   closers.add(assembly);
 
-  // The listeners.
+  // What answers clients: this thread, or others.
   const { app } = assembly;
-  const https = closers.addServer(
-    await startServer({
-      ...{ listen, tls: tls?.tls, protection, onError, names: namesInCertificate(config) },
-      fetch: (request, client) => app.fetch(request, client),
-      paths: { at: app.handlerAt, failed: app.failed },
-      limits,
-    }),
-  );
+  const fetch: FetchHandler = (request, client) => app.fetch(request, client);
   const rules = admission.rules;
-  const answerAt = createListenerAnswers({
-    ...{ config, assembly, rules, stubs, counters, accessCounters, clientTests },
-  });
-  const listeners = closers.addServer(
-    await startListeners({ config, answerAt, counters, shared, tls: tls?.tls, logger }),
+  const answering = closers.addServer(
+    sharing === undefined
+      ? await startAnswering({
+          ...{ config, listen, tls: tls?.tls, protection, onError, app, fetch, startServer, logger },
+          ...{ assembly, rules, stubs, counters, accessCounters, clientTests, shared, clock: nodeClock },
+        })
+      : await startThreads({
+          ...{ config, tls: tls?.tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log },
+        }),
   );
-  reachability.listens(https.address.port, listeners.places);
+  reachability.listens(answering.port, answering.places);
 
   // Files that may change while the gateway runs.
   closers.add(
@@ -181,8 +186,7 @@ async function startParts(
         async () => {
           const renewed = await tls?.refresh();
           if (renewed === undefined) return;
-          https.renew(renewed);
-          listeners.renew(renewed);
+          answering.renew(renewed);
           log("info", "certificate-renewed", "a replaced certificate is in use");
         },
         async () => {
@@ -197,7 +201,7 @@ async function startParts(
   );
 
   const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
-  const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
+  const host = formatListenAddress(isEvery ? "localhost" : listen.host, answering.port);
   const url = `${tls === undefined ? "http" : "https"}://${host}`;
   const certificate = tls && {
     // Where a worker reports an untrusted certificate, operators compare this fingerprint.
@@ -214,7 +218,7 @@ async function startParts(
       const { ready, clusters } = assembly.status();
       return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
     },
-    listeners: listeners.places,
+    listeners: answering.places,
     stop: () => {
       // They would last as long as requests may; their readers resume.
       controlParts?.control.close();

@@ -74,6 +74,12 @@ export class ReverseSegment {
     return new ReverseSegment(bytes, hash, layoutOf(bytes, REVERSE_TERMS_BYTES, tables));
   }
 
+  /** As `Segment.trusted`. @throws {FormatError} for another blob */
+  static trusted(bytes: Uint8Array<ArrayBuffer>, hash: string): ReverseSegment {
+    const words = readBlob(bytes, BlobKind.reverse, "a reverse segment");
+    return new ReverseSegment(bytes, hash, readLayout(bytes, words, REVERSE_TERMS_BYTES));
+  }
+
   /** The offset of the target of an address for a view by its name, or 0. */
   find(bytes: Uint8Array, length: number, view: string | undefined): number {
     const entry = this.entryOf(bytes, length);

@@ -32,6 +32,7 @@ export interface ServeFlags {
   /** Whether all clients get answers. */
   readonly public?: boolean | undefined;
   readonly logLevel?: string | undefined;
+  readonly threads?: string | undefined;
 }
 
 /**
@@ -47,6 +48,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.public === true)
     values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };
   if (flags.logLevel !== undefined) values.logLevel = flags.logLevel;
+  if (flags.threads !== undefined) values.threads = readThreads(flags.threads);
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
     throw new UsageError("--tls-cert and --tls-key go together");
@@ -82,6 +84,12 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   checkAccess(settings);
   checkDesignatedName(settings);
   return settings;
+}
+
+function readThreads(text: string): number {
+  const checked = ServeConfig.shape.threads.safeParse(/^\d+$/.test(text) ? Number(text) : Number.NaN);
+  if (checked.success) return checked.data;
+  throw new UsageError(`--threads ${JSON.stringify(text)} must be a number from 1 to 256`);
 }
 
 function readFederation(name: string): ServeConfig["federations"][number] {

@@ -7,10 +7,10 @@ import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stubs/stub-zones.ts";
+import type { Clock } from "../../../gateway/clock.ts";
 import type { AccessCounters } from "../../../http/metrics/access-counters.ts";
 import { createAnswerMessage } from "../listeners/answer-message.ts";
 import type { ListenerParts } from "../listeners/listeners.ts";
-import { nodeClock } from "../node-clock.ts";
 
 /** The parts that listeners for plain DNS and DNS over TLS need for answers. */
 export interface ListenerAnswerParts {
@@ -21,11 +21,12 @@ export interface ListenerAnswerParts {
   readonly counters: QueryCounters;
   readonly accessCounters: AccessCounters;
   readonly clientTests: ClientTests;
+  readonly clock: Clock;
 }
 
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
 export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
-  const { config, assembly, rules, stubs, counters, accessCounters, clientTests } = parts;
+  const { config, assembly, rules, stubs, counters, accessCounters, clientTests, clock } = parts;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {
     // The settings were checked: without a public rule, the listener names a rule.
@@ -38,7 +39,7 @@ export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts
       stubs: hidesAnything(rule) ? undefined : stubs,
       outside: assembly.outOfZone.outside,
       clientAddress: socketAddress,
-      clock: nodeClock.now,
+      clock: clock.now,
     });
     const endpoint = {
       transport,

@@ -1,6 +1,6 @@
 import { stubZoneNames } from "../../../config/federations.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { StubZones } from "../../../forward/stubs/stub-zones.ts";
+import { type StubStore, StubZones } from "../../../forward/stubs/stub-zones.ts";
 import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { Logger } from "../logger.ts";
 import type { UpstreamConnector } from "../upstreams/connect.ts";
@@ -16,11 +16,12 @@ export async function openStubZones(
   upstreams: UpstreamConnector,
   logger: Logger,
   queries: Count,
+  store: StubStore = createStubFile(stateDirectory),
 ): Promise<StubZones> {
   const stubs = await StubZones.open({
     zones: stubZoneNames(stub, federations),
     ownZones: zones,
-    store: createStubFile(stateDirectory),
+    store,
     connect: (nameserver) => upstreams.connect(nameserver),
     optionCode: sourceCluster.option,
     self: sourceCluster.self,

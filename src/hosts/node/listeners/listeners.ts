@@ -24,6 +24,8 @@ export interface ListenerParts {
   /** Undefined without TLS; then DNS over TLS is off. */
   readonly tls: ServerTls | undefined;
   readonly logger: Logger;
+  /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
+  readonly reusePort?: boolean | undefined;
 }
 
 /** An address with a listener. */
@@ -97,7 +99,7 @@ function openDns(
   rateLimit: ResponseRateLimit,
   connections: Connections,
 ): OpenBound[] {
-  const { config, answerAt, counters } = parts;
+  const { config, answerAt, counters, reusePort } = parts;
   const { dns } = config;
   const onError = errorLog(parts.logger);
   const overTcp = {
@@ -106,6 +108,7 @@ function openDns(
     queriesPerConnection: dns.queriesPerConnection,
     connections,
     onError,
+    reusePort,
     errors: counters.errors,
     ...streamCounts("dns", counters),
   };
@@ -113,7 +116,7 @@ function openDns(
   const answer = answerAt(place, transport);
   return [
     (host, port) => listenTcp(host, port, overTcp),
-    (host, port) => listenUdp(host, port, { answer, transport, rateLimit, counters, onError }),
+    (host, port) => listenUdp(host, port, { answer, transport, rateLimit, counters, onError, reusePort }),
   ];
 }
 
@@ -132,6 +135,7 @@ function openDot(
       queriesPerConnection: dot.queriesPerConnection,
       ...streamCounts("dot", parts.counters),
       connections,
+      reusePort: parts.reusePort,
       errors: parts.counters.errors,
       handshakeSeconds: limits.handshakeSeconds,
       onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),

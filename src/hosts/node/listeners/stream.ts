@@ -9,6 +9,8 @@ import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 /** The parts of a TCP listener. */
 export interface StreamListenerParts extends StreamParts {
   readonly connections: Connections;
+  /** See `ListenerParts`. */
+  readonly reusePort?: boolean | undefined;
   readonly errors: ConnectionErrors;
 }
 
@@ -72,12 +74,12 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
 }
 
 function listen(server: Server, parts: StreamListenerParts, host: string, port: number): Promise<Bound> {
-  const { connections, errors } = parts;
+  const { connections, errors, reusePort = false } = parts;
   // For example, out of file descriptors: existing connections continue.
   server.on("error", errors.listeners.server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, ipv6Only: true, exclusive: true }, () => {
+    server.listen({ host, port, ipv6Only: true, exclusive: true, reusePort }, () => {
       server.off("error", reject);
       resolve({
         port: (server.address() as { port: number }).port,

@@ -14,6 +14,8 @@ export interface UdpParts {
   readonly rateLimit: ResponseRateLimit;
   readonly counters: QueryCounters;
   readonly onError: (error: Error) => void;
+  /** See `ListenerParts`. */
+  readonly reusePort?: boolean | undefined;
 }
 
 /** The receive buffer in bytes: it holds a burst that arrives while the gateway compiles. */
@@ -28,6 +30,7 @@ export function listenUdp(host: string, port: number, parts: UdpParts): Promise<
   const socket = createSocket({
     type: family,
     ipv6Only: family === "udp6",
+    reusePort: parts.reusePort ?? false,
     recvBufferSize: RECEIVE_BUFFER_BYTES,
     lookup: noLookup,
   });

@@ -17,6 +17,8 @@ import type { ServerProtection } from "./server-protection.ts";
 /** The settings of a Node server. */
 export interface NodeServerOptions {
   readonly listen: ListenAddress;
+  /** Whether other threads listen on the same port (SO_REUSEPORT). Default: no. */
+  readonly reusePort?: boolean | undefined;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
   readonly fetch: FetchHandler;
@@ -61,6 +63,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     protection = unshared(limits),
   } = options;
   const { host, port } = options.listen;
+  const { reusePort = false } = options;
   const guard = new ConnectionGuard(limits, protection);
   const handlers = { fetch, paths, onError };
   const isMisdirected = misdirectedFrom(names);
@@ -72,12 +75,12 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     await Promise.all(servers.map((server) => stopGuarded(server, guard, grace)));
     guard.close();
   };
-  await listen(first, { host: host === "localhost" ? "127.0.0.1" : host, port });
+  await listen(first, { host: host === "localhost" ? "127.0.0.1" : host, port }, reusePort);
   const address = first.address() as AddressInfo;
   if (host === "localhost") {
     const second = create();
     try {
-      await listen(second, { host: "::1", port: address.port });
+      await listen(second, { host: "::1", port: address.port }, reusePort);
       servers.push(second);
     } catch (error) {
       if (!(error instanceof NoSuchAddress)) {
@@ -115,12 +118,12 @@ function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Pro
   });
 }
 
-function listen(server: Server, address: ListenAddress): Promise<void> {
+function listen(server: Server, address: ListenAddress, reusePort: boolean): Promise<void> {
   const { host, port } = address;
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => reject(listenFailure(error, address));
     server.once("error", fail);
-    server.listen({ port, ...(host !== undefined && { host }) }, () => {
+    server.listen({ port, reusePort, ...(host !== undefined && { host }) }, () => {
       server.off("error", fail);
       resolve();
     });

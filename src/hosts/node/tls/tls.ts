@@ -16,12 +16,17 @@ export interface TlsIdentity {
 export interface ServerTls extends TlsIdentity {
   /** Certificates in PEM of the authorities that issue client certificates; undefined if the server requests none. */
   readonly clientCa?: string;
+  /** The keys of session tickets, 48 bytes, so that a session resumes on any thread. Default: each server makes its own. */
+  readonly ticketKeys?: Uint8Array;
 }
 
 /** The TLS options of a server: TLS 1.2 and 1.3, without renegotiation (RFC 9113 section 9.2.1). */
-export function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
-  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
-  return { cert, key, minVersion: "TLSv1.2", secureOptions, ...(clientCa !== undefined && { ca: clientCa }) };
+export function secureContext({ cert, key, clientCa, ticketKeys }: ServerTls): SecureContextOptions {
+  return {
+    ...{ cert, key, minVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_RENEGOTIATION },
+    ...(clientCa !== undefined && { ca: clientCa }),
+    ...(ticketKeys !== undefined && { ticketKeys: Buffer.from(ticketKeys) }),
+  };
 }
 
 const DAY = 86_400_000;

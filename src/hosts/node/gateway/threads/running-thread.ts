@@ -1,0 +1,119 @@
+import { MessageChannel, Worker } from "node:worker_threads";
+import type { Sighting } from "../../../../answer/client-tests.ts";
+import type { ServeConfig } from "../../../../config/serve-config.ts";
+import { UsageError } from "../../../../config/values/usage-error.ts";
+import type { Clock } from "../../../../gateway/clock.ts";
+import type { SharedLimitMemory } from "../../../../limits/shared/shared-limits.ts";
+import type { ListeningPlace } from "../../listeners/listeners.ts";
+import type { FetchHandler } from "../../server/fetch-request.ts";
+import type { ServerTls } from "../../tls/tls.ts";
+import { answerHanded } from "./handed-requests.ts";
+import type { ThreadOrder, ThreadReport, ThreadStart, ThreadState } from "./thread-messages.ts";
+import type { ThreadSignals } from "./thread-signals.ts";
+
+/** How long a thread may take to end its connections beyond the grace, in milliseconds. */
+const LATE = 2000;
+const ENTRY = new URL(
+  import.meta.url.endsWith(".ts") ? "answering-thread.ts" : "answering-thread.js",
+  import.meta.url,
+);
+
+/** What every thread is started with. */
+export interface SharedThreadParts {
+  readonly config: ServeConfig;
+  readonly tls: ServerTls | undefined;
+  readonly clock: Clock;
+  readonly signals: ThreadSignals;
+  readonly limitMemory: SharedLimitMemory;
+  /** Answers the requests that the thread hands over. */
+  readonly fetch: FetchHandler;
+  readonly onSighting: (token: string, sighting: Sighting) => void;
+  /** The module that the thread runs. Default: answering-thread.ts */
+  readonly entry?: URL;
+}
+
+/** What one thread is started with. */
+export interface ThreadParts extends SharedThreadParts {
+  readonly index: number;
+  readonly state: ThreadState;
+  /** Called at once: every state that is posted from now on reaches the thread. */
+  readonly onStarted: (thread: RunningThread) => void;
+  readonly onError: (error: unknown) => void;
+  /** Called when the thread has ended after it listened. @param milliseconds how long it ran */
+  readonly onEnded: (ended: { readonly error: unknown; readonly milliseconds: number }) => void;
+}
+
+/** A thread that answers clients. */
+export interface RunningThread {
+  readonly port: number;
+  readonly places: readonly ListeningPlace[];
+  post(state: ThreadState): void;
+  order(order: ThreadOrder): void;
+  /** Ends its connections as `Answering.stop`, then the thread. */
+  stop(grace: number): Promise<void>;
+}
+
+/** Starts a thread; resolves when it listens. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
+export function openThread(parts: ThreadParts): Promise<RunningThread> {
+  const { index, config, tls, clock, signals, limitMemory, state, fetch, onSighting, entry = ENTRY } = parts;
+  const states = new MessageChannel();
+  const requests = new MessageChannel();
+  const start: ThreadStart = {
+    ...{ index, config, tls, limitMemory, signals: signals.memory },
+    clock: { now: clock.now(), hrtime: process.hrtime.bigint() },
+    states: states.port2,
+    requests: requests.port2,
+  };
+  const startedAt = performance.now();
+  const worker = new Worker(entry, {
+    name: `answering-${index}`,
+    workerData: start,
+    transferList: [states.port2, requests.port2],
+  });
+  const ended = new AbortController();
+  const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  states.port1.postMessage(state);
+  answerHanded(requests.port1, fetch, ended.signal, parts.onError);
+  let stopped = () => {};
+  const thread = {
+    port: 0,
+    places: [] as readonly ListeningPlace[],
+    post: (next: ThreadState) => states.port1.postMessage(next),
+    order: (order: ThreadOrder) => worker.postMessage(order),
+    stop: async (grace: number) => {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, grace + LATE).unref());
+      const done = new Promise<void>((resolve) => {
+        stopped = resolve;
+      });
+      worker.postMessage({ order: "stop", grace } satisfies ThreadOrder);
+      await Promise.race([done, exited, late]);
+      await worker.terminate();
+    },
+  };
+  parts.onStarted(thread);
+  return new Promise((resolve, reject) => {
+    let isListening = false;
+    let error: unknown = new Error("the thread ended");
+    worker.on("message", (message: ThreadReport) => {
+      if (message.report === "listening") {
+        isListening = true;
+        thread.port = message.port;
+        thread.places = message.places;
+        resolve(thread);
+      } else if (message.report === "failed") {
+        error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
+      } else if (message.report === "sighting") onSighting(message.token, message.sighting);
+      else stopped();
+    });
+    worker.on("error", (cause) => {
+      error = cause;
+    });
+    worker.once("exit", () => {
+      ended.abort(error);
+      states.port1.close();
+      requests.port1.close();
+      if (isListening) parts.onEnded({ error, milliseconds: performance.now() - startedAt });
+      else reject(error);
+    });
+  });
+}

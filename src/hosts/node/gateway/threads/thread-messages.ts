@@ -1,0 +1,48 @@
+import type { MessagePort } from "node:worker_threads";
+import type { Sighting } from "../../../../answer/client-tests.ts";
+import type { ServeConfig } from "../../../../config/serve-config.ts";
+import type { StubRegistration } from "../../../../forward/stubs/stub-zones.ts";
+import type { SharedLimitMemory } from "../../../../limits/shared/shared-limits.ts";
+import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
+import type { ListeningPlace } from "../../listeners/listeners.ts";
+import type { ServerTls } from "../../tls/tls.ts";
+
+/** What an answering thread starts with. */
+export interface ThreadStart {
+  /** The number of the thread, from 0. */
+  readonly index: number;
+  /** Its addresses have the ports that other threads listen on already. */
+  readonly config: ServeConfig;
+  readonly tls: ServerTls | undefined;
+  /** The memory of limits, in which `index` is the number of the thread. */
+  readonly limitMemory: SharedLimitMemory;
+  /** See `ThreadSignals`. */
+  readonly signals: SharedArrayBuffer;
+  /** The gateway's clock at an instant of `process.hrtime`, which all threads share. */
+  readonly clock: { readonly now: number; readonly hrtime: bigint };
+  /** `ThreadState`, in order. */
+  readonly states: MessagePort;
+  /** `HandedRequest` to the main thread, `HandedResponse` back. */
+  readonly requests: MessagePort;
+}
+
+/** What the main thread posts whenever it changes. */
+export interface ThreadState {
+  readonly update?: SharedUpdate;
+  /** All registered federations. */
+  readonly stubs?: readonly StubRegistration[];
+}
+
+/** What the main thread orders. */
+export type ThreadOrder =
+  | { readonly order: "renew"; readonly tls: ServerTls }
+  | { readonly order: "stop"; readonly grace: number };
+
+/** What an answering thread reports. */
+export type ThreadReport =
+  | { readonly report: "listening"; readonly port: number; readonly places: readonly ListeningPlace[] }
+  /** It cannot start, because of the settings if `isUsage`. */
+  | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }
+  | { readonly report: "sighting"; readonly token: string; readonly sighting: Sighting }
+  /** Its last connection has ended. */
+  | { readonly report: "stopped" };

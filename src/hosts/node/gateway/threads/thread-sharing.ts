@@ -1,0 +1,71 @@
+import type { PrimaryParts } from "../../../../assembly/platform.ts";
+import type { Clock } from "../../../../gateway/clock.ts";
+import { LeaseTimer } from "../../../../gateway/leases/lease-timer.ts";
+import { type Visibility, visibilityKey } from "../../../../merge/visibility/visibility.ts";
+import { holdShared } from "../../../../transfer/parts/shared/hold-shared.ts";
+import { type PublishedScope, ScopePublisher } from "../../../../transfer/parts/shared/scope-publisher.ts";
+import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
+import type { ThreadState } from "./thread-messages.ts";
+
+/** Publishes what the gateway of the main thread serves: before a push or a renewal is acknowledged, and when answers become stale. */
+export class ThreadSharing {
+  readonly #clock: Clock;
+  readonly #visibilities: readonly Visibility[];
+  #publisher = new ScopePublisher(new Map());
+  #isDue = false;
+  /** Posts to every thread. Default, before there are threads: nothing. */
+  post: (state: ThreadState) => void = () => {};
+
+  /** @param visibilities those of the access rules: nothing else is published */
+  constructor(clock: Clock, visibilities: readonly Visibility[]) {
+    this.#clock = clock;
+    this.#visibilities = visibilities;
+  }
+
+  /** What the gateway is opened with, so that it calls back when something changes. */
+  get parts(): Required<Pick<PrimaryParts, "hold" | "onLoaded" | "watchLeases">> &
+    Pick<PrimaryParts, "generations"> {
+    return {
+      hold: holdShared,
+      onLoaded: (gateway) => {
+        const scopes = this.#visibilities.map((scope): [string, PublishedScope] => [
+          visibilityKey(scope),
+          gateway.within(scope),
+        ]);
+        this.#publisher = new ScopePublisher(new Map(scopes));
+      },
+      generations: { keep: () => this.#publishSoon() },
+      watchLeases: (onDue) => {
+        const timer = new LeaseTimer(this.#clock, onDue);
+        return {
+          watch: (at) => {
+            this.#publishSoon();
+            timer.watch(at);
+          },
+          stop: () => timer.stop(),
+        };
+      },
+    };
+  }
+
+  /** All that was published until now. */
+  all(): SharedUpdate {
+    return this.#publisher.all();
+  }
+
+  /** Publishes what changed. */
+  readonly publish = (): void => {
+    const update = this.#publisher.changes(this.#clock.now());
+    if (update !== undefined) this.post({ update });
+  };
+
+  /** The gateway calls before it serves a change, and acknowledges it in a later microtask. */
+  #publishSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.publish();
+    });
+  }
+}

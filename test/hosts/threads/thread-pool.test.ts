@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
+import { allocateLimits } from "../../../src/hosts/node/gateway/shared-limits.ts";
+import { ThreadPool } from "../../../src/hosts/node/gateway/threads/thread-pool.ts";
+import { ThreadSignals } from "../../../src/hosts/node/gateway/threads/thread-signals.ts";
+import { nodeClock } from "../../../src/hosts/node/node-clock.ts";
+
+const ENTRY = new URL("failing-thread.ts", import.meta.url);
+const PATIENT = { timeout: 20_000, interval: 20 };
+
+const pools: ThreadPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.stop(0)));
+});
+
+async function openPool(publicUrl?: string) {
+  const log = vi.fn();
+  const onStop = vi.fn();
+  const onEnded = vi.fn();
+  const config = readServeConfig({ public: true, ...(publicUrl !== undefined && { publicUrl }) });
+  const pool = await ThreadPool.start({
+    ...{
+      threads: 2,
+      config,
+      tls: undefined,
+      clock: nodeClock,
+      signals: new ThreadSignals(),
+      log,
+      onStop,
+      onEnded,
+    },
+    limitMemory: allocateLimits(config, 2),
+    all: () => ({}),
+    fetch: () => new Response(),
+    onSighting: () => {},
+    onOpen: () => {},
+    entry: ENTRY,
+  });
+  pools.push(pool);
+  const events = () => log.mock.calls.map(([, event]) => event);
+  const order = (name: string) => pool.post({ stubs: [{ name, nameservers: [] }] });
+  return { pool, log, events, order, onStop, onEnded };
+}
+
+describe("an answering thread that ends", () => {
+  it.each([
+    ["with an uncaught error", "throw-1", /an uncaught error/],
+    ["by its own wish", "exit-1", /the thread ended/],
+  ])(
+    "%s is logged, counted and replaced; the other one runs on",
+    async (_, name, reason) => {
+      const { pool, log, events, order, onEnded } = await openPool();
+      order(name);
+      await vi.waitFor(() => expect(events()).toContain("thread-replaced"), PATIENT);
+      expect(events()).toEqual(["thread-ended", "thread-replaced"]);
+      const [level, , , fields] = log.mock.calls[0]!;
+      expect([level, fields.thread]).toEqual(["error", 1]);
+      expect(onEnded.mock.calls).toEqual([[1]]);
+      expect(String(fields.err)).toMatch(reason);
+      expect([pool.running, pool.replaced]).toEqual([2, 1]);
+    },
+    30_000,
+  );
+
+  it("is replaced again and again", async () => {
+    const { pool, events, order } = await openPool();
+    for (let time = 1; time <= 2; time++) {
+      order("throw-0");
+      await vi.waitFor(
+        () => expect(events().filter((event) => event === "thread-replaced")).toHaveLength(time),
+        PATIENT,
+      );
+    }
+    expect([pool.running, pool.replaced]).toEqual([2, 2]);
+  }, 30_000);
+});
+
+describe("a pool", () => {
+  it("does not start where a thread cannot listen", async () => {
+    await expect(openPool("https://unusable.test")).rejects.toThrow(/cannot listen/);
+  });
+
+  it("that stops ends its threads and replaces none", async () => {
+    const { pool, events, onStop } = await openPool();
+    await pool.stop(100);
+    expect(onStop).toHaveBeenCalledOnce();
+    expect(pool.replaced).toBe(0);
+    expect(events()).toEqual([]);
+  });
+});

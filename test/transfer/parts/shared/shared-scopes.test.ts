@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Visibility } from "../../../../src/merge/visibility/visibility.ts";
+import { Primary } from "../../../../src/transfer/primary.ts";
+import { putSnapshot } from "../../../gateway/pushes.ts";
+import { encodeQuery } from "../../../resolve/ask.ts";
+import { extendedErrors } from "../../../resolve/extended-errors.ts";
+import { emptySnapshot, headlessExport, shopSnapshot } from "../../../snapshot/worlds.ts";
+import { openShared } from "./shared-world.ts";
+
+const ZONE = "svc.clusterset.local";
+const WEB = `web.shop.${ZONE}`;
+const WEST: Visibility = { clusters: ["west"] };
+const AS_WEST: Visibility = { clusters: ["west"], view: "west" };
+const STALE = 3;
+
+function services(clusterId: string, endpoints: readonly number[]) {
+  const exports = Object.fromEntries(
+    endpoints.map((size, index) => [`shop/web-${index}`, headlessExport(size)]),
+  );
+  return { ...emptySnapshot(clusterId), namespaces: { shop: {} }, exports };
+}
+
+describe("what another thread answers", () => {
+  it("is what the gateway answers, after any sequence of pushes, departures and time", async () => {
+    const step = fc.oneof(
+      fc.record({
+        push: fc.constantFrom("west", "east"),
+        endpoints: fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 40 }),
+        leaseSeconds: fc.constantFrom(60, 600),
+      }),
+      fc.record({ leave: fc.constantFrom("west", "east") }),
+      fc.record({ seconds: fc.integer({ min: 1, max: 90 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+        const { clock, gateway, publish, done, answers, shared } = await openShared([WEST, AS_WEST]);
+        for (const one of steps) {
+          if ("push" in one) {
+            const { leaseSeconds } = one;
+            await done(putSnapshot(gateway, services(one.push, one.endpoints), { leaseSeconds }));
+          } else if ("leave" in one) await done(gateway.leave(one.leave));
+          else await clock.advance(one.seconds * 1000);
+          await clock.advance(10);
+          publish();
+          for (const scope of [{}, WEST, AS_WEST])
+            for (const view of [undefined, "west", "nobody"])
+              for (const [name, type] of [
+                [`web-1.shop.${ZONE}`, "A"],
+                [`web-39.shop.${ZONE}`, "A"],
+                ["0.0.0.10.in-addr.arpa", "PTR"],
+                ["clusterset.local", "SOA"],
+                [`none.${ZONE}`, "A"],
+              ] as const) {
+                const [expected, answer] = answers(name, type, scope, view);
+                expect(answer, `${name} ${type} ${JSON.stringify(scope)} ${view}`).toEqual(expected);
+              }
+          for (const scope of [{}, WEST, AS_WEST])
+            for (const cluster of ["west", "east", "nobody"])
+              expect(shared.of(scope).hasCluster(cluster)).toBe(gateway.within(scope).hasCluster(cluster));
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("is SERVFAIL before the first update", async () => {
+    const { shared, clock } = await openShared();
+    const answer = await shared.of({}).answer(encodeQuery(WEB, "A"), undefined, clock.now());
+    expect(answer?.outcome).toBe("servfail");
+    expect(shared.of({}).status().ready).toBe(false);
+  });
+
+  it("is SERVFAIL in a scope that is not published", async () => {
+    const { gateway, publish, done, shared, clock } = await openShared([WEST]);
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    publish();
+    const answer = await shared
+      .of({ clusters: ["east"] })
+      .answer(encodeQuery(WEB, "A"), undefined, clock.now());
+    expect(answer?.outcome).toBe("servfail");
+  });
+
+  it("says that it is stale where the thread that compiles was not heard of", async () => {
+    const { gateway, publish, done, answers, thread } = await openShared();
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    publish();
+    thread.isFresh = false;
+    expect(extendedErrors(answers(WEB, "A")[1]!.bytes)).toEqual([STALE]);
+    thread.isFresh = true;
+    expect(extendedErrors(answers(WEB, "A")[1]!.bytes)).toEqual([]);
+  });
+
+  it("says that it is stale while a push waits for longer than it may", async () => {
+    const { clock, gateway, publish, done, answers } = await openShared();
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    publish();
+    const settle = gateway.arrived("west");
+    await clock.advance(6000);
+    expect(publish()?.added).toEqual([]);
+    expect(extendedErrors(answers(WEB, "A")[1]!.bytes)).toEqual([STALE]);
+    settle(true);
+    publish();
+    expect(extendedErrors(answers(WEB, "A")[1]!.bytes)).toEqual([]);
+  });
+});
+
+describe("an update", () => {
+  it("has every part in shared memory, those of two scopes once", async () => {
+    const { gateway, publish, done } = await openShared([WEST]);
+    await done(putSnapshot(gateway, services("west", new Array(300).fill(2))));
+    const { added = [] } = publish() ?? {};
+    expect(added.length).toBeGreaterThan(5);
+    for (const { bytes } of added) expect(bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(new Set(added.map(({ hash }) => hash)).size).toBe(added.length);
+  });
+
+  it("of one change has the changed parts, and drops those that they replace", async () => {
+    const { gateway, publish, done } = await openShared();
+    const endpoints = new Array(300).fill(2);
+    await done(putSnapshot(gateway, services("west", endpoints)));
+    const first = publish()!;
+    await done(putSnapshot(gateway, services("west", [3, ...endpoints.slice(1)])));
+    const second = publish()!;
+    expect(second.added.length).toBeLessThan(first.added.length / 2);
+    const before = new Set(first.added.map(({ hash }) => hash));
+    expect(second.dropped.length).toBeGreaterThan(0);
+    for (const hash of second.dropped) expect(before.has(hash)).toBe(true);
+    for (const { hash } of second.added) expect(before.has(hash)).toBe(false);
+  });
+
+  it("of a renewal has no part, and moves the TTL's bound", async () => {
+    const { clock, gateway, publish, done, answers } = await openShared();
+    const { generation } = await done(putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60 }));
+    publish();
+    await clock.advance(45_000);
+    const [before] = answers(WEB, "A");
+    await done(gateway.renew("west", generation, { leaseSeconds: 60 }));
+    expect(publish()).toMatchObject({ added: [], dropped: [] });
+    const [expected, renewed] = answers(WEB, "A");
+    expect(renewed).toEqual(expected);
+    expect(renewed!.bytes).not.toEqual(before!.bytes);
+  });
+
+  it("is none where nothing changed", async () => {
+    const { gateway, publish, done } = await openShared();
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    expect(publish()).toBeDefined();
+    expect(publish()).toBeUndefined();
+  });
+
+  it("that lacks a part is an error", async () => {
+    const { gateway, publisher, clock, done, openThread } = await openShared();
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    const update = publisher.changes(clock.now())!;
+    expect(() => openThread().take({ ...update, added: [] })).toThrow(/was not posted|lacks/);
+  });
+
+  it("for a thread that starts has all that was published", async () => {
+    const { clock, gateway, publish, publisher, done, openThread } = await openShared();
+    await done(putSnapshot(gateway, services("west", new Array(300).fill(2))));
+    publish();
+    await done(putSnapshot(gateway, services("west", [4, ...new Array(299).fill(2)])));
+    publish();
+    const late = openThread();
+    late.take(publisher.all());
+    for (let index = 0; index < 300; index++) {
+      const query = encodeQuery(`web-${index}.shop.${ZONE}`, "A");
+      expect(late.of({}).answer(query, undefined, clock.now())).toEqual(
+        gateway.answer(query, undefined, clock.now()),
+      );
+    }
+  });
+});
+
+describe("a transfer", () => {
+  it("of a shared segment is a copy, which the Fetch standard takes as a body", async () => {
+    const { clock, gateway, publish, done } = await openShared();
+    await done(putSnapshot(gateway, shopSnapshot("west")));
+    const primary = new Primary(gateway, () => clock.now()).of("")!;
+    primary.state();
+    for (const { hash, bytes } of publish()!.added) {
+      const sent = primary.segment(hash, "")!;
+      expect(sent.bytes.buffer).toBeInstanceOf(ArrayBuffer);
+      expect(new Uint8Array(await new Response(sent.bytes).arrayBuffer())).toEqual(new Uint8Array(bytes));
+    }
+  });
+});
