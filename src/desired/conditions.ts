@@ -53,13 +53,8 @@ function readiness(
   isReported: boolean,
   invalid: InvalidReason | undefined,
 ): DesiredCondition {
-  if (exported !== undefined && reach === "nodes" && !exported.headless && exported.nodes === undefined)
-    return condition(
-      "Ready",
-      false,
-      "Failed",
-      "Other clusters reach this one by the addresses of its nodes, and the worker reports no node port of the Service: set the Service's type to NodePort, and run the worker with --node-addresses.",
-    );
+  const unreachable = exported && whyUnreachable(exported, reach);
+  if (unreachable !== undefined) return unreachable;
   if (exported !== undefined)
     return condition("Ready", true, "Exported", "The service is exported to the clusterset.");
   if (isReported)
@@ -72,6 +67,37 @@ function readiness(
   return invalid === "NoService"
     ? condition("Ready", false, "Pending", "The export waits for its Service.")
     : condition("Ready", false, "Failed", "The Service cannot be exported.");
+}
+
+/** Ready of an export that other clusters have no address for. Headless services have their pods' addresses. */
+function whyUnreachable(
+  { headless, serviceType, nodes, loadBalancer = [], externalIPs = [] }: ExportedService,
+  reach: Reach,
+): DesiredCondition | undefined {
+  if (headless || reach === "pods") return undefined;
+  if (reach === "nodes" && nodes === undefined)
+    return condition(
+      "Ready",
+      false,
+      "Failed",
+      "Other clusters reach this one by the addresses of its nodes, and the worker reports no node port of the Service: set the Service's type to NodePort, and run the worker with --node-addresses.",
+    );
+  if (reach === "nodes" || externalIPs.length > 0 || loadBalancer.some(({ ip }) => ip)) return undefined;
+  const [reason, message] =
+    serviceType !== "LoadBalancer"
+      ? ["Failed", `the Service's type is ${serviceType}: set it to LoadBalancer.`]
+      : loadBalancer.length > 0
+        ? [
+            "Failed",
+            "the Service's load balancer has a host name and no address, and EndpointSlices need an address.",
+          ]
+        : ["Pending", "the Service's load balancer has no address yet."];
+  return condition(
+    "Ready",
+    false,
+    reason!,
+    `Other clusters reach this one by the addresses of load balancers, and ${message}`,
+  );
 }
 
 function reasonsOf(conflicts: readonly Conflict[]): string {

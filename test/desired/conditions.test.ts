@@ -73,6 +73,35 @@ describe("the conditions of a ServiceExport", () => {
       expect(briefly(reached(parts))).toContain("Ready True Exported");
   });
 
+  describe("where others reach a cluster by load balancers", () => {
+    const reached = (parts: Parameters<typeof exporting>[1]) =>
+      deriveWorld([exporting("a", parts)], () => "loadBalancers").conditions("a")!;
+
+    it.each([
+      ["the load balancer has no address yet", { serviceType: "LoadBalancer" }, "Pending", "no address yet"],
+      [
+        "it has a host name alone",
+        { serviceType: "LoadBalancer", loadBalancer: [{ hostname: "lb.example" }] },
+        ...["Failed", "a host name and no address"],
+      ],
+      ["the Service has no load balancer", { serviceType: "ClusterIP" }, "Failed", "type is ClusterIP"],
+    ] as const)("are not Ready while %s", (_, parts, reason, message) => {
+      const [valid, ready] = reached(parts as never);
+      expect(valid).toMatchObject({ status: "True" });
+      expect(ready).toMatchObject({ status: "False", reason });
+      expect(ready!.message).toContain(message);
+      expect(DesiredCondition.parse(ready)).toEqual(ready);
+    });
+
+    it.each([
+      ["an address", { serviceType: "LoadBalancer", loadBalancer: [{ ip: "192.0.2.1" }] }],
+      ["an external IP", { serviceType: "ClusterIP", externalIPs: ["192.0.2.1"] }],
+      ["the addresses of its pods, being headless", { serviceType: "ClusterIP", headless: true }],
+    ] as const)("are Ready with %s", (_, parts) => {
+      expect(briefly(reached(parts as never))).toContain("Ready True Exported");
+    });
+  });
+
   it("are none of a cluster without an export, be it an importer", () => {
     const { conditions } = deriveWorld([exporting("a"), importing("b")]);
     expect(conditions("b")).toBeUndefined();
