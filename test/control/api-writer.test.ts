@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
-import { ApiWriter } from "../../src/control/reconcile/api-writer.ts";
+import { ApiWriter, MOST_ATTEMPTS } from "../../src/control/reconcile/api-writer.ts";
 import type { ApiServer } from "../../src/sync/api-server.ts";
 
 interface Reply {
@@ -24,6 +24,7 @@ const signal = new AbortController().signal;
 beforeEach(async () => {
   seen = [];
   bodies = [];
+  waits.length = 0;
   reply = () => ({ status: 200 });
   server = createServer(async (request, response) => {
     const text = (await request.toArray()).join("");
@@ -49,6 +50,18 @@ const object = (kind: string, name: string, apiVersion = "v1"): ManagedObject =>
   metadata: { namespace: "shop", name },
 });
 const lease = object("Lease", "leader", "coordination.k8s.io/v1");
+
+/** Pauses of at least a second, in milliseconds: they end at once here. */
+const waits: number[] = [];
+vi.mock("../../src/sync/pacing.ts", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/sync/pacing.ts")>();
+  const pause: typeof original.pause = (milliseconds, stop) => {
+    if (milliseconds < 1_000) return original.pause(milliseconds, stop);
+    waits.push(milliseconds);
+    return Promise.resolve(true);
+  };
+  return { ...original, pause };
+});
 
 test("a new object is applied with a version that no object has, so that one of that name is not touched", async () => {
   reply = () => ({ status: 409, body: { message: "the object has been modified" } });
@@ -87,4 +100,56 @@ test("objects wait for the rate; the Lease and Events do not wait for objects", 
   expect(seen).toHaveLength(writes.length + 2);
   const names = seen.flatMap((line) => / .*\/s-(\d+)$/.exec(line)?.[1] ?? []);
   expect(new Set(names).size).toBe(writes.length);
+});
+
+describe("an API server that asks for time (API priority and fairness)", () => {
+  const busy = (seconds: string, status = 429): Reply => ({ status, headers: { "retry-after": seconds } });
+
+  test.each([429, 503])("gets the same write again after %i with Retry-After", async (status) => {
+    reply = () => (seen.length < 3 ? busy("0", status) : { status: 200, body: { kind: "Service" } });
+    expect(await writer.apply(object("Service", "db"), signal)).toEqual({ kind: "Service" });
+    expect(seen).toEqual(Array(3).fill("PATCH /api/v1/namespaces/shop/services/db"));
+    expect(bodies[2]).toEqual(bodies[0]);
+    expect(writer.counts.get("apply Service")).toBe(3);
+  });
+
+  test("gets nothing else meanwhile but renewals of the Lease", async () => {
+    reply = () => (seen.length === 1 ? busy("7") : { status: 200 });
+    await writer.apply(object("Service", "db"), signal);
+    await writer.create(object("Event", "one", "events.k8s.io/v1"), signal);
+    expect(waits.map((wait) => Math.ceil(wait / 1_000))).toEqual([7, 7]);
+    await writer.replace(lease, signal);
+    expect(waits).toHaveLength(2);
+  });
+
+  test("gets a renewal of the Lease again when it asks for it", async () => {
+    reply = () => (seen.length === 1 ? busy("2") : { status: 200 });
+    await writer.replace(lease, signal);
+    expect(waits.map((wait) => Math.ceil(wait / 1_000))).toEqual([2]);
+    expect(seen).toHaveLength(2);
+  });
+
+  test("is waited for no longer than a minute", async () => {
+    reply = () => (seen.length === 1 ? busy("86400") : { status: 200 });
+    await writer.apply(object("Service", "db"), signal);
+    expect(waits.map((wait) => Math.ceil(wait / 1_000))).toEqual([60]);
+  });
+
+  test("gets a request no more than eleven times", async () => {
+    reply = () => busy("0");
+    await expect(writer.apply(object("Service", "db"), signal)).rejects.toMatchObject({ status: 429 });
+    expect(seen).toHaveLength(MOST_ATTEMPTS);
+  });
+
+  test.each([
+    ["429 without Retry-After", { status: 429 }],
+    ["429 with a date in it", busy("Wed, 21 Oct 2026 07:28:00 GMT")],
+    ["403 with Retry-After", busy("0", 403)],
+  ])("is told apart from %s: an error at once", async (_, rejected) => {
+    reply = () => rejected;
+    await expect(writer.apply(object("Service", "db"), signal)).rejects.toMatchObject({
+      status: rejected.status,
+    });
+    expect(seen).toHaveLength(1);
+  });
 });

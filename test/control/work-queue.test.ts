@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RETRY_LIMITS, WorkQueue } from "../../src/control/reconcile/work-queue.ts";
+import { AT_ONCE, RETRY_LIMITS, WorkQueue } from "../../src/control/reconcile/work-queue.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -59,13 +59,13 @@ test("a key is worked on once at a time, and again if it was touched meanwhile",
   expect(queue.size).toBe(0);
 });
 
-test("eight keys are worked on at a time", async () => {
+test("a bounded number of keys is worked on at a time", async () => {
   const { started, end, queue } = open();
   queue.open();
-  for (let key = 0; key < 10; key++) queue.add(String(key));
-  expect(started).toHaveLength(8);
+  for (let key = 0; key < AT_ONCE + 2; key++) queue.add(String(key));
+  expect(started).toHaveLength(AT_ONCE);
   await end("3");
-  expect(started).toHaveLength(9);
+  expect(started).toHaveLength(AT_ONCE + 1);
 });
 
 test("a failed key is tried again after a pause that grows, and others do not wait for it", async () => {

@@ -1,4 +1,4 @@
-import { request } from "undici";
+import { type Dispatcher, request } from "undici";
 import { type ApiServer, type Credentials, readCredentials } from "../../sync/api-server.ts";
 import { Budget, type BudgetLimits, pause } from "../../sync/pacing.ts";
 import { MANAGER } from "../objects/names.ts";
@@ -18,13 +18,30 @@ export class WriteError extends Error {
   }
 }
 
-/** Writes of objects a second, on average and at once. */
-export const WRITE_LIMITS: BudgetLimits = { perSecond: 50, burst: 100 };
+/** Writes of objects a second, on average and at once. The API server's priority and fairness bounds what it cannot take (429). */
+export const WRITE_LIMITS: BudgetLimits = { perSecond: 200, burst: 400 };
+/** How often a request is made that the API server asks to repeat, as by client-go. */
+export const MOST_ATTEMPTS = 11;
+/** Seconds that are waited at most, whatever the API server says. */
+const LONGEST_WAIT = 60;
+const LEASE = "Lease";
 /** A Lease is renewed however much waits, and Events have a budget of their own (`EventRecorder`). */
-const UNPACED: ReadonlySet<string> = new Set(["Lease", "Event"]);
+const UNPACED: ReadonlySet<string> = new Set([LEASE, "Event"]);
 const REQUEST_TIMEOUT = 30_000;
 /** Tokens and certificates of a pod change while it runs. */
 const CREDENTIALS_FOR = 60_000;
+
+const JSON_TYPE = "application/json";
+
+interface Sent {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Of the body. */
+  readonly type?: string;
+  readonly body?: object;
+  /** Under which each attempt counts, such as `apply EndpointSlice`. */
+  readonly counted?: string;
+}
 
 /** Writes objects to the cluster's API server, at a bounded rate. */
 export class ApiWriter {
@@ -32,6 +49,8 @@ export class ApiWriter {
   readonly counts = new Map<string, number>();
   readonly #api: () => ApiServer;
   readonly #budget: Budget;
+  /** Until when the API server has asked not to be sent anything; milliseconds of the monotonic clock. The Lease is tried nevertheless. */
+  #heldUntil = 0;
   /** Shared by all requests that begin in its time. */
   #credentials: { readonly held: Promise<Credentials>; since: number } | undefined;
 
@@ -81,17 +100,15 @@ export class ApiWriter {
     subresource: string,
   ): Promise<ManagedObject> {
     const below = subresource === "" ? "" : `/${subresource}`;
-    this.#count(`${verb} ${object.kind}${below}`);
     const path = `${pathOf(object)}${below}?fieldManager=${MANAGER}${query}`;
-    return JSON.parse(await this.#send("PATCH", object.kind, path, type, object, signal)) as ManagedObject;
+    const counted = `${verb} ${object.kind}${below}`;
+    return this.#send(object.kind, { method: "PATCH", path, type, body: object, counted }, signal);
   }
 
   /** The object as it is; undefined if there is none. @throws {WriteError} */
   async read(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {
     try {
-      return JSON.parse(
-        await this.#send("GET", object.kind, pathOf(object), undefined, undefined, signal),
-      ) as ManagedObject;
+      return await this.#send(object.kind, { method: "GET", path: pathOf(object) }, signal);
     } catch (error) {
       if (error instanceof WriteError && error.status === 404) return undefined;
       throw error;
@@ -99,28 +116,26 @@ export class ApiWriter {
   }
 
   /** Creates an object that has no name of its own before, such as an Event. @throws {WriteError} */
-  async create(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject> {
-    this.#count(`create ${object.kind}`);
-    const collection = pathOf(object).replace(/\/[^/]+$/, "");
-    return JSON.parse(
-      await this.#send("POST", object.kind, collection, "application/json", object, signal),
-    ) as ManagedObject;
+  create(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject> {
+    const path = pathOf(object).replace(/\/[^/]+$/, "");
+    const counted = `create ${object.kind}`;
+    return this.#send(object.kind, { method: "POST", path, type: JSON_TYPE, body: object, counted }, signal);
   }
 
   /** Replaces an object if it is still the version that was read. @throws {WriteError} 409 otherwise */
-  async replace(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject> {
-    this.#count(`update ${object.kind}`);
-    return JSON.parse(
-      await this.#send("PUT", object.kind, pathOf(object), "application/json", object, signal),
-    ) as ManagedObject;
+  replace(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject> {
+    const counted = `update ${object.kind}`;
+    const path = pathOf(object);
+    return this.#send(object.kind, { method: "PUT", path, type: JSON_TYPE, body: object, counted }, signal);
   }
 
   /** Deletes the object that was seen, and no other one of its name. One that is gone is no error. @throws {WriteError} */
   async remove(object: ManagedObject, signal: AbortSignal): Promise<void> {
-    this.#count(`delete ${object.kind}`);
-    const options = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: object.metadata.uid } };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: object.metadata.uid } };
+    const counted = `delete ${object.kind}`;
+    const path = pathOf(object);
     try {
-      await this.#send("DELETE", object.kind, pathOf(object), "application/json", options, signal);
+      await this.#send(object.kind, { method: "DELETE", path, type: JSON_TYPE, body, counted }, signal);
     } catch (error) {
       if (!(error instanceof WriteError && (error.status === 404 || error.status === 409))) throw error;
     }
@@ -132,43 +147,48 @@ export class ApiWriter {
     await credentials?.held.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined);
   }
 
-  #count(what: string): void {
-    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
-  }
-
+  /** @throws {WriteError} */
   async #send(
-    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     kind: string,
-    path: string,
-    type: string | undefined,
-    body: object | undefined,
+    { method, path, type, body, counted }: Sent,
     signal: AbortSignal,
-  ): Promise<string> {
-    if (!UNPACED.has(kind)) await this.#takeTurn(signal);
-    const { headers, dispatcher } = await this.#connection();
-    const answer = await request(this.#api().url + path, {
-      method,
-      dispatcher,
-      headers: {
-        ...headers,
-        accept: "application/json",
-        ...(type !== undefined && { "content-type": type }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode < 300) return text;
-    if (answer.statusCode === 401 && this.#credentials !== undefined)
-      this.#credentials.since = Number.NEGATIVE_INFINITY;
-    throw new WriteError(`${method} ${path}`, answer.statusCode, text);
+  ): Promise<ManagedObject> {
+    let heldUntil = 0;
+    for (let attempt = 1; ; attempt++) {
+      await this.#takeTurn(kind, heldUntil, signal);
+      if (counted !== undefined) this.counts.set(counted, (this.counts.get(counted) ?? 0) + 1);
+      const { headers, dispatcher } = await this.#connection();
+      const answer = await request(this.#api().url + path, {
+        method,
+        dispatcher,
+        headers: {
+          ...headers,
+          accept: "application/json",
+          ...(type !== undefined && { "content-type": type }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
+      });
+      const text = await answer.body.text();
+      if (answer.statusCode < 300) return JSON.parse(text) as ManagedObject;
+      if (answer.statusCode === 401 && this.#credentials !== undefined)
+        this.#credentials.since = Number.NEGATIVE_INFINITY;
+      const wait = retryAfter(answer);
+      if (wait === undefined || attempt === MOST_ATTEMPTS)
+        throw new WriteError(`${method} ${path}`, answer.statusCode, text);
+      heldUntil = performance.now() + wait;
+      if (kind !== LEASE) this.#heldUntil = Math.max(this.#heldUntil, heldUntil);
+    }
   }
 
-  /** Waits for the budget. Turns are taken in the order of the calls. */
-  async #takeTurn(signal: AbortSignal): Promise<void> {
+  /** Waits as long as the API server has asked to, and for the budget, in the order of the calls. */
+  async #takeTurn(kind: string, heldUntil: number, signal: AbortSignal): Promise<void> {
     const now = performance.now();
-    const wait = this.#budget.wait(now);
-    this.#budget.spend(now);
+    let wait = (kind === LEASE ? heldUntil : this.#heldUntil) - now;
+    if (!UNPACED.has(kind)) {
+      wait = Math.max(wait, this.#budget.wait(now));
+      this.#budget.spend(now);
+    }
     if (wait > 0 && !(await pause(wait, signal))) throw new Error("stopped");
   }
 
@@ -184,6 +204,13 @@ export class ApiWriter {
     before?.held.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined);
     return current.held;
   }
+}
+
+/** Milliseconds after which the API server wants the request again: 429 of its priority and fairness, or a 5xx that says so. */
+function retryAfter({ statusCode, headers }: Dispatcher.ResponseData): number | undefined {
+  const seconds = Number(headers["retry-after"] ?? Number.NaN);
+  if ((statusCode !== 429 && statusCode < 500) || !(seconds >= 0)) return undefined;
+  return Math.min(seconds, LONGEST_WAIT) * 1000;
 }
 
 const PLURALS: Readonly<Record<string, string>> = {

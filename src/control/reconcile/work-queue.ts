@@ -2,7 +2,8 @@ import { type BackoffLimits, backoffPause } from "../../sync/pacing.ts";
 
 /** The pauses between attempts at one key, milliseconds. */
 export const RETRY_LIMITS: BackoffLimits = { first: 500, most: 60_000 };
-const AT_ONCE = 8;
+/** Keys that are worked on at once: with 80 ms for each write, enough for `WRITE_LIMITS`. */
+export const AT_ONCE = 16;
 
 /** Keys to work on: each at most once at a time, and again if it was touched meanwhile. A failed key waits; others do not wait for it. */
 export class WorkQueue {
