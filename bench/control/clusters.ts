@@ -36,5 +36,5 @@ export async function startClusters(stops: Stop[]) {
   const importer = await ControlWorker.start("b", b, gateway, stops);
   const poller = new Poller(`${gateway.url}/dns-query`, gateway.ca, PAUSE);
   stops.push(() => poller.close());
-  return { a, b, exporter, importer, poller };
+  return { a, b, gateway, exporter, importer, poller };
 }

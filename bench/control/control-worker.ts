@@ -1,12 +1,18 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { kubeconfigOfControl } from "../../test/e2e/harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startSync } from "../../test/e2e/harness/processes.ts";
 import type { ApiServer } from "../../test/e2e/servers/kubernetes/api-server.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
-import { waitFor } from "../../test/e2e/servers/wait.ts";
+import { pidOf } from "../cpu/contenders.ts";
 import type { Stop } from "../processes/stops.ts";
+import type { Progress } from "../report/report.ts";
 import { SliceWatch } from "./slice-watch.ts";
 
 const WRITES = /^clusterset_doh_control_writes_total\{verb="(\w+)",kind="([\w/]+)"\} (\d+)$/gm;
+
+/** Between two looks at the worker, in milliseconds, and how many there are between two lines of progress. */
+const POLL = 100;
+const PROGRESS_EVERY = 100;
 
 /** A sync worker with `--control`, what it reports, and the slices that it writes. */
 export class ControlWorker {
@@ -37,14 +43,27 @@ export class ControlWorker {
     return new Map([...found].map(([, verb, kind, count]) => [`${verb} ${kind}`, Number(count)]));
   }
 
-  /** Waits until the cluster has so many imported slices and the worker has nothing left to write. */
-  async untilHeld(slices: number, deadline: number): Promise<void> {
-    await waitFor(`${slices} imported slices`, () => this.slices.held.size === slices, deadline);
-    const isDone = async () => {
-      const text = await this.#metrics();
-      return text.includes("\nclusterset_doh_control_leader 1\n") && text.includes("_control_pending 0\n");
-    };
-    await waitFor("nothing left to write", isDone, deadline);
+  /**
+   * Waits until the cluster has so many imported slices and the worker has nothing left to write.
+   * @throws {Error} after `deadline` milliseconds
+   */
+  async untilHeld(slices: number, deadline: number, progress: Progress = () => {}): Promise<void> {
+    const end = performance.now() + deadline;
+    for (let poll = 0; ; poll++) {
+      const text = await this.#metrics().catch(() => "");
+      const pending = Number(/^clusterset_doh_control_pending (\d+)$/m.exec(text)?.[1] ?? Number.NaN);
+      const leads = text.includes("\nclusterset_doh_control_leader 1\n");
+      if (leads && pending === 0 && this.slices.held.size === slices) return;
+      const state = `${this.slices.held.size} of ${slices} imported slices, ${pending} names pending`;
+      if (performance.now() > end) throw new Error(`not within ${deadline} ms: ${state}`);
+      if (poll % PROGRESS_EVERY === PROGRESS_EVERY - 1) progress(state);
+      await sleep(POLL);
+    }
+  }
+
+  /** The id of the process; another one after `restart`. */
+  get pid(): number {
+    return pidOf(this.#process.process);
   }
 
   stop(): Promise<unknown> {

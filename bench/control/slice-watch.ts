@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../../test/e2e/servers/kubernetes/api-client.ts";
 import {
   type KubeObject,
@@ -7,6 +8,8 @@ import {
 
 const PATH = `/apis/discovery.k8s.io/v1/endpointslices?watch=true&timeoutSeconds=7200&labelSelector=${sourceClusterLabel}`;
 const DEADLINE = 30_000;
+/** Between two watches, in milliseconds. */
+const PAUSE = 200;
 
 interface Waiting {
   readonly name: string;
@@ -23,10 +26,7 @@ export class SliceWatch {
   #waiting: Waiting | undefined;
 
   constructor(admin: ApiClient) {
-    const watched = admin.watch(PATH, ({ type, object }) => this.#take(type, object), this.#end.signal);
-    this.#ended = watched.catch((error: unknown) => {
-      if (!this.#end.signal.aborted) console.error("the watch of EndpointSlices ended:", error);
-    });
+    this.#ended = this.#watch(admin);
   }
 
   /**
@@ -50,8 +50,23 @@ export class SliceWatch {
     return this.#ended;
   }
 
+  /** An API server ends watches when it likes, above all while it starts. A new one begins with all objects. */
+  async #watch(admin: ApiClient): Promise<void> {
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      this.held.clear();
+      try {
+        await admin.watch(PATH, ({ type, object }) => this.#take(type, object), signal);
+      } catch (error) {
+        if (!signal.aborted) console.error("the watch of EndpointSlices ended:", error);
+      }
+      await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
   #take(type: string, object: KubeObject): void {
     const at = performance.now();
+    if (type === "ERROR") throw new Error(JSON.stringify(object));
     const { metadata } = object;
     const slice = `${metadata.namespace}/${metadata.name}`;
     if (type === "DELETED") this.held.delete(slice);
