@@ -11,9 +11,10 @@ import type { Forwarder } from "../../forward/forwarder.ts";
 import type { DamageCounters } from "../../store/damage-counters.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
-import type { MetricsSource } from "./metrics-source.ts";
+import type { SnapshotSource } from "./metrics-source.ts";
 import { type ProcessFacts, registerProcess } from "./process-metrics.ts";
 import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+import { snapshotOf } from "./threads/metric-snapshot.ts";
 
 /**
  * Metrics for Prometheus. They cost queries nothing: a request for `/metrics` reads the counters and the gateway's
@@ -30,7 +31,7 @@ export function createPrometheusMetrics(
   forwarder?: Forwarder,
   access?: AccessCounters,
   facts?: ProcessFacts,
-): MetricsSource {
+): SnapshotSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
@@ -39,7 +40,8 @@ export function createPrometheusMetrics(
   if (forwarder !== undefined) registerForwarding(registry, forwarder);
   if (access !== undefined) registerAccess(registry, access);
   if (facts !== undefined) registerProcess(registry, facts);
-  return { contentType: registry.contentType, render: () => registry.metrics() };
+  const { contentType } = registry;
+  return { contentType, render: () => registry.metrics(), snapshot: () => snapshotOf(registry) };
 }
 
 function registerCounters(registry: Registry, counters: QueryCounters): void {

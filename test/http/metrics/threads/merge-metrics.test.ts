@@ -1,0 +1,207 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../../../src/answer/query-counters.ts";
+import { createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
+import { countersOf, mergeMetrics, mergeRuleOf } from "../../../../src/http/metrics/threads/merge-metrics.ts";
+import type { MetricSnapshot } from "../../../../src/http/metrics/threads/metric-snapshot.ts";
+import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
+import { FakeGateway, NOW } from "../../fake-gateway.ts";
+
+function metric(
+  type: MetricSnapshot["type"],
+  name: string,
+  values: Readonly<Record<string, number>>,
+): MetricSnapshot {
+  const samples = Object.entries(values).map(([at, value]) => ({ name, labels: at ? { at } : {}, value }));
+  return { name, help: `${name}.`, type, samples };
+}
+
+/** The values of a metric by its label. */
+function valuesOf(metrics: readonly MetricSnapshot[], name: string): Record<string, number> | undefined {
+  const found = metrics.find((one) => one.name === name);
+  return found && Object.fromEntries(found.samples.map(({ labels, value }) => [labels.at ?? "", value]));
+}
+
+const merge = (main: readonly MetricSnapshot[], ...threads: (readonly MetricSnapshot[])[]) =>
+  mergeMetrics({ main, threads, counted: [] });
+
+describe("metrics of several threads", () => {
+  it("have the sum of each counter, with series that only some threads have", () => {
+    const merged = merge(
+      [metric("counter", "queries_total", { a: 1, b: 2 })],
+      [metric("counter", "queries_total", { b: 10, c: 20 })],
+      [metric("counter", "other_total", { "": 5 })],
+    );
+    expect(valuesOf(merged, "queries_total")).toEqual({ a: 1, b: 12, c: 20 });
+    expect(valuesOf(merged, "other_total")).toEqual({ "": 5 });
+  });
+
+  it("have the main thread's gauges, but for those with a rule", () => {
+    const gauges = (value: number) => [
+      metric("gauge", "clusterset_doh_services", { "": value }),
+      metric("gauge", "clusterset_doh_cached_bytes", { "": value }),
+      metric("gauge", "clusterset_doh_upstream_up", { a: value % 2, b: 1 }),
+      metric("gauge", "nodejs_eventloop_lag_p99_seconds", { "": value }),
+      metric("gauge", "nodejs_eventloop_lag_min_seconds", { "": value }),
+    ];
+    const merged = merge(gauges(3), gauges(4), gauges(5));
+    expect(merged.map(({ name, samples }) => [name, ...samples.map(({ value }) => value)])).toEqual([
+      ["clusterset_doh_services", 3],
+      ["clusterset_doh_cached_bytes", 12],
+      ["clusterset_doh_upstream_up", 0, 1],
+      ["nodejs_eventloop_lag_p99_seconds", 5],
+      ["nodejs_eventloop_lag_min_seconds", 3],
+    ]);
+    expect(merge([], gauges(4)).map(({ name }) => name)).not.toContain("clusterset_doh_services");
+  });
+
+  it("have what the process uses once, as the main thread reads it", () => {
+    const cpu = (value: number) => [
+      metric("counter", "process_cpu_seconds_total", { "": value }),
+      metric("gauge", "process_resident_memory_bytes", { "": value }),
+    ];
+    const merged = merge(cpu(7), cpu(8));
+    expect(merged.map(({ samples }) => samples.map(({ value }) => value))).toEqual([[7], [7]]);
+    expect(countersOf(cpu(8))).toEqual([]);
+  });
+
+  it("are not spoilt by a thread that has measured nothing yet", () => {
+    const name = "nodejs_eventloop_lag_mean_seconds";
+    const lag = (value: number) => [metric("gauge", name, { "": value })];
+    expect(valuesOf(merge(lag(Number.NaN), lag(0.5), lag(Number.NaN)), name)).toEqual({ "": 0.5 });
+    expect(valuesOf(merge(lag(Number.NaN), lag(Number.NaN)), name)).toEqual({ "": Number.NaN });
+  });
+
+  it("have one series for labels in any order", () => {
+    const of = (labels: Record<string, string | number>) => [
+      { ...metric("counter", "n_total", {}), samples: [{ name: "n_total", labels, value: 1 }] },
+    ];
+    const merged = merge(
+      of({ a: "1", b: "2" }),
+      of({ b: "2", a: "1" }),
+      of({ a: 1, b: 2 }),
+      of({ a: "12", b: "" }),
+    );
+    expect(merged[0]!.samples.map(({ value }) => value)).toEqual([3, 1]);
+  });
+
+  it("leave what they are made of as it was", () => {
+    const main = [metric("counter", "n_total", { a: 1 })];
+    const thread = [metric("counter", "n_total", { a: 2 })];
+    const before = structuredClone([main, thread]);
+    merge(main, thread);
+    expect([main, thread]).toEqual(before);
+  });
+});
+
+/** Counters and histograms as threads have them: buckets are cumulative. */
+const histogram = fc
+  .array(fc.nat({ max: 9 }), { minLength: 3, maxLength: 3 })
+  .map((counts): MetricSnapshot => {
+    let held = 0;
+    const samples = counts.map((count, index) => {
+      held += count;
+      return { name: "h_bucket", labels: { le: ["1", "2", "+Inf"][index]! }, value: held };
+    });
+    return {
+      ...{ name: "h", help: "H.", type: "histogram" },
+      samples: [
+        ...samples,
+        { name: "h_sum", labels: {}, value: held * 2 },
+        { name: "h_count", labels: {}, value: held },
+      ],
+    };
+  });
+const counter = fc
+  .dictionary(fc.constantFrom("a", "b", "c", "d"), fc.nat({ max: 1000 }))
+  .map((values) => metric("counter", "n_total", values));
+const gauge = fc
+  .tuple(fc.constantFrom("clusterset_doh_cached_bytes", "clusterset_doh_ready"), fc.nat())
+  .map(([name, value]) => metric("gauge", name, { "": value }));
+const thread = fc.tuple(counter, histogram, gauge).map((metrics): MetricSnapshot[] => metrics);
+const threads = fc.array(thread, { maxLength: 5 });
+
+const series = (metrics: readonly MetricSnapshot[]) =>
+  metrics.flatMap(({ samples }) => samples.map(({ name, labels }) => `${name}${JSON.stringify(labels)}`));
+const totals = (metrics: readonly MetricSnapshot[]) =>
+  new Map(
+    metrics
+      .filter(({ type }) => type !== "gauge")
+      .flatMap(({ samples }) =>
+        samples.map(({ name, labels, value }) => [`${name}${JSON.stringify(labels)}`, value] as const),
+      ),
+  );
+
+describe("merging metrics of any threads", () => {
+  it("has no series twice, and each series that a thread counts", () => {
+    fc.assert(
+      fc.property(thread, threads, threads, (main, others, ended) => {
+        const merged = mergeMetrics({ main, threads: others, counted: ended.map(countersOf) });
+        const all = series(merged);
+        expect(new Set(all).size).toBe(all.length);
+        expect(new Set(merged.map(({ name }) => name)).size).toBe(merged.length);
+        const counted = [main, ...others, ...ended].map(countersOf).flatMap(series);
+        expect(counted.filter((one) => !all.includes(one))).toEqual([]);
+      }),
+    );
+  });
+
+  it("sums each counter and each bucket, in any order of the threads", () => {
+    fc.assert(
+      fc.property(thread, threads, (main, others) => {
+        const expected = new Map<string, number>();
+        for (const [key, value] of [main, ...others].flatMap((metrics) => [...totals(metrics)]))
+          expected.set(key, (expected.get(key) ?? 0) + value);
+        const compare = (metrics: readonly MetricSnapshot[]) => [...totals(metrics)].sort();
+        expect(compare(merge(main, ...others))).toEqual([...expected].sort());
+        expect(compare(merge(main, ...others.toReversed()))).toEqual([...expected].sort());
+      }),
+    );
+  });
+
+  it("keeps the buckets of histograms cumulative, and the last one equal to the count", () => {
+    fc.assert(
+      fc.property(thread, threads, (main, others) => {
+        const { samples } = merge(main, ...others).find(({ name }) => name === "h")!;
+        const [one, two, all, , count] = samples.map(({ value }) => value);
+        expect(samples.map(({ name }) => name)).toEqual([
+          ...["h_bucket", "h_bucket", "h_bucket"],
+          ...["h_sum", "h_count"],
+        ]);
+        expect(one! <= two! && two! <= all! && all === count).toBe(true);
+      }),
+    );
+  });
+
+  it("never lets a counter go back when a thread ends", () => {
+    fc.assert(
+      fc.property(thread, thread, threads, (main, ends, others) => {
+        const before = totals(mergeMetrics({ main, threads: [ends, ...others], counted: [] }));
+        const after = totals(mergeMetrics({ main, threads: others, counted: [countersOf(ends)] }));
+        expect([...after].sort()).toEqual([...before].sort());
+      }),
+    );
+  });
+
+  it("changes nothing where there is one thread", () => {
+    fc.assert(
+      fc.property(thread, (main) => {
+        expect(merge(main)).toEqual(main);
+      }),
+    );
+  });
+});
+
+it("each gauge of Node.js has a rule, and those of the gateway are the main thread's but for three", async () => {
+  const { forwarder } = fakeForwarder({});
+  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
+  const rules = Object.groupBy(await metrics.snapshot(), mergeRuleOf);
+  const names = (rule: keyof typeof rules) =>
+    rules[rule]!.filter(({ type }) => type === "gauge").map(({ name }) => name);
+  // A new gauge of Node.js must be thought about: by default it is that of the main thread.
+  expect(names("main").filter((name) => name.startsWith("nodejs_"))).toEqual(["nodejs_version_info"]);
+  expect(names("sum").filter((name) => name.startsWith("clusterset_"))).toEqual([
+    ...["clusterset_doh_cached_answers", "clusterset_doh_cached_bytes"],
+  ]);
+  expect(names("min")).toContain("clusterset_doh_upstream_up");
+});
