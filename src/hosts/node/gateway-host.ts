@@ -129,9 +129,13 @@ async function startParts(
   // The gateway.
   const controlParts = controlOf(config.push.credentials, controlCounts, limits);
   const reachability = new Reachability(config, admission.rules, tls);
-  const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) =>
-    createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, processFacts(tls, controlCounts));
   const sharing = await openSharing(config, admission.rules, startServer, log);
+  const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) => {
+    const threads = sharing?.counts(shared, config.threads);
+    const facts = processFacts(tls, controlCounts, threads);
+    const own = createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, facts);
+    return sharing?.measure(own) ?? own;
+  };
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, shared, metrics: createMetrics },

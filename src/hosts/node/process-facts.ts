@@ -1,16 +1,21 @@
 import { totalmem } from "node:os";
-import type { ProcessFacts } from "../../http/metrics/process-metrics.ts";
+import type { ProcessFacts, ThreadCounts } from "../../http/metrics/process-metrics.ts";
 import type { ControlCounts } from "../../http/push/desired/desired-route.ts";
 import { expiryOf } from "./tls/tls.ts";
 import type { TlsSource } from "./tls/tls-source.ts";
 
 /** The facts of this process. Without a limit of its container the memory of the machine counts. */
-export function processFacts(tls: TlsSource | undefined, control: ControlCounts): ProcessFacts {
+export function processFacts(
+  tls: TlsSource | undefined,
+  control: ControlCounts,
+  threads: ThreadCounts | undefined,
+): ProcessFacts {
   // Runtimes other than Node may lack it; 0 and very large numbers mean that there is no limit.
   const constrained = process.constrainedMemory?.() ?? 0;
   return {
     memoryLimitBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
     control,
+    threads,
     certificateExpiresAt: () => tls && expiryOf(tls.tls.cert),
   };
 }

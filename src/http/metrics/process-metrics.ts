@@ -7,8 +7,18 @@ export interface ProcessFacts {
   readonly memoryLimitBytes: number;
   /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
   readonly certificateExpiresAt: () => number | undefined;
+  /** Of the threads that answer clients. Default: there are none beside the main thread. */
+  readonly threads?: ThreadCounts | undefined;
   /** Of the control plane. */
   readonly control?: ControlCounts;
+}
+
+/** What is known of the threads that answer clients. */
+export interface ThreadCounts {
+  /** Open connections for HTTP, by the number of the thread. */
+  connections(): readonly number[];
+  /** Threads that ended and were replaced. */
+  replaced(): number;
 }
 
 /** Registers the gauges of a process beside those that prom-client has. */
@@ -48,6 +58,26 @@ export function registerProcess(registry: Registry, facts: ProcessFacts): void {
     collect() {
       this.reset();
       this.inc(control.lines);
+    },
+  });
+  const { threads } = facts;
+  new Gauge({
+    name: "clusterset_doh_thread_connections",
+    help: "Open connections for HTTP, by the thread that answers them; no value where the main thread does.",
+    labelNames: ["thread"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [thread, count] of (threads?.connections() ?? []).entries()) this.set({ thread }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_threads_replaced_total",
+    help: "Answering threads that ended and were replaced.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(threads?.replaced() ?? 0);
     },
   });
 }

@@ -49,6 +49,15 @@ export class SharedCounts {
     return new SharedCount(this.#cells, this.#row, COUNTED.indexOf(counted));
   }
 
+  /** The counts of one kind by the number of the thread. */
+  byThread(counted: Counted): number[] {
+    const column = COUNTED.indexOf(counted);
+    return Array.from(
+      { length: this.#cells.length / ROW },
+      (_, thread) => this.#cells[thread * ROW + column]!,
+    );
+  }
+
   /** Removes the counts of a thread that ended. */
   clear(thread: number): void {
     this.#cells.fill(0, thread * ROW, (thread + 1) * ROW);

@@ -74,6 +74,11 @@ export class SharedLimits {
     return this.#counts.of(counted);
   }
 
+  /** The number of what is open or in progress, by the number of the thread. */
+  byThread(counted: Counted): number[] {
+    return this.#counts.byThread(counted);
+  }
+
   /** The open connections of each client. */
   clients(kind: ConnectionKind): SharedClientCounts {
     return new SharedClientCounts(this.#memory.clients[kind], this.#thread);

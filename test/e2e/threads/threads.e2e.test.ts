@@ -85,6 +85,26 @@ describe("a gateway with two threads", () => {
       expect(await connection.addresses("web-399.shop.svc.clusterset.local")).toHaveLength(50);
   });
 
+  it("has all queries in its metrics, whichever thread a scrape or a query reached", async () => {
+    const count = async (connection: Connection) => {
+      const text = (await connection.get("/metrics")).body.toString();
+      const series = text.matchAll(/^clusterset_doh_queries_total\{[^}]*\} (\d+)$/gm);
+      const threads = [...text.matchAll(/^clusterset_doh_thread_connections\{thread="\d"\} (\d+)$/gm)];
+      const total = Array.from(series, ([, value]) => Number(value)).reduce((sum, value) => sum + value, 0);
+      return { total, open: threads.map(([, value]) => Number(value)) };
+    };
+    const before = await count(connections[0]!);
+    await Promise.all(connections.map((connection) => connection.addresses(NAME)));
+    for (const connection of connections.slice(0, 4)) {
+      const { total, open } = await count(connection);
+      expect(total - before.total).toBe(connections.length);
+      expect(open).toHaveLength(THREADS);
+      // Those of this test, and perhaps some that are about to close.
+      expect(open.reduce((sum, value) => sum + value, 0)).toBeGreaterThanOrEqual(connections.length);
+      expect(Math.min(...open)).toBeGreaterThan(0);
+    }
+  });
+
   it("resumes a TLS session whichever thread gets the next connection", async () => {
     const port = Number(new URL(gateway.url).port);
     const options = { port, host: "127.0.0.1", ca: gateway.ca, ALPNProtocols: ["h2"] };

@@ -17,6 +17,7 @@ async function openPool(publicUrl?: string) {
   const log = vi.fn();
   const onStop = vi.fn();
   const onEnded = vi.fn();
+  const onReplaced = vi.fn();
   const config = readServeConfig({ public: true, ...(publicUrl !== undefined && { publicUrl }) });
   const pool = await ThreadPool.start({
     ...{
@@ -28,9 +29,11 @@ async function openPool(publicUrl?: string) {
       log,
       onStop,
       onEnded,
+      onReplaced,
     },
     limitMemory: allocateLimits(config, 2),
     all: () => ({}),
+    measure: () => () => {},
     fetch: () => new Response(),
     onSighting: () => {},
     onOpen: () => {},
@@ -39,7 +42,7 @@ async function openPool(publicUrl?: string) {
   pools.push(pool);
   const events = () => log.mock.calls.map(([, event]) => event);
   const order = (name: string) => pool.post({ stubs: [{ name, nameservers: [] }] });
-  return { pool, log, events, order, onStop, onEnded };
+  return { pool, log, events, order, onStop, onEnded, onReplaced };
 }
 
 describe("an answering thread that ends", () => {
@@ -49,7 +52,7 @@ describe("an answering thread that ends", () => {
   ])(
     "%s is logged, counted and replaced; the other one runs on",
     async (_, name, reason) => {
-      const { pool, log, events, order, onEnded } = await openPool();
+      const { pool, log, events, order, onEnded, onReplaced } = await openPool();
       order(name);
       await vi.waitFor(() => expect(events()).toContain("thread-replaced"), PATIENT);
       expect(events()).toEqual(["thread-ended", "thread-replaced"]);
@@ -57,13 +60,13 @@ describe("an answering thread that ends", () => {
       expect([level, fields.thread]).toEqual(["error", 1]);
       expect(onEnded.mock.calls).toEqual([[1]]);
       expect(String(fields.err)).toMatch(reason);
-      expect([pool.running, pool.replaced]).toEqual([2, 1]);
+      expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 1]);
     },
     30_000,
   );
 
   it("is replaced again and again", async () => {
-    const { pool, events, order } = await openPool();
+    const { pool, events, order, onReplaced } = await openPool();
     for (let time = 1; time <= 2; time++) {
       order("throw-0");
       await vi.waitFor(
@@ -71,7 +74,7 @@ describe("an answering thread that ends", () => {
         PATIENT,
       );
     }
-    expect([pool.running, pool.replaced]).toEqual([2, 2]);
+    expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 2]);
   }, 30_000);
 });
 
@@ -81,10 +84,10 @@ describe("a pool", () => {
   });
 
   it("that stops ends its threads and replaces none", async () => {
-    const { pool, events, onStop } = await openPool();
+    const { pool, events, onStop, onReplaced } = await openPool();
     await pool.stop(100);
     expect(onStop).toHaveBeenCalledOnce();
-    expect(pool.replaced).toBe(0);
+    expect(onReplaced).not.toHaveBeenCalled();
     expect(events()).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { MessageChannel, Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { Sighting } from "../../../../answer/client-tests.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { UsageError } from "../../../../config/values/usage-error.ts";
@@ -25,6 +25,8 @@ export interface SharedThreadParts {
   readonly clock: Clock;
   readonly signals: ThreadSignals;
   readonly limitMemory: SharedLimitMemory;
+  /** Measures a thread at the other end of a port. @returns a function to call when the thread has ended */
+  readonly measure: (port: MessagePort) => () => void;
   /** Answers the requests that the thread hands over. */
   readonly fetch: FetchHandler;
   readonly onSighting: (token: string, sighting: Sighting) => void;
@@ -55,24 +57,39 @@ export interface RunningThread {
 
 /** Starts a thread; resolves when it listens. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
 export function openThread(parts: ThreadParts): Promise<RunningThread> {
-  const { index, config, tls, clock, signals, limitMemory, state, fetch, onSighting, entry = ENTRY } = parts;
+  const {
+    index,
+    config,
+    tls,
+    clock,
+    signals,
+    limitMemory,
+    state,
+    measure,
+    fetch,
+    onSighting,
+    entry = ENTRY,
+  } = parts;
   const states = new MessageChannel();
   const requests = new MessageChannel();
+  const metrics = new MessageChannel();
   const start: ThreadStart = {
     ...{ index, config, tls, limitMemory, signals: signals.memory },
     clock: { now: clock.now(), hrtime: process.hrtime.bigint() },
     states: states.port2,
     requests: requests.port2,
+    metrics: metrics.port2,
   };
   const startedAt = performance.now();
   const worker = new Worker(entry, {
     name: `answering-${index}`,
     workerData: start,
-    transferList: [states.port2, requests.port2],
+    transferList: [states.port2, requests.port2, metrics.port2],
   });
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   states.port1.postMessage(state);
+  const endMeasuring = measure(metrics.port1);
   answerHanded(requests.port1, fetch, ended.signal, parts.onError);
   let stopped = () => {};
   const thread = {
@@ -110,6 +127,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     });
     worker.once("exit", () => {
       ended.abort(error);
+      endMeasuring();
       states.port1.close();
       requests.port1.close();
       if (isListening) parts.onEnded({ error, milliseconds: performance.now() - startedAt });

@@ -9,6 +9,7 @@ import { parseListenAddress } from "../../../../config/values/listen-address.ts"
 import type { StubStore } from "../../../../forward/stubs/stub-zones.ts";
 import type { Clock } from "../../../../gateway/clock.ts";
 import { AccessCounters } from "../../../../http/metrics/access-counters.ts";
+import { createPrometheusMetrics } from "../../../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../../../limits/connection-errors.ts";
 import { SharedScopes } from "../../../../transfer/parts/shared/shared-scopes.ts";
 import { loadAccess } from "../../access/load-access.ts";
@@ -24,6 +25,7 @@ import { Reachability } from "../reach.ts";
 import { startRefreshers } from "../refreshers.ts";
 import { openLimits } from "../shared-limits.ts";
 import { openStubZones } from "../stub-zones.ts";
+import { measureThread } from "../thread-metrics.ts";
 import { followStates } from "./follow-states.ts";
 import { HandOver } from "./hand-over.ts";
 import type { ThreadStart } from "./thread-messages.ts";
@@ -40,7 +42,7 @@ const EXPLAIN = /\/explain$/;
  * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
  */
 export async function startThread(
-  { index, config, tls, limitMemory, signals: memory, clock: origin, states, requests }: ThreadStart,
+  { index, config, tls, limitMemory, signals: memory, clock: origin, states, requests, metrics }: ThreadStart,
   closers: Closers,
   onSighting: (token: string, sighting: Sighting) => void,
 ): Promise<Answering> {
@@ -88,6 +90,11 @@ export async function startThread(
           close: async () => {},
         };
       },
+    },
+    metrics: (...counted) => {
+      const own = createPrometheusMetrics(...counted);
+      measureThread(metrics, own);
+      return own;
     },
     designated: reachability.designated,
   });

@@ -37,16 +37,36 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
   const signals = new ThreadSignals();
   sharing.publish();
   const end = signals.start(nodeClock.now, sharing.publish);
+  // Readiness is that of all threads: until then the first one would get every connection.
+  const { promise: started, resolve: start } = Promise.withResolvers<void>();
+  const fetchStarted: FetchHandler = async (request, client) => {
+    await started;
+    return fetch(request, client);
+  };
   const pool = await ThreadPool.start({
-    ...{ threads: config.threads, config, tls, clock: nodeClock, signals, limitMemory, fetch, log },
+    ...{
+      threads: config.threads,
+      config,
+      tls,
+      clock: nodeClock,
+      signals,
+      limitMemory,
+      fetch: fetchStarted,
+      log,
+    },
     all: () => ({ update: sharing.all(), stubs: stubs.list() }),
     onSighting: (token, sighting) => clientTests.record(token, sighting),
     onOpen: (opened) => {
       sharing.post = (state) => opened.post(state);
     },
+    measure: (port) => sharing.metrics?.add(port) ?? (() => {}),
     onEnded: (index) => shared.clear(index),
+    onReplaced: () => {
+      sharing.replaced++;
+    },
     onStop: end,
   });
+  start();
   log("info", "threads", `${config.threads} threads answer clients`, { threads: config.threads });
   return pool;
 }

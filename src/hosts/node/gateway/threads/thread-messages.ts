@@ -24,6 +24,8 @@ export interface ThreadStart {
   readonly states: MessagePort;
   /** `HandedRequest` to the main thread, `HandedResponse` back. */
   readonly requests: MessagePort;
+  /** For `measureThread`. */
+  readonly metrics: MessagePort;
 }
 
 /** What the main thread posts whenever it changes. */

@@ -20,6 +20,8 @@ export interface ThreadPoolParts extends SharedThreadParts {
   readonly onOpen: (pool: ThreadPool) => void;
   /** Called when a thread has ended that listened, before another one has its number. */
   readonly onEnded: (index: number) => void;
+  /** Called for each thread that is to be replaced. */
+  readonly onReplaced: () => void;
   /** Called when all threads have ended. */
   readonly onStop: () => void;
 }
@@ -40,7 +42,6 @@ export class ThreadPool implements Answering {
   #port = 0;
   #places: readonly ListeningPlace[] = [];
   #isStopping = false;
-  #replaced = 0;
 
   private constructor(parts: ThreadPoolParts) {
     this.#parts = parts;
@@ -78,11 +79,6 @@ export class ThreadPool implements Answering {
     return this.#threads.filter((thread) => thread !== undefined).length;
   }
 
-  /** How many ended and were replaced. */
-  get replaced(): number {
-    return this.#replaced;
-  }
-
   /** Posts a state to every thread; queries that come from now on are answered from it. */
   post(state: ThreadState): void {
     for (const thread of this.#threads) thread?.post(state);
@@ -101,7 +97,7 @@ export class ThreadPool implements Answering {
   }
 
   async #open(index: number): Promise<RunningThread> {
-    const { entry, clock, signals, limitMemory, all, fetch, onSighting, log } = this.#parts;
+    const { entry, clock, signals, limitMemory, all, measure, fetch, onSighting, log } = this.#parts;
     const thread = await openThread({
       ...{
         index,
@@ -110,6 +106,7 @@ export class ThreadPool implements Answering {
         clock,
         signals,
         limitMemory,
+        measure,
         state: all(),
         fetch,
         onSighting,
@@ -140,7 +137,7 @@ export class ThreadPool implements Answering {
         ...{ thread: index, err: error },
       },
     );
-    this.#replaced++;
+    this.#parts.onReplaced();
     this.#replace(index, milliseconds > LONG_RUN ? 0 : PAUSE);
   }
 

@@ -1,10 +1,14 @@
 import type { PrimaryParts } from "../../../../assembly/platform.ts";
 import type { Clock } from "../../../../gateway/clock.ts";
 import { LeaseTimer } from "../../../../gateway/leases/lease-timer.ts";
+import type { SnapshotSource } from "../../../../http/metrics/metrics-source.ts";
+import type { ThreadCounts } from "../../../../http/metrics/process-metrics.ts";
+import type { SharedLimits } from "../../../../limits/shared/shared-limits.ts";
 import { type Visibility, visibilityKey } from "../../../../merge/visibility/visibility.ts";
 import { holdShared } from "../../../../transfer/parts/shared/hold-shared.ts";
 import { type PublishedScope, ScopePublisher } from "../../../../transfer/parts/shared/scope-publisher.ts";
 import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
+import { ThreadMetrics } from "../thread-metrics.ts";
 import type { ThreadState } from "./thread-messages.ts";
 
 /** Publishes what the gateway of the main thread serves: before a push or a renewal is acknowledged, and when answers become stale. */
@@ -13,6 +17,10 @@ export class ThreadSharing {
   readonly #visibilities: readonly Visibility[];
   #publisher = new ScopePublisher(new Map());
   #isDue = false;
+  /** The metrics of all threads, once there are those of this one. */
+  metrics: ThreadMetrics | undefined;
+  /** Threads that ended and were replaced. */
+  replaced = 0;
   /** Posts to every thread. Default, before there are threads: nothing. */
   post: (state: ThreadState) => void = () => {};
 
@@ -45,6 +53,20 @@ export class ThreadSharing {
           stop: () => timer.stop(),
         };
       },
+    };
+  }
+
+  /** Makes the metrics of this thread those of the process. */
+  measure(own: SnapshotSource): SnapshotSource {
+    this.metrics = new ThreadMetrics(own);
+    return { ...own, contentType: own.contentType, render: () => this.metrics!.render() };
+  }
+
+  /** What is known of that many threads. */
+  counts(limits: SharedLimits, threads: number): ThreadCounts {
+    return {
+      connections: () => limits.byThread("connections").slice(0, threads),
+      replaced: () => this.replaced,
     };
   }
 
