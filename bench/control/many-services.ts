@@ -1,5 +1,5 @@
-import { exported, slices } from "../../test/e2e/commands/exported.ts";
-import { type KubeObject, namespace } from "../../test/e2e/servers/kubernetes/objects.ts";
+import { slices, unexported } from "../../test/e2e/commands/exported.ts";
+import { type KubeObject, namespace, serviceExport } from "../../test/e2e/servers/kubernetes/objects.ts";
 import { addressOf as addressOfChange } from "../change/changing-objects.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
@@ -59,8 +59,7 @@ export async function exportServices(
   for (const { admin } of [a, b]) await applyObjects(admin, objects.namespaces);
   progress(`${services} services are exported`);
   const exporting = await phase("exporting", exporter, false, async () => {
-    // The last ones are written first: Services before their exports.
-    await applyObjects(a.admin, objects.exported.toReversed());
+    for (const group of [objects.services, objects.exports]) await applyObjects(a.admin, group);
     progress("all objects are in the API server");
     await exporter.untilHeld(services + 1, deadline, progress);
   });
@@ -112,13 +111,16 @@ function row(name: string, unit: string, sample: number): Row {
   return { name, unit, samples: [sample] };
 }
 
-function manyObjects(services: number): { namespaces: KubeObject[]; exported: KubeObject[] } {
+/** Services come before their exports, so that no export is invalid at first. */
+function manyObjects(services: number): Record<"namespaces" | "services" | "exports", KubeObject[]> {
   const spaceOf = (service: number) => `team-${Math.floor(service / SERVICES_PER_NAMESPACE)}`;
+  const nameOf = (service: number) => `service-${service}`;
   const all = Array.from({ length: services }, (_, service) => service);
   return {
     namespaces: [...new Set(all.map(spaceOf))].map(namespace),
-    exported: all.flatMap((service) =>
-      exported(spaceOf(service), `service-${service}`, { endpoints: [addressOf(service)] }),
+    services: all.flatMap((service) =>
+      unexported(spaceOf(service), nameOf(service), { endpoints: [addressOf(service)] }),
     ),
+    exports: all.map((service) => serviceExport(spaceOf(service), nameOf(service))),
   };
 }
