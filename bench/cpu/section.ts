@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { askOnce } from "../processes/ask.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
@@ -12,6 +13,10 @@ import { nameOfShape, SHAPES, type Shape } from "./shapes.ts";
 
 /** Long enough that every sample pays for its share of garbage collections. */
 const REQUESTS = 30_000;
+/** With fewer, what 64 handshakes cost more or less than usual is a large part of a query. */
+const LEAST_REQUESTS = 10_000;
+/** After a load, in milliseconds: servers close connections when the client is gone. */
+const CLOSING = 100;
 /** Node's compilers need this many before a query costs what it will cost from then on, also with `--small`. */
 const WARM_UP = 50_000;
 
@@ -99,12 +104,13 @@ async function measureShape(
   { rounds, share }: Effort,
   progress: Progress,
 ): Promise<Omit<Table, "goals" | "baselines">> {
-  const requests = REQUESTS * share;
+  const requests = Math.max(REQUESTS * share, LEAST_REQUESTS);
   const { connections, streams } = shape;
   const contenders = asked.map(({ server, load }): Contender => {
     const cost = async (count: number) => {
       const before = readThreadTimes(server.pid);
       await sendLoad({ requests: count, shape, ...load });
+      await sleep(CLOSING);
       return cpuMicrosecondsSince(before, server.pid);
     };
     // What connections cost, with one request each, is no part of a query.

@@ -13,7 +13,7 @@ let waiting: FrameOutput[] = [];
 
 /**
  * All reads of a turn come before all writes: a client with several connections, or a proxy, is woken once and not by each answer. With one request on
- * each of 64 connections a query costs 16.2 µs instead of 22.8.
+ * each of 64 connections a GET costs 0.82 to 0.90 times as much; with 8 connections no difference was seen.
  */
 function writeAll(): void {
   const outputs = waiting;
