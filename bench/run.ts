@@ -12,6 +12,7 @@ import { nameOfShape, parseShapes, SHAPES, type Shape } from "./cpu/shapes.ts";
 import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { generationSection } from "./generation/section.ts";
+import { idleSection } from "./idle/section.ts";
 import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
@@ -20,6 +21,7 @@ import { udpSection } from "./udp/section.ts";
 
 const sections = [
   cpuSection,
+  idleSection,
   udpSection,
   resolveSection,
   generationSection,
