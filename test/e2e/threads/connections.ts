@@ -16,8 +16,9 @@ export class Connection {
     this.session = session;
   }
 
-  static open(gateway: GatewayProcess): Promise<Connection> {
-    const session = connect(gateway.url, { ca: gateway.ca });
+  /** @param localAddress the client's address. Default: the system chooses it */
+  static open(gateway: GatewayProcess, localAddress?: string): Promise<Connection> {
+    const session = connect(gateway.url, { ca: gateway.ca, ...(localAddress && { localAddress }) });
     return new Promise((resolve, reject) => {
       session.once("connect", () => resolve(new Connection(session)));
       session.on("error", reject);
