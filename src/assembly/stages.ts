@@ -9,6 +9,7 @@ import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import type { HoldSegment } from "../zone/compiler/held-block.ts";
+import type { CompilerNotes } from "../zone/compiler/notes/compiler-notes.ts";
 import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { NO_HISTORY } from "../zone/reverse/reverse-history.ts";
@@ -40,6 +41,8 @@ export interface StageParts {
   readonly designated?: () => DesignatedResolver | undefined;
   /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
   readonly hold?: HoldSegment;
+  /** The notes of a scope's compiler, by `visibilityKey`. Default: nothing is noted. */
+  readonly notes?: (scope: string) => CompilerNotes;
 }
 
 const MOST_ROTATION = 0x3fffffff;
@@ -47,7 +50,7 @@ const MOST_ROTATION = 0x3fffffff;
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
   config: StageConfig,
-  { grants, exportLimits, designated = () => undefined, hold }: StageParts = {},
+  { grants, exportLimits, designated = () => undefined, hold, notes }: StageParts = {},
 ): GatewayStages<Generation> & PartialStages<Generation> {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
   const options = {
@@ -82,9 +85,10 @@ export function createStages(
       ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
       ...(grants !== undefined && { grants }),
     },
-    createCompiler() {
-      const compiler = new ZoneCompiler(options, undefined, hold);
+    createCompiler(scope) {
+      const compiler = new ZoneCompiler(options, undefined, hold, notes?.(scope));
       return {
+        resume: (source) => compiler.resume(source),
         *compile(source, change, now, history = NO_HISTORY) {
           // The serial is the time in seconds: it grows over restarts too (RFC 1982).
           const serial = Math.floor(now / 1000) % 2 ** 32;

@@ -1,4 +1,5 @@
 import type { ClusterFinding } from "../merge/clusterset.ts";
+import type { ResumedServices } from "../merge/index/scope-change.ts";
 import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
@@ -54,14 +55,19 @@ export interface ScopeCompiler<Generation> {
     now: number,
     history?: ReverseHistory,
   ): Generator<void, CompiledGeneration<Generation>>;
+  /**
+   * Goes on from what a process before compiled of the source as it is now, in steps; a change with `clusters` must follow.
+   * @throws {Error} if that cannot be: then everything must be compiled. Default: it cannot be
+   */
+  resume?(source: ZoneSource): Generator<void, ResumedServices>;
 }
 
 /** The pure stages that the gateway joins, with their settings applied. */
 export interface GatewayStages<Generation extends ServedGeneration> {
   /** How services are merged. */
   readonly merging?: MergeOptions;
-  /** A compiler for each scope, since it goes on from its last result. */
-  createCompiler(): ScopeCompiler<Generation>;
+  /** A compiler for each scope, since it goes on from its last result. @param scope as `visibilityKey` has it */
+  createCompiler(scope: string): ScopeCompiler<Generation>;
   /** Undefined where `query` is no DNS query at all. */
   resolve(query: Uint8Array, context: AnswerContext<Generation>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */

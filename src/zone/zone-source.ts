@@ -45,6 +45,12 @@ export interface ZoneSource {
   serviceInSteps?(key: string): Generator<void, ClustersetService | undefined>;
   /** `sizeOfService` of a service, without merging it; undefined where there is none. */
   sizeOf(key: string): number | undefined;
+  /** A number that the source needs of a key to go on from notes. Default: none. */
+  noteOf?(key: string): number | undefined;
+  /** Whether there is something to say of a key that is in no note, so that it has to be compiled again when notes are gone on from. Default: no key. */
+  isReported?(key: string): boolean;
+  /** All keys of which `isReported` is true. */
+  reportedKeys?(): Iterable<string>;
 }
 
 /** What changed since the generation before. A key that did not change costs time and changes nothing. */

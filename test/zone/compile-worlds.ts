@@ -3,12 +3,9 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sourceOf } from "../../src/zone/compile.ts";
+import type { SegmentWeights } from "../../src/zone/compiler/compiler-state.ts";
 import { type HoldSegment, holdInBranch } from "../../src/zone/compiler/held-block.ts";
-import {
-  type CompiledZones,
-  type SegmentWeights,
-  ZoneCompiler,
-} from "../../src/zone/compiler/zone-compiler.ts";
+import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
 import type { LocalChange, ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";

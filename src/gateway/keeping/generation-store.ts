@@ -3,10 +3,15 @@ export interface CompiledCluster {
   readonly clusterId: string;
   /** That of the push that the generation has. */
   readonly generation: number;
+  /** That of the push that last changed when its exports and imports were first seen, as far as the generation has that: 0 for none; undefined where that is not known. */
+  readonly ranked?: number | undefined;
   /** How many exports and imports of it exist in the scope. */
   readonly exports: number;
   readonly imports: number;
 }
+
+/** What a generation has of a cluster. */
+export type CompiledPush = Pick<CompiledCluster, "generation" | "ranked">;
 
 /** What is known of a generation beside itself. */
 export interface GenerationFacts {
@@ -24,4 +29,8 @@ export interface GenerationStore<Generation> {
    * @throws {Error} if it cannot be kept: then it is not served
    */
   keep(scope: string, generation: Generation, facts: GenerationFacts): void;
+  /** The facts of the generation that a process before kept of a scope, if a compiler can go on from it. Default: none can. */
+  resumable?(scope: string): GenerationFacts | undefined;
+  /** Takes over that the compiler of a scope goes on from there. */
+  resumed?(scope: string): void;
 }

@@ -1,7 +1,7 @@
 import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
-import { SMALL_CHANGE } from "../serving/serving.ts";
+import { SMALL_CHANGE } from "../serving/change-size.ts";
 
 /**
  * What takes a change back after it was served. Undefined for a change that must be stored first: a large one, one that may change the cluster's rank in a

@@ -1,4 +1,3 @@
-import type { Remembered } from "../../merge/merge.ts";
 import type { AdjustedTime } from "../../merge/service/declaration.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
@@ -6,6 +5,7 @@ import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { Turns } from "../turns.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
 import { isJudged, keysToJudge, type ServedCluster } from "./judged-keys.ts";
+import type { RankedClusters } from "./ranked-clusters.ts";
 import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
 import { isSameTime, SeenCluster } from "./seen-cluster.ts";
 import { Sights } from "./sights.ts";
@@ -36,7 +36,7 @@ export interface SeenAt {
  * could have seen the export appear; otherwise the export counts from when it was first seen and served. It keeps its rank while its
  * cluster is away, and loses it as soon as the cluster is seen without it.
  */
-export class Precedence implements Remembered {
+export class Precedence implements RankedClusters {
   readonly #sights: Sights;
 
   private constructor(sights: Sights) {
@@ -134,6 +134,11 @@ export class Precedence implements Remembered {
 
   adjusted(clusterId: string): ReadonlyMap<string, AdjustedTime> | undefined {
     return this.#sights.get(clusterId)?.adjusted;
+  }
+
+  rankedSince(clusterId: string): number | undefined {
+    const known = this.#sights.get(clusterId);
+    return known?.isLost === true ? undefined : (known?.generation ?? 0);
   }
 
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {

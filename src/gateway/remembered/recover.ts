@@ -73,7 +73,9 @@ export function complete(sights: Sights, { clusterId, state, meta, live }: Resum
   if (known === undefined) reportLost(sights, SeenCluster.recordName(clusterId));
   else sights.reach(instant);
   const { generation, seenAt } = known ?? { generation: meta.generation, seenAt: meta.pushedAt };
-  sights.set(clusterId, new SeenCluster({ generation, seenAt, exports: ranks, imports: since }));
+  const seen = new SeenCluster({ generation, seenAt, exports: ranks, imports: since });
+  seen.isLost = known === undefined;
+  sights.set(clusterId, seen);
 }
 
 function reportLost(sights: Sights, record: string): void {

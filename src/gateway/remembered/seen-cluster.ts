@@ -39,6 +39,8 @@ export class SeenCluster implements Seen {
   readonly adjusted: ReadonlyMap<string, AdjustedTime>;
   /** Whether this is what the held snapshot has: then only changes of that one need a look. */
   isCurrent = false;
+  /** Whether it takes the place of a record that was lost. */
+  isLost = false;
   readonly #exports = new Ranks();
   readonly #imports: Map<string, number>;
   readonly #adjusted = new Map<string, AdjustedTime>();

@@ -50,6 +50,18 @@ export class IndexSource implements ZoneSource {
     return this.#services.sizeOf(key);
   }
 
+  noteOf(key: string): number | undefined {
+    return this.#services.noteOf(key);
+  }
+
+  reportedKeys(): Iterable<string> {
+    return this.#services.reportedKeys();
+  }
+
+  isReported(key: string): boolean {
+    return this.#services.isReported(key);
+  }
+
   #clusterOf(clusterId: string): SourceCluster {
     const { filter } = this.#services;
     const cluster = this.#index.clusters.get(clusterId)!;

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { ServedZone } from "../doh-gateway.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { GatewayStatus } from "../gateway-types.ts";
-import type { GenerationStore } from "../keeping/generation-store.ts";
+import type { CompiledPush, GenerationStore } from "../keeping/generation-store.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTables } from "../leases/lease-tables.ts";
 import { LiveClusters } from "../leases/live-clusters.ts";
@@ -15,6 +15,8 @@ import { withoutClaimsOf, withoutClusters } from "../remembered/reverse-memory.t
 import type { GatewayStages, ScopeCompiler, ServedGeneration } from "../stages.ts";
 import { IndexSource } from "./index-source.ts";
 import { zoneOf } from "./served-zone.ts";
+
+const NO_PUSH: CompiledPush = { generation: 0 };
 
 /** What scopes are served with. */
 export interface ScopeParts<Generation extends ServedGeneration> {
@@ -43,8 +45,10 @@ export class ServedScope<Generation extends ServedGeneration> {
   #failedAt: number | undefined;
   /** Whether the served generation knows every cluster that denying a name needs. */
   #ready = false;
+  /** Whether the first compilation follows what a process before compiled. */
+  #isResumed = false;
   /** The live clusters that the served generation was compiled from, with the generation of each one's push. */
-  #compiled: ReadonlyMap<string, number> = new Map();
+  #compiled: ReadonlyMap<string, CompiledPush> = new Map();
   /** Who has which address, as of the newest compilation. */
   #reverse: ReverseHistory = NO_HISTORY;
   /** Clusters that left on purpose, and whose claims the newest compilation may have. */
@@ -60,7 +64,7 @@ export class ServedScope<Generation extends ServedGeneration> {
     const services = new MergedServices(index, scope, parts.stages.merging);
     this.#services = services;
     this.#source = new IndexSource(index, services);
-    this.#compiler = parts.stages.createCompiler();
+    this.#compiler = parts.stages.createCompiler(visibilityKey(scope));
     this.clusters = new LiveClusters(parts.mostLapsed, (clusterId) => services.countsOf(clusterId));
   }
 
@@ -93,6 +97,32 @@ export class ServedScope<Generation extends ServedGeneration> {
     if (this.#services.filter?.hasCluster(cluster.clusterId) !== false) this.clusters.set(cluster);
   }
 
+  /**
+   * Goes on from what a process before kept, in steps, if that was compiled from what the index has: then the first compilation is one of what changes from now on.
+   * @param joined the clusters of the index, by id, with their push and rank as a generation has them
+   */
+  *resume(joined: ReadonlyMap<string, CompiledPush>): Generator<void> {
+    const { generations } = this.#parts;
+    const key = visibilityKey(this.#scope);
+    const known = generations?.resumable?.(key)?.clusters;
+    if (known === undefined || this.#compiler.resume === undefined) return;
+    const { filter } = this.#services;
+    const visible = [...joined.keys()].filter((id) => filter?.hasCluster(id) !== false);
+    const isSame = known.every(({ clusterId, generation, ranked }) => {
+      const now = joined.get(clusterId);
+      return ranked !== undefined && now?.generation === generation && now.ranked === ranked;
+    });
+    if (!isSame || visible.length !== known.length) return;
+    try {
+      this.#source.clustersChanged();
+      yield* this.#services.resume(yield* this.#compiler.resume(this.#source));
+      generations!.resumed!(key);
+      this.#isResumed = true;
+    } catch {
+      // What is missing or damaged is compiled, and then it is kept again.
+    }
+  }
+
   /** Takes over renewed leases, without compiling. */
   renew(): void {
     this.clusters.leasesChanged();
@@ -108,10 +138,10 @@ export class ServedScope<Generation extends ServedGeneration> {
   /**
    * Compiles what the index has, in steps, unless that is what is served. A generation with the content of the one that is served does not replace
    * it. Must not throw, so that the other scopes are compiled whatever becomes of this one.
-   * @param pushes the generation of each live cluster's push that the index has
+   * @param pushes what the index has of each live cluster
    * @param left clusters that left on purpose; the index lacks what they had
    */
-  *compile(pushes: ReadonlyMap<string, number>, left: ReadonlySet<string>): Generator<void> {
+  *compile(pushes: ReadonlyMap<string, CompiledPush>, left: ReadonlySet<string>): Generator<void> {
     const { clusters } = this;
     const services = this.#services;
     if (left.size > 0) yield* this.#dropClaims(left);
@@ -156,7 +186,7 @@ export class ServedScope<Generation extends ServedGeneration> {
     for (const clusterId of left) this.#left.add(clusterId);
   }
 
-  *#compileChange(pushes: ReadonlyMap<string, number>): Generator<void> {
+  *#compileChange(pushes: ReadonlyMap<string, CompiledPush>): Generator<void> {
     const { clock, onEvent } = this.#parts;
     const services = this.#services;
     const startedAt = clock.now();
@@ -170,7 +200,7 @@ export class ServedScope<Generation extends ServedGeneration> {
         reverse = this.#reverse,
       } = yield* this.#compiler.compile(
         this.#source,
-        this.#served === undefined ? "all" : change,
+        this.#served === undefined && !this.#isResumed ? "all" : change,
         startedAt,
         {
           ...this.#reverse,
@@ -185,7 +215,7 @@ export class ServedScope<Generation extends ServedGeneration> {
       const changed = before?.rootHash !== compiled.rootHash;
       const generation = changed || before === undefined ? compiled : before;
       const live = new Map(
-        this.#source.clusters.map(({ clusterId }) => [clusterId, pushes.get(clusterId) ?? 0]),
+        this.#source.clusters.map(({ clusterId }) => [clusterId, pushes.get(clusterId) ?? NO_PUSH]),
       );
       this.#keep(generation, live);
       this.#served = zoneOf(generation, new LeaseTables(this.clusters.expiresAt), services, findings);
@@ -207,9 +237,9 @@ export class ServedScope<Generation extends ServedGeneration> {
   }
 
   /** Takes over pushes that change nothing in the scope. */
-  #takePushes(pushes: ReadonlyMap<string, number>): void {
+  #takePushes(pushes: ReadonlyMap<string, CompiledPush>): void {
     const served = this.#served;
-    const live = new Map(Array.from(this.#compiled.keys(), (id) => [id, pushes.get(id) ?? 0]));
+    const live = new Map(Array.from(this.#compiled.keys(), (id) => [id, pushes.get(id) ?? NO_PUSH]));
     if (served === undefined || isEqual(live, this.#compiled)) return;
     try {
       this.#keep(served.generation, live);
@@ -219,13 +249,13 @@ export class ServedScope<Generation extends ServedGeneration> {
     }
   }
 
-  #keep(generation: Generation, live: ReadonlyMap<string, number>): void {
+  #keep(generation: Generation, live: ReadonlyMap<string, CompiledPush>): void {
     const { generations } = this.#parts;
     if (generations === undefined) return;
     const services = this.#services;
     const clusters = Array.from(live, ([clusterId, push]) => {
       const { exports, imports } = services.countsOf(clusterId);
-      return { clusterId, generation: push, exports, imports };
+      return { clusterId, ...push, exports, imports };
     });
     generations.keep(visibilityKey(this.#scope), generation, { services: services.size, clusters });
   }
@@ -248,8 +278,11 @@ export class ServedScope<Generation extends ServedGeneration> {
   }
 }
 
-function isEqual(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+function isEqual(one: ReadonlyMap<string, CompiledPush>, other: ReadonlyMap<string, CompiledPush>): boolean {
   if (one.size !== other.size) return false;
-  for (const [key, value] of one) if (other.get(key) !== value) return false;
+  for (const [key, { generation, ranked }] of one) {
+    const own = other.get(key);
+    if (own?.generation !== generation || own.ranked !== ranked) return false;
+  }
   return true;
 }

@@ -1,4 +1,4 @@
-import { type Remembered, ServiceIndex } from "../../merge/index/service-index.ts";
+import { ServiceIndex } from "../../merge/index/service-index.ts";
 import {
   checkVisibility,
   EVERYTHING,
@@ -10,24 +10,24 @@ import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
+import type { CompiledPush } from "../keeping/generation-store.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "../leases/lease-timer.ts";
 import type { LiveClusters } from "../leases/live-clusters.ts";
 import { PushBacklog } from "../pushing/push-backlog.ts";
+import type { RankedClusters } from "../remembered/ranked-clusters.ts";
 import type { ReverseMemory } from "../remembered/reverse-memory.ts";
 import type { ServedGeneration } from "../stages.ts";
 import type { Turns } from "../turns.ts";
+import { entriesOf, SMALL_CHANGE } from "./change-size.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
-
-/** Entries of changes that are small: they are compiled within a few turns. */
-export const SMALL_CHANGE = 64;
 
 /** What a gateway serves with. */
 export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
   readonly turns: Turns;
   readonly scopes: readonly Visibility[];
-  readonly remembered: Remembered;
+  readonly remembered: RankedClusters;
   readonly reverse: ReverseMemory;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
@@ -57,6 +57,8 @@ export class Serving<Generation extends ServedGeneration> {
   readonly #changes: Generator<void>[] = [];
   /** Entries of `#changes`; infinite where they touch services that they do not name. */
   #entries = 0;
+  /** By cluster id: `rankedSince` as the index has it, or will have it with `#changes`. */
+  readonly #ranked = new Map<string, number | undefined>();
   /** Clusters that left on purpose since the index was brought up to date. */
   #left = new Set<string>();
   readonly #servedScopes: readonly ServedScope<Generation>[];
@@ -99,7 +101,7 @@ export class Serving<Generation extends ServedGeneration> {
 
   /** Begins with what a store kept, and resolves when that is answered from. Clusters whose lease ran out meanwhile are not brought to life. */
   async start(kept: readonly HeldCluster[], now: number): Promise<void> {
-    for (const cluster of kept) this.#set(cluster);
+    this.#resume(kept);
     if (now >= this.clusters.nextExpiry) {
       // What they had is shown with them. Nothing is answered yet, so that nobody waits.
       for (const _ of this.#update());
@@ -135,6 +137,7 @@ export class Serving<Generation extends ServedGeneration> {
 
   /** Takes over that a cluster has another rank in some services, for the next compilation. */
   reconsider(clusterId: string, ranked: readonly string[]): void {
+    this.#ranked.set(clusterId, this.#parts.remembered.rankedSince(clusterId));
     if (ranked.length > 0) this.#follow(this.#index.reconsider(clusterId, ranked), ranked.length);
   }
 
@@ -210,6 +213,28 @@ export class Serving<Generation extends ServedGeneration> {
     };
   }
 
+  /** Has what a store kept indexed: first the clusters of the generation that was kept, for scopes that go on from it. */
+  #resume(kept: readonly HeldCluster[]): void {
+    const known = this.#parts.generations?.resumable?.("")?.clusters ?? [];
+    const compiled = new Set(known.map(({ clusterId }) => clusterId));
+    const joined = kept.filter(({ clusterId }) => compiled.has(clusterId));
+    for (const { clusterId } of kept) this.reconsider(clusterId, []);
+    for (const cluster of joined) this.#set(cluster);
+    const pushes = this.#pushesOf(new Map(joined.map((cluster) => [cluster.clusterId, cluster])));
+    if (compiled.size > 0)
+      for (const servedScope of this.#servedScopes) this.#follow(servedScope.resume(pushes));
+    for (const cluster of kept) if (!compiled.has(cluster.clusterId)) this.#set(cluster);
+  }
+
+  #pushesOf(clusters: ReadonlyMap<string, HeldCluster>): ReadonlyMap<string, CompiledPush> {
+    return new Map(
+      Array.from(clusters, ([id, { meta }]) => [
+        id,
+        { generation: meta.generation, ranked: this.#ranked.get(id) },
+      ]),
+    );
+  }
+
   #set(cluster: HeldCluster, change?: HeldDelta): void {
     const { clusterId } = cluster;
     const isKnown = change !== undefined && this.clusters.live.has(clusterId);
@@ -234,7 +259,7 @@ export class Serving<Generation extends ServedGeneration> {
     // A cluster that leaves from now on is compiled once more. It gives its claims up at the beginning of the next compilation.
     const left = this.#left;
     this.#left = new Set();
-    const pushes = new Map(Array.from(this.clusters.live, ([id, { meta }]) => [id, meta.generation]));
+    const pushes = this.#pushesOf(this.clusters.live);
     for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes, left);
     yield* this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
     for (const feed of this.feeds.values()) yield* feed.update();
@@ -273,11 +298,4 @@ export class Serving<Generation extends ServedGeneration> {
   #watchLeases(): void {
     if (!this.#closed) this.#leases.watch(this.clusters.nextExpiry);
   }
-}
-
-/** The entries that a change touches. A namespace touches all services in it, and what is single all views. */
-function entriesOf({ entries, singles }: HeldDelta): number {
-  const isWide =
-    entries.length <= SMALL_CHANGE && entries.some(({ collection }) => collection === "namespaces");
-  return isWide || Object.keys(singles).length > 0 ? Number.POSITIVE_INFINITY : entries.length;
 }

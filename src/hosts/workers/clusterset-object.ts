@@ -130,6 +130,7 @@ export class ClustersetObject extends DurableObject<Environment> {
           stages: createStages(config, {
             ...{ grants, exportLimits },
             hold: (segment) => generations.hold(segment),
+            notes: (scope) => generations.notes(scope),
           }),
           rules: access.rules,
           clock: systemClock,

@@ -61,7 +61,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   if (zone === undefined) return;
   const stages = createStages(config);
   const source = sourceOf(mergeClusterset([SNAPSHOT], stages.merging));
-  const { generation } = drain(stages.createCompiler().compile(source, "all", 0));
+  const { generation } = drain(stages.createCompiler("").compile(source, "all", 0));
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.

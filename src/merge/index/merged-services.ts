@@ -13,6 +13,7 @@ import type { Visibility } from "../visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";
 import { KeptServices } from "./kept-services.ts";
 import { countParts, type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
+import type { ResumedServices, ScopeChange } from "./scope-change.ts";
 import type { IndexWatcher, ServiceIndex } from "./service-index.ts";
 import { countAll, type ServiceCounts, VisibleCounts } from "./visible-counts.ts";
 import { VisibleIndex } from "./visible-index.ts";
@@ -25,16 +26,6 @@ export interface MergeOptions {
   readonly grants?: Grants;
   /** What clusters may export, and whose export decides. Default: anything, and the oldest. */
   readonly pins?: Pins | undefined;
-}
-
-/** What changed in a scope since it was last settled. */
-export interface ScopeChange {
-  /** Whether clusters joined or left, or have other namespaces, another topology or another zone of their own. */
-  readonly clusters: boolean;
-  /** Every service with a part that changed, and those that may be another one for a cluster with another namespace. */
-  readonly services: ReadonlySet<string>;
-  /** By cluster id: Services and pods of its own zone that changed. */
-  readonly local: ReadonlyMap<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
 }
 
 /** How a service comes about: what `service` is merged from. */
@@ -145,6 +136,36 @@ export class MergedServices implements IndexWatcher {
   sizeOf(key: string): number | undefined {
     const size = this.#sizes.get(key);
     return size !== undefined && size < 0 ? ~size : size;
+  }
+
+  /** What `resume` needs of a service; undefined where there is none. */
+  noteOf(key: string): number | undefined {
+    return this.#sizes.get(key);
+  }
+
+  /** Whether there are conflicts or findings of a service. */
+  isReported(key: string): boolean {
+    return this.#conflicts.has(key) || this.#findings.has(key);
+  }
+
+  /** The keys with conflicts or findings; those with both twice. */
+  *reportedKeys(): Generator<string> {
+    yield* this.#conflicts.keys();
+    yield* this.#findings.keys();
+  }
+
+  /**
+   * Goes on from services that another process merged from what the index has, in steps. Nothing has changed then but for `reported`.
+   * @param sizes `noteOf` every service @param reported keys that may have conflicts and findings
+   */
+  *resume({ sizes, reported, withAbsent }: ResumedServices): Generator<void> {
+    for (const key of this.#index.keys()) {
+      this.#counts.update(key);
+      yield;
+    }
+    for (const [key, size] of sizes) this.#sizes.set(key, size);
+    this.#withAbsent = withAbsent;
+    this.#pending = { ...nothingPending(), clusters: true, services: new Set(reported) };
   }
 
   /** `<namespace>/<name>` of each export of a cluster that exists, served or not, in no order. */

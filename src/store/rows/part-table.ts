@@ -1,7 +1,8 @@
 import { sha256Of } from "../../snapshot/sha256.ts";
+import { bytesOf } from "./bytes-of.ts";
 import { isEqual } from "./equal-bytes.ts";
 import { MOST_PART_BYTES } from "./row-table.ts";
-import type { SqlDatabase, SqlValue } from "./sql-database.ts";
+import type { SqlDatabase } from "./sql-database.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -105,8 +106,4 @@ export class PartTable {
 /** SHA-256 over a scope and the text about it. */
 function digestOf(scope: string, text: string): Bytes {
   return Uint8Array.from(sha256Of(new TextEncoder().encode(`${JSON.stringify(scope)}\n${text}`)));
-}
-
-function bytesOf(value: SqlValue | undefined): Bytes {
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array(0);
 }

@@ -1,4 +1,5 @@
 import { createSha256 } from "../../snapshot/sha256.ts";
+import { bytesOf } from "./bytes-of.ts";
 import { isEqual } from "./equal-bytes.ts";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
@@ -190,10 +191,6 @@ function digestOf(
   const place = new TextEncoder().encode(`${JSON.stringify([clusterId, name, part, parts])}\n`);
   const digest = createSha256().update(place).update(body).digest();
   return new Uint8Array(digest).buffer;
-}
-
-function bytesOf(value: SqlValue | undefined): Uint8Array<ArrayBuffer> {
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array(0);
 }
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): ArrayBuffer {

@@ -7,6 +7,7 @@ import {
   withoutView,
 } from "../../merge/visibility/visibility.ts";
 import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import { NoteTable } from "../../store/rows/note-table.ts";
 import { PartTable } from "../../store/rows/part-table.ts";
 import type { SqlDatabase } from "../../store/rows/sql-database.ts";
 import type { ScopeState } from "../primary.ts";
@@ -36,7 +37,10 @@ export function resume(
   const now = () => clock.now();
   const table = new PartTable(database);
   const parts = new StoredParts(table, onDamage);
-  const generations = new StoredGenerations({ table, parts, settings, clock: now });
+  const generations = new StoredGenerations({
+    ...{ table, parts, settings, clock: now },
+    noteTable: new NoteTable(database),
+  });
   const going = () => new Map(Array.from(metas(), ([id, meta]) => [id, resumed(meta, clock)]));
   const served = new Map<string, ScopeState>();
   const all = [EVERYTHING, ...scopes];

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { GenerationFacts, GenerationStore } from "../../gateway/keeping/generation-store.ts";
+import type { NoteTable } from "../../store/rows/note-table.ts";
 import type { PartTable } from "../../store/rows/part-table.ts";
 import {
   type Blob,
@@ -15,6 +16,7 @@ import type { AnySegment } from "../parts/any-segment.ts";
 import { followParts, type PartFollower } from "../parts/follow-parts.ts";
 import { isOfNames, isOfReverseNames, loadRoot } from "../parts/load-root.ts";
 import { writeRootDocument } from "../parts/root-responses.ts";
+import { StoredNotes } from "./stored-notes.ts";
 import type { StoredParts } from "./stored-parts.ts";
 
 const StoredRecord = z.strictObject({
@@ -27,9 +29,16 @@ const StoredRecord = z.strictObject({
   generationBytes: z.int(),
   services: z.int(),
   clusters: z.array(
-    z.strictObject({ clusterId: z.string(), generation: z.int(), exports: z.int(), imports: z.int() }),
+    z.strictObject({
+      ...{ clusterId: z.string(), generation: z.int(), ranked: z.number().optional() },
+      ...{ exports: z.int(), imports: z.int() },
+    }),
   ),
+  /** Whether the notes of the scope are those of this generation. */
+  isNoted: z.boolean(),
 });
+
+type StoredRecord = z.infer<typeof StoredRecord>;
 
 /** A generation from the store, with what is known of it. Its segments are read when a query needs them. */
 export interface StoredGeneration extends GenerationFacts {
@@ -43,6 +52,7 @@ export interface StoredGeneration extends GenerationFacts {
 export interface StoredGenerationsOptions {
   readonly table: PartTable;
   readonly parts: StoredParts;
+  readonly noteTable: NoteTable;
   /** A text of everything beside pushes that a generation depends on: one that was compiled with another text is not loaded. */
   readonly settings: string;
   /** Unix milliseconds. */
@@ -70,6 +80,10 @@ export class StoredGenerations implements GenerationStore<Generation> {
   readonly #names: SegmentMemory<Segment>;
   readonly #reverse: SegmentMemory<ReverseSegment>;
   readonly #newest = new Map<string, Generation>();
+  /** The generations of the process before. */
+  readonly #loaded = new Map<string, StoredGeneration>();
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #notes = new Map<string, StoredNotes>();
   /** How often the newest generations of all scopes have each part. */
   readonly #uses = new Map<string, number>();
   /** Parts that none of them has, with when that was noticed. The oldest first. */
@@ -94,8 +108,52 @@ export class StoredGenerations implements GenerationStore<Generation> {
       const document = writeRootDocument(root, (hash) => parts.read(hash));
       if (document === undefined) return undefined;
       const generation = loadRoot(document, rootHash, serial, undefined, parts);
-      return this.#loadPages(generation) ? { ...record, generation } : undefined;
+      if (!this.#loadPages(generation)) return undefined;
+      const loaded = { ...record, generation };
+      this.#loaded.set(scope, loaded);
+      this.#records.set(scope, record);
+      return loaded;
     });
+  }
+
+  resumable(scope: string): GenerationFacts | undefined {
+    return this.#records.get(scope)?.isNoted === true ? this.#loaded.get(scope) : undefined;
+  }
+
+  resumed(scope: string): void {
+    const { generation } = this.#loaded.get(scope)!;
+    followParts({ use: (hash) => this.#use(hash), drop: () => {} }, generation, undefined);
+    this.#newest.set(scope, generation);
+    this.#notes.get(scope)!.isWhole = true;
+  }
+
+  /** The notes of the compiler of a scope. */
+  notes(scope: string): StoredNotes {
+    const { noteTable: table, parts } = this.#options;
+    const branch = <Content extends AnySegment>(hash: string, memory: SegmentMemory<Content>) => {
+      const bytes = parts.read(hash);
+      if (bytes === undefined) throw new Error("a segment is missing or damaged");
+      return new RememberedBranch(hash, memory, bytes.length);
+    };
+    const notes = new StoredNotes(scope, {
+      table,
+      names: (hash) => branch(hash, this.#names),
+      reverse: (hash) => branch(hash, this.#reverse),
+      disown: (change) => this.#disown(scope, change),
+    });
+    this.#notes.set(scope, notes);
+    return notes;
+  }
+
+  #disown(scope: string, change: () => void): void {
+    const { table } = this.#options;
+    const record = this.#records.get(scope);
+    const disowned = record?.isNoted === true ? { ...record, isNoted: false } : undefined;
+    table.transaction(() => {
+      if (disowned !== undefined) table.writeGeneration(scope, JSON.stringify(disowned));
+      change();
+    });
+    if (disowned !== undefined) this.#records.set(scope, disowned);
   }
 
   /** Writes a segment that was compiled, so that memory need not have it. One of a generation that never comes is removed later. */
@@ -113,10 +171,12 @@ export class StoredGenerations implements GenerationStore<Generation> {
   keep(scope: string, generation: Generation, facts: GenerationFacts): void {
     const { table, settings, clock } = this.#options;
     const keptAt = clock();
-    const record: z.infer<typeof StoredRecord> = {
+    const notes = this.#notes.get(scope);
+    const record: StoredRecord = {
       ...{ settings, rootHash: generation.rootHash, serial: generation.serial, keptAt },
       ...{ generationBytes: generation.byteLength, services: facts.services },
       clusters: [...facts.clusters],
+      isNoted: notes?.isWhole === true,
     };
     const before = this.#newest.get(scope);
     const [used, dropped]: [string[], string[]] = [[], []];
@@ -129,8 +189,11 @@ export class StoredGenerations implements GenerationStore<Generation> {
     };
     table.transaction(() => {
       followParts(follower, generation, before);
+      notes?.write();
       table.writeGeneration(scope, JSON.stringify(record));
     });
+    notes?.written();
+    this.#records.set(scope, record);
     this.#newest.set(scope, generation);
     for (const hash of used) this.#use(hash);
     for (const hash of this.#held) if (!this.#uses.has(hash)) this.#unused.set(hash, NEVER_USED);

@@ -1,3 +1,4 @@
+import type { LeafPlace } from "./notes/compiler-notes.ts";
 import { Trie, type TrieNode } from "./trie.ts";
 
 /** What a trie holds. */
@@ -25,6 +26,12 @@ export class HashTrie<Item extends TrieItem, Result> extends Trie<Set<Item>, Res
 
   protected override join(into: Set<Item>, from: Set<Item>): void {
     for (const item of from) into.add(item);
+  }
+
+  /** Puts a compiled leaf where a leaf with these items was. */
+  place(place: LeafPlace, items: readonly Item[], result: Result): void {
+    const weight = items.reduce((sum, item) => sum + item.weight, 0);
+    this.placeLeaf(place, { items: new Set(items), count: items.length, weight, result });
   }
 
   add(item: Item): void {

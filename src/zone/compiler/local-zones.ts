@@ -14,23 +14,35 @@ interface KnownZone {
 export class LocalZones {
   #known = new Map<string, KnownZone>();
 
+  /** What is known of all zones, as text. */
+  get text(): string {
+    return JSON.stringify(
+      Array.from(this.#known, ([id, { settings, namespaces }]) => [id, settings, [...namespaces].sort()]),
+    );
+  }
+
+  /** Takes clusters over whose keys are placed. */
+  assume(clusters: ReadonlyMap<string, SourceCluster>, trees: ReadonlyMap<TreeKey, PlannedTree>): void {
+    this.#known = new Map();
+    for (const [clusterId, cluster] of clusters) {
+      if (cluster.localZone === undefined) continue;
+      const tree = trees.get(localTree(clusterId));
+      this.#known.set(clusterId, {
+        settings: JSON.stringify([cluster.localZone.zone, tree?.zones]),
+        namespaces: new Set(cluster.namespaces.keys()),
+      });
+    }
+  }
+
   /** Takes over clusters that may have changed. @returns the keys of names that may be other ones now */
   *follow(
     names: NameKeys<unknown>,
     clusters: ReadonlyMap<string, SourceCluster>,
     trees: ReadonlyMap<TreeKey, PlannedTree>,
   ): Generator<string> {
-    const next = new Map<string, KnownZone>();
-    for (const [clusterId, cluster] of clusters) {
-      if (cluster.localZone === undefined) continue;
-      const tree = trees.get(localTree(clusterId));
-      next.set(clusterId, {
-        settings: JSON.stringify([cluster.localZone.zone, tree?.zones]),
-        namespaces: new Set(cluster.namespaces.keys()),
-      });
-    }
     const before = this.#known;
-    this.#known = next;
+    this.assume(clusters, trees);
+    const next = this.#known;
     for (const clusterId of before.keys()) if (!next.has(clusterId)) yield* names.dropCluster(clusterId);
     for (const [clusterId, zone] of next) {
       const known = before.get(clusterId);

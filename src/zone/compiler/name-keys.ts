@@ -11,6 +11,7 @@ import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
 import { HashTrie, type TrieItem } from "./hash-trie.ts";
 import type { HeldBlock } from "./held-block.ts";
+import type { LeafPlace } from "./notes/compiler-notes.ts";
 import type { Stem } from "./stems.ts";
 
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
@@ -57,6 +58,21 @@ export class NameKeys<Result> {
   /** @param target what a segment weighs at most, if it has several keys */
   constructor(target: number) {
     this.trie = new HashTrie(target);
+  }
+
+  /** Puts a compiled leaf with all of its keys where it was. */
+  place(
+    place: LeafPlace,
+    keys: readonly Pick<NameKey, "key" | "weight" | "locals" | "compiled">[],
+    result: Result,
+  ): void {
+    const items = keys.map(({ key, weight, locals, compiled }) => {
+      const own = Object.assign(this.#create(key), { weight, locals, compiled });
+      for (const { clusterId, kind, key: object } of locals)
+        if (kind === "service" && object !== key) this.#dotted.set(`${clusterId} ${object}`, key);
+      return own;
+    });
+    this.trie.place(place, items, result);
   }
 
   /** The keys with an object in a cluster's own zone. */
@@ -151,7 +167,7 @@ export class NameKeys<Result> {
   }
 
   #create(key: string): NameKey {
-    const own = { key, hash: hashOf(key), weight: 0, locals: NO_LOCALS, compiled: undefined };
+    const own: NameKey = { key, hash: hashOf(key), weight: 0, locals: NO_LOCALS, compiled: undefined };
     this.#keys.set(key, own);
     return own;
   }

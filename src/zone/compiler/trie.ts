@@ -1,4 +1,5 @@
 import { MOST_BITS } from "../generation/directory.ts";
+import { type LeafPlace, leafName } from "./notes/compiler-notes.ts";
 
 /** A node of a trie: a leaf with items, or two nodes that the next bit of a hash selects. */
 export class TrieNode<Items, Result> {
@@ -33,6 +34,10 @@ export abstract class Trie<Items, Result> {
   readonly top: TrieNode<Items, Result>;
   /** Leaves without a result. */
   readonly changed: Set<TrieNode<Items, Result>>;
+  /** Leaves whose notes may be other ones. */
+  protected readonly noted = new Set<TrieNode<Items, Result>>();
+  /** The names of leaves that were divided or joined. */
+  #gone = new Set<string>();
   readonly #target: number;
 
   constructor(target: number) {
@@ -77,6 +82,28 @@ export abstract class Trie<Items, Result> {
   /** Divides a leaf as long as it is too large. */
   protected settle(node: TrieNode<Items, Result>): void {
     if (this.#isLeaf(node)) return;
+    for (const child of this.#fork(node)) this.settle(child);
+  }
+
+  /** Puts a compiled leaf into a trie that is put together from its leaves. @throws {Error} where there is one */
+  protected placeLeaf(
+    { depth, prefix }: LeafPlace,
+    { weight, count, items, result }: Pick<TrieNode<Items, Result>, "weight" | "count" | "items" | "result">,
+  ): void {
+    let node = this.top;
+    for (;;) {
+      node.weight += weight;
+      node.count += count;
+      if (node.depth >= depth) break;
+      if (node.children === undefined) this.#fork(node);
+      node = node.childFor(prefix);
+    }
+    if (!this.changed.delete(node)) throw new Error("two leaves have one place");
+    Object.assign(node, { items, result });
+  }
+
+  /** Gives a leaf children. */
+  #fork(node: TrieNode<Items, Result>) {
     const { depth, prefix, items } = node;
     const children = [
       new TrieNode<Items, Result>(depth + 1, prefix, this.createItems()),
@@ -85,11 +112,31 @@ export abstract class Trie<Items, Result> {
     node.children = children;
     node.items = undefined;
     this.divide(items!, node);
+    this.#gone.add(leafName(node));
     this.changed.delete(node);
-    for (const child of children) {
-      this.changed.add(child);
-      this.settle(child);
-    }
+    for (const child of children) this.changed.add(child);
+    return children;
+  }
+
+  /** Takes over what a leaf was compiled to. */
+  compiled(node: TrieNode<Items, Result>, result: Result): void {
+    node.result = result;
+    this.noted.add(node);
+  }
+
+  /** The leaves whose notes may be other ones since the last call. */
+  takeNoted(): TrieNode<Items, Result>[] {
+    // One that was joined since is no leaf any more.
+    const noted = [...this.noted].filter((node) => this.leafFor(node.prefix) === node);
+    this.noted.clear();
+    return noted;
+  }
+
+  /** The names of leaves that were divided or joined since the last call. Some may be leaves again. */
+  takeGone(): Iterable<string> {
+    const gone = this.#gone;
+    this.#gone = new Set();
+    return gone;
   }
 
   /** Takes over that the results of all leaves are out of date. */
@@ -111,6 +158,7 @@ export abstract class Trie<Items, Result> {
     const items = this.createItems();
     const gather = (from: TrieNode<Items, Result>) => {
       this.changed.delete(from);
+      this.#gone.add(leafName(from));
       if (from.items !== undefined) this.join(items, from.items);
       for (const child of from.children ?? []) gather(child);
     };

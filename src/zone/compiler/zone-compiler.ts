@@ -5,21 +5,20 @@ import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
 import { Pace } from "../pace.ts";
 import { compileLeaf } from "../reverse/compile-leaf.ts";
-import { HeldSources } from "../reverse/held-sources.ts";
 import type { ReverseHistory } from "../reverse/reverse-history.ts";
-import { ReverseIndex } from "../reverse/reverse-index.ts";
 import { AddressList, WantedAddresses } from "../reverse/wanted-addresses.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
+import { type CompilerState, emptyState, type SegmentWeights } from "./compiler-state.ts";
 import { type HoldSegment, holdInBranch } from "./held-block.ts";
 import type { KeySource } from "./key-compiler.ts";
-import { KeyFindings } from "./key-findings.ts";
-import { LocalZones } from "./local-zones.ts";
-import { type NameKey, NameKeys } from "./name-keys.ts";
-import { type Compiled, pageOf } from "./pages.ts";
+import type { NameKey } from "./name-keys.ts";
+import type { CompilerNotes, ResumedKeys } from "./notes/compiler-notes.ts";
+import { basisOf, readNotes, writeNotes } from "./notes/state-notes.ts";
+import { pageOf } from "./pages.ts";
 import { compileSegment } from "./segment-compiler.ts";
-import { type Stem, StemCounts } from "./stems.ts";
+import type { Stem } from "./stems.ts";
 import { compileFrame, compileTrunk } from "./trunk-compiler.ts";
 import { createContext, type ZoneContext } from "./zone-context.ts";
 
@@ -39,14 +38,6 @@ export interface CompileOptions {
   readonly history: ReverseHistory;
 }
 
-/** What segments weigh at most, if they can be smaller: names (see `NameKey`) and PTR records. */
-export interface SegmentWeights {
-  readonly names: number;
-  readonly reverse: number;
-  /** Addresses that the first compilation holds with their names, before it compiles what it has of their segments. Default: 65,536. */
-  readonly fresh?: number;
-}
-
 /** Segments of about 16 KB. */
 const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
 
@@ -57,24 +48,6 @@ const NO_FINDINGS: readonly ClusterFinding[] = [];
 /** Keys that are taken over in one turn: less than a millisecond. */
 const KEYS_IN_TURN = 50;
 
-type NamesLeaf = Compiled<Segment>;
-type ReverseLeaf = Compiled<ReverseSegment>;
-
-/** What is kept between compilations. */
-interface State {
-  readonly hold: HoldSegment;
-  readonly names: NameKeys<NamesLeaf>;
-  readonly reverse: ReverseIndex<ReverseLeaf>;
-  readonly sources: HeldSources;
-  readonly stems: StemCounts;
-  readonly locals: LocalZones;
-  readonly findings: KeyFindings;
-  /** What federations depend on besides services, as text. */
-  federated: string;
-  context: ZoneContext | undefined;
-  trunk: Trunk | undefined;
-}
-
 /**
  * Compiles the generations of one scope, one after the other: the clusterset zone with its aliases, the zones of single clusters, federation zones.
  * It compiles only the segments of keys that changed. Data that DNS cannot hold becomes a finding; all other data is compiled.
@@ -83,14 +56,39 @@ export class ZoneCompiler {
   readonly #options: ZoneOptions;
   readonly #weights: SegmentWeights;
   readonly #hold: HoldSegment;
+  readonly #notes: CompilerNotes | undefined;
   /** Undefined before the first compilation, and while one is under way or has failed. */
-  #state: State | undefined;
+  #state: CompilerState | undefined;
 
-  /** @param hold default: a generation holds its segments */
-  constructor(options: Partial<ZoneOptions> = {}, weights = WEIGHTS, hold = holdInBranch) {
+  /**
+   * @param hold default: a generation holds its segments
+   * @param notes what another compiler may go on from. Default: nothing is noted
+   */
+  constructor(
+    options: Partial<ZoneOptions> = {},
+    weights = WEIGHTS,
+    hold = holdInBranch,
+    notes?: CompilerNotes,
+  ) {
     this.#options = { ...DEFAULT_ZONE_OPTIONS, ...options };
     this.#weights = weights;
     this.#hold = hold;
+    this.#notes = notes;
+  }
+
+  /**
+   * Goes on from the notes of another compiler, in steps: the next compilation follows what changed since, as a change with `clusters`. What is noted was compiled with the same
+   * options and weights from the source as it is now, but for the keys that are returned.
+   * @throws {Error} if that cannot be: then the next compilation is one of everything
+   */
+  *resume(source: ZoneSource): Generator<void, ResumedKeys> {
+    if (this.#notes === undefined) throw new Error("nothing is noted");
+    const state = emptyState(this.#weights, this.#hold, this.#notes);
+    const context = createContext(source, this.#options);
+    const clusters = clustersById(source);
+    const resumed = yield* readNotes(state, this.#notes, clusters, context, this.#federatedOf(source));
+    this.#state = state;
+    return resumed;
   }
 
   /**
@@ -107,16 +105,17 @@ export class ZoneCompiler {
   ): Generator<void, CompiledZones> {
     const known = change === "all" ? undefined : this.#state;
     this.#state = undefined;
-    const state = known ?? emptyState(this.#weights, this.#hold);
+    const state = known ?? emptyState(this.#weights, this.#hold, this.#notes);
+    if (known === undefined) this.#notes?.clear();
     const asked = known === undefined || change === "all" ? everything(source) : change;
-    const clusters = new Map(source.clusters.map((cluster) => [cluster.clusterId, cluster]));
+    const clusters = clustersById(source);
     let frame = state.trunk?.frame;
     if (state.context === undefined || asked.clusters) {
       state.context = createContext(source, this.#options);
       frame = yield* compileFrame(state.context, source);
     }
     // The order of the shards of a federation depends on all clusters.
-    const federated = this.#options.federations.length === 0 ? "" : textOfClusters(source);
+    const federated = this.#federatedOf(source);
     const isEachKeyOther = federated !== state.federated;
     if (isEachKeyOther) state.names.trie.changeAll();
     state.federated = federated;
@@ -136,6 +135,7 @@ export class ZoneCompiler {
       (yield* pageOf(state.names.trie.top)) as Page<Segment>,
       (yield* pageOf(state.reverse.trie.top)) as Page<ReverseSegment>,
     );
+    yield* writeNotes(state, source, touched, asked.clusters ? basisOf(state, federated) : undefined);
     this.#state = state;
     const { context, findings, reverse } = state;
     return {
@@ -144,20 +144,14 @@ export class ZoneCompiler {
       reverse: reverse.history(),
     };
   }
+
+  #federatedOf(source: ZoneSource): string {
+    return this.#options.federations.length === 0 ? "" : textOfClusters(source);
+  }
 }
 
-function emptyState(weights: SegmentWeights, hold: HoldSegment): State {
-  return {
-    hold,
-    ...{
-      names: new NameKeys(weights.names),
-      reverse: new ReverseIndex(weights.reverse),
-      sources: new HeldSources(),
-      stems: new StemCounts(),
-      locals: new LocalZones(),
-    },
-    ...{ findings: new KeyFindings(), federated: "", context: undefined, trunk: undefined },
-  };
+function clustersById({ clusters }: ZoneSource): ReadonlyMap<string, SourceCluster> {
+  return new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
 }
 
 /** The views of clusters, and how far they are from each other. */
@@ -168,13 +162,18 @@ function textOfClusters({ clusters, withAbsent }: ZoneSource): string {
   ]);
 }
 
+function* keysOf(source: ZoneSource): Generator<string> {
+  yield* source.serviceKeys();
+  yield* source.reportedKeys?.() ?? [];
+}
+
 function everything(source: ZoneSource): ZoneChange {
-  return { clusters: true, services: source.serviceKeys(), local: new Map() };
+  return { clusters: true, services: keysOf(source), local: new Map() };
 }
 
 /** Takes over what changed. @returns the keys of names that may be other ones now */
 function* touch(
-  { names, locals, context }: State,
+  { names, locals, context }: CompilerState,
   source: ZoneSource,
   clusters: ReadonlyMap<string, SourceCluster>,
   { clusters: haveClustersChanged, services, local }: ZoneChange,
@@ -205,7 +204,7 @@ function* touch(
 }
 
 function* compileNames(
-  state: State,
+  state: CompilerState,
   from: KeySource,
   touched: ReadonlySet<string>,
   isEachKeyOther: boolean,
@@ -221,7 +220,7 @@ function* compileNames(
   for (const node of names.trie.changed) {
     const mayDiffer = ({ key }: NameKey) => isEachKeyOther || touched.has(key);
     const { branch, built, blocks } = yield* compileSegment(from, node.items!, mayDiffer, hold);
-    node.result = { branch };
+    names.trie.compiled(node, { branch });
     for (const [key, block] of blocks) {
       const own = built.get(key);
       if (own === undefined) key.compiled!.block = block;
@@ -247,10 +246,10 @@ function* compileNames(
   names.trie.changed.clear();
 }
 
-function* compileReverse({ hold, reverse }: State, pace: Pace): Generator<void> {
+function* compileReverse({ hold, reverse }: CompilerState, pace: Pace): Generator<void> {
   const { trie } = reverse;
   for (const node of trie.changed) {
-    node.result = { branch: yield* compileLeaf(node.items!, pace, hold) };
+    trie.compiled(node, { branch: yield* compileLeaf(node.items!, pace, hold) });
     yield;
   }
   trie.changed.clear();
@@ -258,7 +257,11 @@ function* compileReverse({ hold, reverse }: State, pace: Pace): Generator<void> 
 }
 
 /** The trunk, taken over from before if neither the frame nor the stems are other ones. */
-function* followTrunk({ stems, trunk }: State, context: ZoneContext, frame: Frame): Generator<void, Trunk> {
+function* followTrunk(
+  { stems, trunk }: CompilerState,
+  context: ZoneContext,
+  frame: Frame,
+): Generator<void, Trunk> {
   const changed: readonly Stem[] | undefined = stems.changed();
   if (trunk !== undefined && changed === undefined && trunk.frame === frame) return trunk;
   return yield* compileTrunk(context, frame, changed ?? stems.all());

@@ -1,3 +1,4 @@
+import type { LeafPlace } from "../compiler/notes/compiler-notes.ts";
 import { Trie, type TrieNode } from "../compiler/trie.ts";
 import type { Branch } from "../generation/directory.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
@@ -26,6 +27,12 @@ export class AddressLeaf {
   readonly v6 = new AddressTable<AddressValue>(4);
   /** The segments that have the targets of its sources: one, unless it was divided or joined since it was compiled. */
   branches: readonly Branch<ReverseSegment>[] = [];
+
+  /** Gives up the room for more addresses. */
+  trim(): void {
+    this.v4.trim();
+    this.v6.trim();
+  }
 
   tableFor(id: AddressId): AddressTable<AddressValue> {
     return typeof id === "number" ? this.v4 : this.v6;
@@ -84,6 +91,22 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
   protected override join(into: AddressLeaf, from: AddressLeaf): void {
     into.branches = [...new Set([...into.branches, ...from.branches])];
     for (const { table, index } of from.inOrder()) put(into, table.idAt(index), table.values[index]!);
+  }
+
+  /** Puts a compiled leaf where a leaf with these addresses was. */
+  place(place: LeafPlace, items: AddressLeaf, result: Result): void {
+    let [weight, count] = [0, 0];
+    for (const { table, index } of items.inOrder()) {
+      const own = weightOf(table.values[index]!);
+      weight += own;
+      count += Math.sign(own);
+    }
+    this.placeLeaf(place, { items, weight, count, result });
+  }
+
+  /** Takes over that what is held of an address changed, be it that its segment stays. */
+  note(id: AddressId): void {
+    this.noted.add(this.leafFor(hashOfId(id)));
   }
 
   /** The leaf in which an address is, or would be. */

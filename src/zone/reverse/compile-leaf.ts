@@ -55,8 +55,7 @@ export function* compileLeaf(
   const { bytes, tables } = yield* builder.finish(pace);
   const branch = hold(ReverseSegment.compiled(bytes, yield* hashInSteps(bytes), tables));
   leaf.branches = [branch];
-  leaf.v4.trim();
-  leaf.v6.trim();
+  leaf.trim();
   return branch;
 }
 

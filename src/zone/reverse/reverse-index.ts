@@ -1,8 +1,9 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { LeafPlace } from "../compiler/notes/compiler-notes.ts";
 import { addressLabel } from "../kinds/service-labels.ts";
 import { type AddressId, addressId, bytesOfId, idOfKey, keyOfId } from "./address-id.ts";
 import { AddressRecord, NO_CANDIDATES } from "./address-record.ts";
-import { AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
+import { type AddressLeaf, AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
 import {
   type Contender,
@@ -65,6 +66,15 @@ export class ReverseIndex<Result> {
   /** @param target the most PTR records of a segment with several addresses */
   constructor(target: number) {
     this.trie = new AddressTrie(target);
+  }
+
+  /** Takes a compiled leaf over. Who has its contested addresses is decided again. */
+  place(place: LeafPlace, leaf: AddressLeaf, result: Result): void {
+    this.trie.place(place, leaf, result);
+    for (const { table, index } of leaf.inOrder()) {
+      const value = table.values[index]!;
+      if (value instanceof AddressRecord) this.#undecided.add(value);
+    }
   }
 
   /** Begins to take over changes. @param orders those that are known */
@@ -140,8 +150,7 @@ export class ReverseIndex<Result> {
   }
 
   #hasOrder(id: AddressId): boolean {
-    const orders = this.#orders;
-    return orders.size > 0 && orders.has(keyOfId(id));
+    return this.#orders.size > 0 && this.#orders.has(keyOfId(id));
   }
 
   /** Whether a candidate is what is held of an ordinary address. */
@@ -249,6 +258,7 @@ export class ReverseIndex<Result> {
     const isSame = areSameCandidates(before, winners);
     record.winners = areSameCandidates(candidates, winners) ? candidates : winners;
     record.isOrdinary = isForgotten && candidates.length === 1 && record.winners === candidates;
+    trie.note(id);
     if (isSame && record.isOrdinary) trie.put(id, candidates[0]!.source);
     if (!isSame) trie.weigh(id, before.length, winners.length);
     if (candidates.length === 0) trie.remove(id);

@@ -65,7 +65,7 @@ export async function openReverseWorld(
   const interruptible = {
     ...stages,
     createCompiler: () => {
-      const compiler = createCompiler();
+      const compiler = createCompiler("");
       return {
         *compile(...given: Parameters<typeof compiler.compile>) {
           const interrupt = between;

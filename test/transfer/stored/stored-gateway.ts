@@ -10,7 +10,7 @@ import { Secondary } from "../../../src/transfer/secondary.ts";
 import { resume } from "../../../src/transfer/stored/resume.ts";
 import type { StoredGenerations } from "../../../src/transfer/stored/stored-generations.ts";
 import type { TransferSource } from "../../../src/transfer/transfer-state.ts";
-import type { SegmentWeights } from "../../../src/zone/compiler/zone-compiler.ts";
+import type { SegmentWeights } from "../../../src/zone/compiler/compiler-state.ts";
 import type { FakeClock } from "../../gateway/fake-clock.ts";
 import { realCompiler, realStages } from "../../gateway/real-stages.ts";
 
@@ -21,13 +21,15 @@ interface StartOptions {
   readonly settings?: string;
   readonly scopes?: readonly Visibility[];
   readonly weights?: SegmentWeights;
+  /** Whether it keeps notes, and goes on from those of the process before. Default: false */
+  readonly resumes?: boolean;
 }
 
 /** What a process over a database begins with, as an object does: it is not opened yet. */
 export function startOver(
   database: SqlDatabase,
   clock: FakeClock,
-  { settings = "settings", scopes = [], weights }: StartOptions = {},
+  { settings = "settings", scopes = [], weights, resumes = false }: StartOptions = {},
 ) {
   const damaged: string[] = [];
   const warnings: string[] = [];
@@ -46,7 +48,7 @@ export function startOver(
         generations,
         scopes,
         clock,
-        stages: isHeld ? realStages() : storedStages(generations, weights),
+        stages: isHeld ? realStages() : storedStages(generations, weights, resumes),
         onEvent: () => {},
       },
       remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
@@ -62,10 +64,16 @@ export function startOver(
 }
 
 /** The stages of a gateway whose segments are in rows. */
-function storedStages(generations: StoredGenerations, weights: SegmentWeights | undefined) {
+function storedStages(generations: StoredGenerations, weights: SegmentWeights | undefined, resumes: boolean) {
   return {
     ...realStages(),
-    createCompiler: () => realCompiler({ ttl: 30 }, (segment) => generations.hold(segment), weights),
+    createCompiler: (scope: string) =>
+      realCompiler(
+        { ttl: 30 },
+        (segment) => generations.hold(segment),
+        weights,
+        resumes ? generations.notes(scope) : undefined,
+      ),
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { drain } from "../../../src/snapshot/drain.ts";
+import { NoteTable } from "../../../src/store/rows/note-table.ts";
 import { PartTable } from "../../../src/store/rows/part-table.ts";
 import { StoredGenerations } from "../../../src/transfer/stored/stored-generations.ts";
 import { StoredParts } from "../../../src/transfer/stored/stored-parts.ts";
@@ -20,7 +21,10 @@ function start(database = sqliteDouble(), settings = "settings") {
   const damaged: string[] = [];
   const table = new PartTable(database);
   const parts = new StoredParts(table, ({ hash, message }) => void damaged.push(`${hash} ${message}`));
-  const generations = new StoredGenerations({ table, parts, settings, clock: () => held.now });
+  const generations = new StoredGenerations({
+    ...{ table, parts, settings, clock: () => held.now },
+    noteTable: new NoteTable(database),
+  });
   const stored = () => new Set(table.hashes());
   return { database, held, damaged, table, parts, generations, stored };
 }

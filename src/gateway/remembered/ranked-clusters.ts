@@ -1,0 +1,7 @@
+import type { Remembered } from "../../merge/index/service-index.ts";
+
+/** Which cluster was first, and since which push of it that is known. */
+export interface RankedClusters extends Remembered {
+  /** The push of a cluster that last changed one of the two: 0 for none; undefined where they were lost. */
+  rankedSince(clusterId: string): number | undefined;
+}

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { drain } from "../../src/snapshot/drain.ts";
+import type { HoldSegment } from "../../src/zone/compiler/held-block.ts";
+import type { CompilerNotes } from "../../src/zone/compiler/notes/compiler-notes.ts";
+import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import type { Branch } from "../../src/zone/generation/directory.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
+import type { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
+import type { Segment } from "../../src/zone/segment/segment.ts";
+import type { ZoneSource } from "../../src/zone/zone-source.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import {
+  changeBetween,
+  compileEach,
+  findingsOf,
+  hashesOf,
+  OPTIONS,
+  ordersOf,
+  source,
+} from "./compile-worlds.ts";
+
+/** Notes in memory, in an order of their own, with the segments that they are of. */
+class HeldNotes implements CompilerNotes {
+  readonly texts = new Map<string, string>();
+  readonly #segments = new Map<string, Branch<Segment> | Branch<ReverseSegment>>();
+  readonly hold: HoldSegment = (segment) => {
+    this.#segments.set(segment.hash, segment as never);
+    return segment as never;
+  };
+
+  put(name: string, text: string | undefined): void {
+    if (text === undefined) this.texts.delete(name);
+    else this.texts.set(name, text);
+  }
+
+  clear(): void {
+    this.texts.clear();
+  }
+
+  *read(): Generator<readonly [string, string]> {
+    yield* [...this.texts].sort(([one], [other]) => (one < other ? 1 : -1));
+  }
+
+  names(hash: string): Branch<Segment> {
+    return this.#segments.get(hash) as Branch<Segment>;
+  }
+
+  reverse(hash: string): Branch<ReverseSegment> {
+    return this.#segments.get(hash) as Branch<ReverseSegment>;
+  }
+}
+
+/** Compiles worlds one after the other, each with a compiler that goes on from the notes of the one before. */
+function compileResumed(
+  sources: readonly ZoneSource[],
+  weights: { readonly names: number; readonly reverse: number },
+  options = OPTIONS,
+): CompiledZones[] {
+  const notes = new HeldNotes();
+  let history: ReverseHistory = NO_HISTORY;
+  return sources.map((one, index) => {
+    const before = sources[index - 1];
+    const compiler = new ZoneCompiler(options, weights, notes.hold, notes);
+    const compiled = drain(
+      before === undefined
+        ? compiler.compile(one, "all", { serial: 1, history })
+        : follow(compiler, before, one, history),
+    );
+    history = compiled.reverse;
+    return compiled;
+  });
+}
+
+function* follow(compiler: ZoneCompiler, before: ZoneSource, after: ZoneSource, history: ReverseHistory) {
+  const { reported, sizes } = yield* compiler.resume(before);
+  expect(sizes.size).toBe(0);
+  const change = changeBetween(before, after);
+  return yield* compiler.compile(
+    after,
+    { ...change, clusters: true, services: new Set([...change.services, ...reported]) },
+    { serial: 1, history },
+  );
+}
+
+const arbitraryWeights = fc.constantFrom(6, 20, 60, 1e9).map((names) => ({ names, reverse: 2 }));
+
+describe("a compiler that goes on from the notes of another one", () => {
+  it("compiles what that one would have: hashes, orders of claims, findings", () => {
+    fc.assert(
+      fc.property(
+        fc.array(arbitraryWorld, { minLength: 2, maxLength: 4 }),
+        arbitraryWeights,
+        fc.constantFrom(OPTIONS, { hosts: OPTIONS.hosts! }, {}),
+        (worlds, weights, options) => {
+          const sources = worlds.map(source);
+          const resumed = compileResumed(sources, weights, options);
+          const scratch = compileEach(sources, "scratch", weights, options);
+          expect(hashesOf(resumed)).toEqual(hashesOf(scratch));
+          expect(ordersOf(resumed)).toEqual(ordersOf(scratch));
+          expect(findingsOf(resumed)).toEqual(findingsOf(scratch));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("merges nothing of what did not change", () => {
+    const keys = Array.from({ length: 200 }, (_, index) => `shop/web-${index}`);
+    const world = [
+      snapshot("west", {
+        exports: Object.fromEntries(
+          keys.map((key, index) => [
+            key,
+            exported({
+              headless: true,
+              endpoints: endpoints({ address: `10.0.${index}.1` }, { address: `10.0.${index}.2` }),
+            }),
+          ]),
+        ),
+      }),
+    ];
+    const notes = new HeldNotes();
+    const before = source(world);
+    const compiled = drain(
+      new ZoneCompiler({}, { names: 20, reverse: 20 }, notes.hold, notes).compile(before, "all", {
+        serial: 1,
+        history: NO_HISTORY,
+      }),
+    );
+    const merged: string[] = [];
+    const watched: ZoneSource = {
+      ...before,
+      serviceKeys: () => before.serviceKeys(),
+      sizeOf: (key) => before.sizeOf(key),
+      service: (key) => {
+        merged.push(key);
+        return before.service(key);
+      },
+    };
+    const compiler = new ZoneCompiler({}, { names: 20, reverse: 20 }, notes.hold, notes);
+    drain(compiler.resume(watched));
+    const change = { clusters: true, services: ["shop/web-7"], local: new Map() };
+    const again = drain(compiler.compile(watched, change, { serial: 1, history: NO_HISTORY }));
+    expect(again.generation.rootHash).toBe(compiled.generation.rootHash);
+    expect(merged).toEqual(["shop/web-7"]);
+  });
+
+  it("does not go on if any note is missing, and compiles everything then", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, fc.nat(), (world, at) => {
+        const notes = new HeldNotes();
+        const create = () => new ZoneCompiler(OPTIONS, { names: 20, reverse: 2 }, notes.hold, notes);
+        const asked = { serial: 1, history: NO_HISTORY };
+        const { generation } = drain(create().compile(source(world), "all", asked));
+        const names = [...notes.texts.keys()];
+        notes.texts.delete(names[at % names.length]!);
+        const compiler = create();
+        expect(() => drain(compiler.resume(source(world)))).toThrow();
+        const next = { clusters: true, services: [], local: new Map() };
+        const again = drain(compiler.compile(source(world), next, asked));
+        expect(again.generation.rootHash).toBe(generation.rootHash);
+        expect([...notes.texts.keys()].sort()).toEqual(names.sort());
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
