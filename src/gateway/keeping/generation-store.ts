@@ -3,7 +3,7 @@ export interface CompiledCluster {
   readonly clusterId: string;
   /** That of the push that the generation has. */
   readonly generation: number;
-  /** That of the push that last changed when its exports and imports were first seen, as far as the generation has that: 0 for none; undefined where that is not known. */
+  /** That of the push that last changed when its exports and imports were first seen, as far as the generation has that; 0 for none. */
   readonly ranked?: number | undefined;
   /** How many exports and imports of it exist in the scope. */
   readonly exports: number;

@@ -136,9 +136,12 @@ export class Precedence implements RankedClusters {
     return this.#sights.get(clusterId)?.adjusted;
   }
 
-  rankedSince(clusterId: string): number | undefined {
-    const known = this.#sights.get(clusterId);
-    return known?.isLost === true ? undefined : (known?.generation ?? 0);
+  rankedSince(clusterId: string): number {
+    return this.#sights.get(clusterId)?.generation ?? 0;
+  }
+
+  isLost(clusterId: string): boolean {
+    return this.#sights.get(clusterId)?.isLost === true;
   }
 
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {

@@ -2,6 +2,8 @@ import type { Remembered } from "../../merge/index/service-index.ts";
 
 /** Which cluster was first, and since which push of it that is known. */
 export interface RankedClusters extends Remembered {
-  /** The push of a cluster that last changed one of the two: 0 for none; undefined where they were lost. */
-  rankedSince(clusterId: string): number | undefined;
+  /** The push of a cluster that last changed one of the two; 0 for none. */
+  rankedSince(clusterId: string): number;
+  /** Whether what was remembered of a cluster was lost before this start: what is remembered now is something else. */
+  isLost(clusterId: string): boolean;
 }

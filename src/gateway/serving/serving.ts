@@ -58,7 +58,7 @@ export class Serving<Generation extends ServedGeneration> {
   /** Entries of `#changes`; infinite where they touch services that they do not name. */
   #entries = 0;
   /** By cluster id: `rankedSince` as the index has it, or will have it with `#changes`. */
-  readonly #ranked = new Map<string, number | undefined>();
+  readonly #ranked = new Map<string, number>();
   /** Clusters that left on purpose since the index was brought up to date. */
   #left = new Set<string>();
   readonly #servedScopes: readonly ServedScope<Generation>[];
@@ -221,7 +221,7 @@ export class Serving<Generation extends ServedGeneration> {
     for (const { clusterId } of kept) this.reconsider(clusterId, []);
     for (const cluster of joined) this.#set(cluster);
     const pushes = this.#pushesOf(new Map(joined.map((cluster) => [cluster.clusterId, cluster])));
-    if (compiled.size > 0)
+    if (joined.length > 0 && !joined.some(({ clusterId }) => this.#parts.remembered.isLost(clusterId)))
       for (const servedScope of this.#servedScopes) this.#follow(servedScope.resume(pushes));
     for (const cluster of kept) if (!compiled.has(cluster.clusterId)) this.#set(cluster);
   }
