@@ -9,10 +9,10 @@ import { podLabels } from "../kinds/service-labels.ts";
 import type { AddressList } from "../reverse/wanted-addresses.ts";
 import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
-import { HashTrie, type TrieItem } from "./hash-trie.ts";
 import type { HeldBlock } from "./held-block.ts";
 import type { LeafPlace } from "./notes/compiler-notes.ts";
 import type { Stem } from "./stems.ts";
+import { HashTrie, type TrieItem } from "./trie/hash-trie.ts";
 
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
 const OBJECT_WEIGHT = 3;

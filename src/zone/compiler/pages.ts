@@ -6,7 +6,7 @@ import {
   Page,
   type PageEntry,
 } from "../generation/directory.ts";
-import type { TrieNode } from "./trie.ts";
+import type { TrieNode } from "./trie/trie.ts";
 
 /** What a leaf of a trie was compiled to; at a node with children, the page of its leaves. */
 export interface Compiled<Content extends Blob> {

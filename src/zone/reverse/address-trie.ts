@@ -1,5 +1,5 @@
 import type { LeafPlace } from "../compiler/notes/compiler-notes.ts";
-import { Trie, type TrieNode } from "../compiler/trie.ts";
+import { Trie, type TrieNode } from "../compiler/trie/trie.ts";
 import type { Branch } from "../generation/directory.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import { type AddressId, bytesOfId, hashOfId } from "./address-id.ts";

@@ -1,5 +1,5 @@
-import { MOST_BITS } from "../generation/directory.ts";
-import { type LeafPlace, leafName } from "./notes/compiler-notes.ts";
+import { MOST_BITS } from "../../generation/directory.ts";
+import { type LeafPlace, leafName } from "../notes/compiler-notes.ts";
 
 /** A node of a trie: a leaf with items, or two nodes that the next bit of a hash selects. */
 export class TrieNode<Items, Result> {

@@ -1,4 +1,4 @@
-import type { LeafPlace } from "./notes/compiler-notes.ts";
+import type { LeafPlace } from "../notes/compiler-notes.ts";
 import { Trie, type TrieNode } from "./trie.ts";
 
 /** What a trie holds. */
