@@ -57,7 +57,7 @@ export class Serving<Generation extends ServedGeneration> {
   readonly #changes: Generator<void>[] = [];
   /** Entries of `#changes`; infinite where they touch services that they do not name. */
   #entries = 0;
-  /** By cluster id: `rankedSince` as the index has it, or will have it with `#changes`. */
+  /** `rankedSince` of each cluster as the index has it, or will have it with `#changes`. */
   readonly #ranked = new Map<string, number>();
   /** Clusters that left on purpose since the index was brought up to date. */
   #left = new Set<string>();
@@ -215,8 +215,8 @@ export class Serving<Generation extends ServedGeneration> {
 
   /** Has what a store kept indexed: first the clusters of the generation that was kept, for scopes that go on from it. */
   #resume(kept: readonly HeldCluster[]): void {
-    const known = this.#parts.generations?.resumable?.("")?.clusters ?? [];
-    const compiled = new Set(known.map(({ clusterId }) => clusterId));
+    const known = this.#parts.generations?.resumable?.("");
+    const compiled = new Set(known?.clusters.map(({ clusterId }) => clusterId));
     const joined = kept.filter(({ clusterId }) => compiled.has(clusterId));
     for (const { clusterId } of kept) this.reconsider(clusterId, []);
     for (const cluster of joined) this.#set(cluster);
@@ -227,12 +227,11 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   #pushesOf(clusters: ReadonlyMap<string, HeldCluster>): ReadonlyMap<string, CompiledPush> {
-    return new Map(
-      Array.from(clusters, ([id, { meta }]) => [
-        id,
-        { generation: meta.generation, ranked: this.#ranked.get(id) },
-      ]),
-    );
+    const pushOf = (id: string, { meta: { generation } }: HeldCluster) => ({
+      generation,
+      ranked: this.#ranked.get(id),
+    });
+    return new Map(Array.from(clusters, ([id, cluster]) => [id, pushOf(id, cluster)]));
   }
 
   #set(cluster: HeldCluster, change?: HeldDelta): void {
