@@ -53,7 +53,7 @@ async function openKeeping() {
 describe("a gateway that keeps its generations", () => {
   test("keeps that of each scope with the pushes in it, and with what exists there", async () => {
     const { kept, generation } = await openKeeping();
-    const west = { clusterId: "west", generation, imports: 0 };
+    const west = { clusterId: "west", generation, ranked: 0, imports: 0 };
     expect(kept).toEqual([
       ["", "west:west", { services: 2, clusters: [{ ...west, exports: 2 }] }],
       [visibilityKey(SHOP), "west:west", { services: 1, clusters: [{ ...west, exports: 1 }] }],
