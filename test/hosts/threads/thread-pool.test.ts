@@ -79,6 +79,11 @@ describe("an answering thread that ends", () => {
 });
 
 describe("a pool", () => {
+  it("lets no thread listen before all are prepared, or the first one would get all connections", async () => {
+    const { pool } = await openPool();
+    expect(pool.port).toBe(8002);
+  });
+
   it("does not start where a thread cannot listen", async () => {
     await expect(openPool("https://unusable.test")).rejects.toThrow(/cannot listen/);
   });

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { UsageError } from "../../../../config/values/usage-error.ts";
 import { Closers } from "../closers.ts";
 import { startThread } from "./start-thread.ts";
@@ -9,15 +10,22 @@ import type { ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.t
 const main = parentPort!;
 const report = (message: ThreadReport) => main.postMessage(message);
 const closers = new Closers();
+const addresses = Promise.withResolvers<ServeConfig>();
+const started = startThread(workerData as ThreadStart, closers, {
+  onSighting: (token, sighting) => report({ report: "sighting", token, sighting }),
+  addresses: () => {
+    report({ report: "prepared" });
+    return addresses.promise;
+  },
+});
+main.on("message", async (message: ThreadOrder) => {
+  if (message.order === "listen") return addresses.resolve(message.config);
+  if (message.order === "renew") return (await started).renew(message.tls);
+  await closers.close(message.grace);
+  report({ report: "stopped" });
+});
 try {
-  const answering = await startThread(workerData as ThreadStart, closers, (token, sighting) =>
-    report({ report: "sighting", token, sighting }),
-  );
-  main.on("message", async (message: ThreadOrder) => {
-    if (message.order === "renew") return answering.renew(message.tls);
-    await closers.close(message.grace);
-    report({ report: "stopped" });
-  });
+  const answering = await started;
   report({ report: "listening", port: answering.port, places: answering.places });
 } catch (error) {
   report({ report: "failed", message: (error as Error).message, isUsage: error instanceof UsageError });

@@ -49,13 +49,15 @@ export interface ThreadParts extends SharedThreadParts {
 export interface RunningThread {
   readonly port: number;
   readonly places: readonly ListeningPlace[];
+  /** @param config the addresses. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
+  listen(config: ServeConfig): Promise<void>;
   post(state: ThreadState): void;
   order(order: ThreadOrder): void;
   /** Ends its connections as `Answering.stop`, then the thread. */
   stop(grace: number): Promise<void>;
 }
 
-/** Starts a thread; resolves when it listens. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
+/** Starts a thread; resolves when it is prepared to listen. @throws {UsageError} if the settings cannot be used. @throws {Error} if it ends before */
 export function openThread(parts: ThreadParts): Promise<RunningThread> {
   const {
     index,
@@ -92,9 +94,17 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
   const endMeasuring = measure(metrics.port1);
   answerHanded(requests.port1, fetch, ended.signal, parts.onError);
   let stopped = () => {};
+  const prepared = Promise.withResolvers<RunningThread>();
+  const listening = Promise.withResolvers<void>();
+  // A thread that ends before it is told to listen rejects `prepared`.
+  listening.promise.catch(() => {});
   const thread = {
     port: 0,
     places: [] as readonly ListeningPlace[],
+    listen: (config: ServeConfig) => {
+      worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
+      return listening.promise;
+    },
     post: (next: ThreadState) => states.port1.postMessage(next),
     order: (order: ThreadOrder) => worker.postMessage(order),
     stop: async (grace: number) => {
@@ -108,30 +118,31 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     },
   };
   parts.onStarted(thread);
-  return new Promise((resolve, reject) => {
-    let isListening = false;
-    let error: unknown = new Error("the thread ended");
-    worker.on("message", (message: ThreadReport) => {
-      if (message.report === "listening") {
-        isListening = true;
-        thread.port = message.port;
-        thread.places = message.places;
-        resolve(thread);
-      } else if (message.report === "failed") {
-        error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
-      } else if (message.report === "sighting") onSighting(message.token, message.sighting);
-      else stopped();
-    });
-    worker.on("error", (cause) => {
-      error = cause;
-    });
-    worker.once("exit", () => {
-      ended.abort(error);
-      endMeasuring();
-      states.port1.close();
-      requests.port1.close();
-      if (isListening) parts.onEnded({ error, milliseconds: performance.now() - startedAt });
-      else reject(error);
-    });
+  let isListening = false;
+  let error: unknown = new Error("the thread ended");
+  worker.on("message", (message: ThreadReport) => {
+    if (message.report === "prepared") prepared.resolve(thread);
+    else if (message.report === "listening") {
+      isListening = true;
+      thread.port = message.port;
+      thread.places = message.places;
+      listening.resolve();
+    } else if (message.report === "failed") {
+      error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
+    } else if (message.report === "sighting") onSighting(message.token, message.sighting);
+    else stopped();
   });
+  worker.on("error", (cause) => {
+    error = cause;
+  });
+  worker.once("exit", () => {
+    ended.abort(error);
+    endMeasuring();
+    states.port1.close();
+    requests.port1.close();
+    if (isListening) return parts.onEnded({ error, milliseconds: performance.now() - startedAt });
+    prepared.reject(error);
+    listening.reject(error);
+  });
+  return prepared.promise;
 }

@@ -5,6 +5,7 @@ import { assemble } from "../../../../assembly/assemble.ts";
 import type { Answers } from "../../../../assembly/platform.ts";
 import { VERSION } from "../../../../assembly/version.ts";
 import { isStated } from "../../../../config/access/access.ts";
+import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { parseListenAddress } from "../../../../config/values/listen-address.ts";
 import type { StubStore } from "../../../../forward/stubs/stub-zones.ts";
 import type { Clock } from "../../../../gateway/clock.ts";
@@ -33,6 +34,13 @@ import { ThreadSignals } from "./thread-signals.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
+/** What a thread has of the module that runs it. */
+export interface ThreadCalls {
+  readonly onSighting: (token: string, sighting: Sighting) => void;
+  /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
+  readonly addresses: () => Promise<ServeConfig>;
+}
+
 /** The paths whose answers need what only the main thread has: merged services. */
 const EXPLAIN = /\/explain$/;
 
@@ -44,7 +52,7 @@ const EXPLAIN = /\/explain$/;
 export async function startThread(
   { index, config, tls, limitMemory, signals: memory, clock: origin, states, requests, metrics }: ThreadStart,
   closers: Closers,
-  onSighting: (token: string, sighting: Sighting) => void,
+  { onSighting, addresses }: ThreadCalls,
 ): Promise<Answering> {
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
   const log = logTo(logger);
@@ -100,9 +108,10 @@ export async function startThread(
   });
   closers.add(assembly);
   const { app } = assembly;
+  const listening = await addresses();
   const answering = closers.addServer(
     await startAnswering({
-      ...{ config, listen: parseListenAddress(config.listen), tls, protection, onError, clock },
+      ...{ config: listening, listen: parseListenAddress(listening.listen), tls, protection, onError, clock },
       ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, clientTests, shared },
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       fetch: new HandOver(requests).fetch,

@@ -11,7 +11,6 @@ import type { ServerTls } from "../../tls/tls.ts";
 export interface ThreadStart {
   /** The number of the thread, from 0. */
   readonly index: number;
-  /** Its addresses have the ports that other threads listen on already. */
   readonly config: ServeConfig;
   readonly tls: ServerTls | undefined;
   /** The memory of limits, in which `index` is the number of the thread. */
@@ -37,11 +36,15 @@ export interface ThreadState {
 
 /** What the main thread orders. */
 export type ThreadOrder =
+  /** Its addresses have the ports that other threads listen on already. */
+  | { readonly order: "listen"; readonly config: ServeConfig }
   | { readonly order: "renew"; readonly tls: ServerTls }
   | { readonly order: "stop"; readonly grace: number };
 
 /** What an answering thread reports. */
 export type ThreadReport =
+  /** It could answer, and waits for the order to listen. */
+  | { readonly report: "prepared" }
   | { readonly report: "listening"; readonly port: number; readonly places: readonly ListeningPlace[] }
   /** It cannot start, because of the settings if `isUsage`. */
   | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }

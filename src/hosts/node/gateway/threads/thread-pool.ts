@@ -49,16 +49,18 @@ export class ThreadPool implements Answering {
     this.#tls = withTicketKeys(parts.tls);
   }
 
-  /** Starts all threads, which then listen. @throws {UsageError} if they cannot listen on an address */
+  /** Starts all threads, which then listen: one that listened before the others are prepared would get all connections until then. @throws {UsageError} if they cannot listen on an address */
   static async start(parts: ThreadPoolParts): Promise<ThreadPool> {
     const pool = new ThreadPool(parts);
     parts.onOpen(pool);
     try {
-      const first = await pool.#open(0);
-      pool.#port = first.port;
-      pool.#places = first.places;
-      pool.#config = withPorts(parts.config, first);
-      await Promise.all(Array.from({ length: parts.threads - 1 }, (_, index) => pool.#open(index + 1)));
+      const indices = Array.from({ length: parts.threads }, (_, index) => index);
+      const [first, ...others] = await Promise.all(indices.map((index) => pool.#prepare(index)));
+      await first!.listen(parts.config);
+      pool.#port = first!.port;
+      pool.#places = first!.places;
+      pool.#config = withPorts(parts.config, first!);
+      await Promise.all(others.map((thread) => thread.listen(pool.#config)));
       return pool;
     } catch (error) {
       await pool.stop(0);
@@ -96,7 +98,7 @@ export class ThreadPool implements Answering {
     this.#parts.onStop();
   }
 
-  async #open(index: number): Promise<RunningThread> {
+  async #prepare(index: number): Promise<RunningThread> {
     const { entry, clock, signals, limitMemory, all, measure, fetch, onSighting, log } = this.#parts;
     const thread = await openThread({
       ...{
@@ -144,7 +146,8 @@ export class ThreadPool implements Answering {
   #replace(index: number, pause: number): void {
     setTimeout(() => {
       if (this.#isStopping) return;
-      this.#open(index).then(
+      const listening = this.#prepare(index).then((thread) => thread.listen(this.#config));
+      listening.then(
         () =>
           this.#parts.log("info", "thread-replaced", "an answering thread is replaced", { thread: index }),
         (err) => {
