@@ -17,11 +17,13 @@ import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
 import { sizeSection } from "./size/section.ts";
+import { threadsSection } from "./threads/section.ts";
 import { udpSection } from "./udp/section.ts";
 
 const sections = [
   cpuSection,
   idleSection,
+  threadsSection,
   udpSection,
   resolveSection,
   generationSection,

@@ -13,7 +13,8 @@ const TIMEOUT = 60_000;
 const { url, ca, perSecond, queries } = await readSpec<LoadSpec>();
 const { origin, pathname } = new URL(url);
 const sessions = await Promise.all(Array.from({ length: CONNECTIONS }, open));
-let answers: LoadAnswers = { milliseconds: [], failed: 0 };
+let answers: LoadAnswers = { milliseconds: [], longestGap: 0, failed: 0 };
+let answeredAt = 0;
 let inFlight: Promise<void>[] = [];
 let isCounting = false;
 let sent = 0;
@@ -28,7 +29,8 @@ setInterval(() => {
 takeOrders({
   begin() {
     isCounting = true;
-    answers = { milliseconds: [], failed: 0 };
+    answers = { milliseconds: [], longestGap: 0, failed: 0 };
+    answeredAt = performance.now();
     inFlight = [];
   },
   async end() {
@@ -64,8 +66,12 @@ function ask(number: number): Promise<void> {
     const body = Buffer.concat(parts);
     // A DNS header: the response code is in its fourth byte, the number of answers in the seventh and eighth.
     const isAnswer = status === 200 && body.length > 12 && (body[3]! & 15) === 0 && body.readUInt16BE(6) > 0;
-    if (isAnswer) counted.milliseconds.push(performance.now() - started);
-    else counted.failed++;
+    if (isAnswer) {
+      const now = performance.now();
+      counted.milliseconds.push(now - started);
+      counted.longestGap = Math.max(counted.longestGap, now - answeredAt);
+      answeredAt = now;
+    } else counted.failed++;
     resolve();
   });
   return promise;

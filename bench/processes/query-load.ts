@@ -15,6 +15,8 @@ export interface LoadSpec {
 export interface LoadAnswers {
   /** From the request to the end of the answer. */
   readonly milliseconds: number[];
+  /** The longest time without an answer on any connection, in milliseconds. */
+  longestGap: number;
   /** Queries without an answer, with another status than 200, another response code than NOERROR, or without records. */
   failed: number;
 }
