@@ -75,6 +75,18 @@ describe("the lines of a service", () => {
     expect(kept.forgotten).toBe(11);
   });
 
+  it("stay as long as any is left: only the one that is gone is forgotten", () => {
+    const kept = new KeptLines(0);
+    kept.take("shop/empty", service({}), 1);
+    expect([...kept.keys()]).toEqual([]);
+    kept.take(KEY, service({ import: line("import 1"), slice: line("slice 1") }), 2);
+    kept.take(KEY, service({ import: line("import 1") }), 3);
+    expect([...kept.keys()]).toEqual([KEY]);
+    expect([...kept.withdrawals(KEY, "west")]).toEqual(["no import"]);
+    kept.take(KEY, service({}), 4);
+    expect([[...kept.keys()], kept.forgotten]).toEqual([[], 4]);
+  });
+
   it("say which clusters export a service", () => {
     const kept = new KeptLines();
     kept.take(KEY, service({ x: line("x") }, ["west"]), 1);
@@ -116,5 +128,14 @@ describe("the namespaces of a cluster", () => {
     expect([versions.hasChanged("a", 0), versions.hasChanged("b", 2)]).toEqual([false, true]);
     versions.take(new Set(["a"]), 4);
     expect([versions.forgotten, versions.has("a"), versions.hasChanged("c", 3)]).toEqual([3, true, true]);
+  });
+
+  it("that came and went again are as old as when they went last", () => {
+    const versions = new NamespaceVersions(0, 1);
+    for (const [index, names] of [["a", "b"], ["b"], ["a", "b"], ["a"]].entries())
+      versions.take(new Set(names), index + 1);
+    versions.take(new Set(), 5);
+    expect(versions.forgotten).toBe(4);
+    expect([versions.hasChanged("a", 4), versions.hasChanged("b", 0)]).toEqual([true, false]);
   });
 });

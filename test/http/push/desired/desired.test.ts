@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import { aboutLine } from "../../../gateway/desired/about-line.ts";
 import { day, endpoints, exported, exporting, snapshot } from "../../../merge/fixtures.ts";
 import { DesiredReader, openDesiredApi } from "./desired-api.ts";
 
@@ -14,16 +15,7 @@ async function readOnce(open: Open, after: string) {
   return abouts(lines);
 }
 
-/** What a line is about. */
-const about = (line: DesiredLine | undefined) => {
-  if (line === undefined) return "end";
-  if ("start" in line) return line.start;
-  if ("import" in line) return `import ${line.import}${line.desired === null ? " none" : ""}`;
-  if ("service" in line)
-    return `slice ${line.service} ${line.cluster}${line.desired === null ? " none" : ""}`;
-  if ("export" in line) return `export ${line.export}${line.conditions === null ? " none" : ""}`;
-  return "leases" in line ? `leases ${Object.keys(line.leases)}` : "position";
-};
+const about = (line: DesiredLine | undefined) => (line === undefined ? "end" : aboutLine(line));
 const abouts = (lines: readonly DesiredLine[]) => lines.map(about);
 const code = async (response: Response) => [
   response.status,
