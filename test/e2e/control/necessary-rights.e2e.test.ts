@@ -1,14 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { derivedServiceName } from "../../../src/control/objects/names.ts";
+import { derivedServiceName, endpointSliceName } from "../../../src/control/objects/names.ts";
 import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
 import { desiredImport, desiredSlice } from "../../control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { infraManifests, kubeconfigOfControl, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import { type KubeObject, namespace, serviceExport } from "../servers/kubernetes/objects.ts";
+import { endpointSlice, type KubeObject, namespace, serviceExport } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
@@ -109,7 +109,9 @@ function linesOf(name: string): DesiredLine[] {
     { service: `shop/${name}`, cluster: "a", slice: "v4", desired: desiredSlice() },
     {
       export: `shop/${name}`,
-      conditions: [{ type: "Valid", status: "True", reason: "Valid", message: "The Service exists." }],
+      conditions: [
+        { type: "Ready", status: "True", reason: "Exported", message: "The service is exported." },
+      ],
     },
   ];
 }
@@ -119,7 +121,15 @@ const isGone = async (name: string) =>
   (await objects.derived(name)) === undefined &&
   (await objects.slices(name)).length === 0;
 
-test.each(rights.map((right, index) => ({ ...right, name: `service-${index}` })))(
+/** Reads after a write that was rejected because an object is there that no watch has reported yet: for these two nothing brings that about for certain. */
+const isForRaces = ({ resource, verb }: Right) =>
+  verb === "get" && ["serviceimports", "services"].includes(resource);
+
+test.each(
+  rights
+    .filter((right) => !isForRaces(right))
+    .map((right, index) => ({ ...right, name: `service-${index}` })),
+)(
   "without $verb of $resource something stays undone, and the log says what is missing",
   async ({ name, ...right }) => {
     const { role, group, resource, verb } = right;
@@ -128,6 +138,9 @@ test.each(rights.map((right, index) => ({ ...right, name: `service-${index}` }))
       gateway.desire(linesOf(name));
       await eventualEndpoints(objects, name).toEqual(["a 10.1.0.1"]);
     }
+    // Somebody else's slice: no label tells that its name is needed.
+    const blocking = endpointSlice("shop", endpointSliceName(name, "a", "v4"), { endpoints: [] });
+    if (resource === "endpointslices" && verb === "get") await server.admin.apply(blocking);
     await setRules(role, rulesWithout(right));
     await waitFor("the right is gone", async () => !(await isAllowed(right)));
     const refusal = `cannot ${verb} resource \\"${resource}\\" in API group \\"${group}\\"`;
@@ -141,11 +154,12 @@ test.each(rights.map((right, index) => ({ ...right, name: `service-${index}` }))
     gateway.desire(verb === "delete" ? [] : linesOf(name));
     await waitFor(`the refusal of ${verb} ${resource}`, () => refusals() > before);
     if (verb === "delete") expect(await isGone(name)).toBe(false);
+    if (resource === "endpointslices" && verb === "get") await server.admin.remove(blocking);
     await setRules(role, role.rules);
     if (verb === "delete") return eventually(() => isGone(name)).toBe(true);
     await eventualEndpoints(objects, name).toEqual(["a 10.1.0.1"]);
     await eventually(async () => (await objects.import(name))?.status).toBeDefined();
-    await eventually(() => objects.conditions(name)).toEqual(["Valid True Valid"]);
+    await eventually(() => objects.conditions(name)).toEqual(["Ready True Exported"]);
     expect((await objects.derived(name))?.metadata.name).toBe(derivedServiceName(name));
   },
 );
