@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ABSENT_CLUSTER } from "../../src/merge/clusterset.ts";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
@@ -71,6 +72,27 @@ describe("a frame", () => {
     expect(frame.zones.map(({ name }) => name)).toEqual(["c.b.a.", "b.a.", "a.", "d."]);
     expect(frame.leaseGroups).toEqual([[], ["a"]]);
     expect(frame.viewOf("region:us")).toBe(-1);
+  });
+
+  it("has a view of absent clusters for unknown clusters, not for unknown localities; it has no lease", () => {
+    const frame = load({ views: ["a", "b", ABSENT_CLUSTER, "region:eu"] });
+    const ids = [undefined, "b", "c", "region:eu", "region:us", "zone:eu/a"];
+    expect(ids.map((id) => frame.viewOf(id))).toEqual([-1, 1, 2, 3, -1, -1]);
+    expect(frame.viewName(2)).toBe(ABSENT_CLUSTER);
+    expect(frame.leaseGroups).toEqual([[], ["a", "b"]]);
+  });
+
+  it("has a bit for each namespace of each view, eight in a byte", () => {
+    for (const count of [0, 1, 7, 8, 9, 16, 17]) {
+      const namespaces = Array.from({ length: count }, (_, index) => `n${index}`);
+      const isLacking = (view: string, name: string) => Number(name.slice(1)) % 3 === (view === "a" ? 0 : 1);
+      const frame = Frame.load(written({ ...tables, namespaces }, isLacking), HASH);
+      for (const [view, id] of frame.views.entries()) {
+        const lacked = namespaces.filter((name) => isLacking(id, name));
+        expect(namespaces.filter((_, index) => frame.lacks(view, index))).toEqual(lacked);
+        expect(frame.lacksAny(view)).toBe(lacked.length > 0);
+      }
+    }
   });
 
   const zone = { name: "clusterset.local.", tree: 0, byView: [] };

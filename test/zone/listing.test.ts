@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
-import { listServices } from "../../src/zone/services.ts";
+import type { ZoneOptions } from "../../src/zone/options.ts";
+import { listServices, serviceAt } from "../../src/zone/services.ts";
 import { alias, local } from "../conformance/cases/cluster-local.ts";
 import { endpoints, exported, imported, port, snapshot } from "../merge/fixtures.ts";
 
@@ -115,6 +116,77 @@ describe("the records of a zone in a view", () => {
   });
 });
 
+describe("what decides whether a view has a record", () => {
+  const clusters = [
+    snapshot("east", {
+      namespaces: { shop: {}, ops: {}, ns: {} },
+      exports: {
+        "ops/log": exported({
+          headless: true,
+          endpoints: endpoints({ address: "10.1.0.9", hostname: "one" }),
+        }),
+      },
+    }),
+    snapshot("west", {
+      namespaces: { shop: {} },
+      exports: {
+        "shop/wide": exported({
+          headless: true,
+          endpoints: endpoints(
+            ...Array.from({ length: 101 }, (_, index) => ({ address: `10.2.0.${index}` })),
+          ),
+        }),
+      },
+    }),
+  ];
+  const listed = (given: Partial<ZoneOptions>, view?: string, zone?: string) => {
+    const { generation } = compileGeneration(mergeClusterset(clusters), {
+      zones: ["clusterset.test"],
+      ...given,
+    });
+    return Array.from(listRecords(generation, { view, zone }), (record) => Object.values(record).join(" "));
+  };
+
+  it("is not the namespace for hosts of the gateway, which every view has", () => {
+    const hosts = [{ name: "gw.ops.svc.clusterset.test", addresses: ["192.0.2.53"] }];
+    for (const view of ["east", "west", undefined])
+      expect(listed({ hosts }, view)).toContain("gw.ops.svc.clusterset.test. 5 A 192.0.2.53");
+  });
+
+  it("is not the namespace for the name server, whose name is ns.dns", () => {
+    const nameServerAddresses = ["192.0.2.54", "2001:db8::54"];
+    expect(listed({ nameServerAddresses }, "west").filter((line) => line.startsWith("ns.dns"))).toEqual([
+      "ns.dns.clusterset.test. 5 A 192.0.2.54",
+      "ns.dns.clusterset.test. 5 AAAA 2001:db8::54",
+    ]);
+  });
+
+  it("is the namespace for reverse names of the clusterset", () => {
+    const line = "9.0.1.10.in-addr.arpa. 5 PTR one.east.log.ops.svc.clusterset.test.";
+    expect(listed({}, "east")).toContain(line);
+    expect(listed({}, "west").filter((one) => one.includes("9.0.1.10."))).toEqual([]);
+  });
+
+  it("gives each of many SRV records a weight of at least 1", () => {
+    const services = listed({}).filter((line) => line.startsWith("_http._tcp.wide.shop.svc."));
+    expect(services).toHaveLength(101);
+    for (const line of services)
+      expect(line).toMatch(/ 5 SRV 0 1 8080 [0-9-]+\.west\.wide\.shop\.svc\.clusterset\.test\.$/);
+  });
+
+  it("does not show the mark of records whose order matters in their TTL", () => {
+    const federations = [{ name: "fed", zone: "federation" }];
+    const seen = listed({ federations }, "east", "federation.");
+    expect(seen.filter((line) => line.includes(" A "))).not.toEqual([]);
+    for (const line of seen) expect(line.split(" ")[1]).toBe("5");
+  });
+
+  it("names the root and a host there by a dot", () => {
+    const hosts = [{ name: ".", addresses: ["192.0.2.53"] }];
+    expect(listed({ zones: ["."], hosts })).toContain(". 5 A 192.0.2.53");
+  });
+});
+
 describe("the services of the clusterset's zone", () => {
   const all = { words: [], view: undefined, offset: 0, most: 100 };
   const names = (search: object) =>
@@ -160,6 +232,18 @@ describe("the services of the clusterset's zone", () => {
     expect(names({ words: ["b.sho"] })).toEqual(["shop/web"]);
     expect(names({ words: ["web", "ops"] })).toEqual([]);
     expect(names({ words: ["svc"] })).toEqual([]);
+  });
+
+  it("are found by their nodes; other nodes are none", () => {
+    const generation = compile();
+    const found = [...generation.segments()].flatMap((segment) =>
+      [...segment.nodes()].map((node) => serviceAt(segment, node, "west")),
+    );
+    const listed = listServices(generation, { ...all, view: "west" }).services;
+    expect(found.length).toBeGreaterThan(10);
+    const inView = found.filter((service) => service !== undefined && service.namespace === "shop");
+    expect(inView).toHaveLength(2);
+    expect(inView).toEqual(expect.arrayContaining([...listed]));
   });
 
   it("are a page of all that match", () => {
