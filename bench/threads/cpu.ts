@@ -56,7 +56,7 @@ export async function measureCpu(
     goals: several.map((row) => ({ row, dividedBy: one!, atMost: 1.1 })),
     notes: [
       `User and system time of all threads for ${requests.toLocaleString("en")} GETs by h2load over HTTP/2 with TLS (${SHAPE.connections} connections, ${SHAPE.streams} requests in flight on each), without the handshakes: type A, ${ASKED.length} names in turn.`,
-      "h2load shares the cores: with more threads than cores, each read finds fewer requests, and system calls have fewer to share them.",
+      "h2load and all threads share the cores of this machine.",
     ],
   };
 }
