@@ -63,4 +63,12 @@ describe("a push that waits for more than 5 s", () => {
     settle(true);
     expect(behind(6000)).toBeUndefined();
   });
+
+  it("waits since it arrived itself, not since an earlier one of its cluster that was taken", () => {
+    const { backlog, held, behind } = open();
+    backlog.arrived("west")(true);
+    held.now += 4000;
+    backlog.arrived("west");
+    expect([behind(8000), behind(9001)]).toEqual([undefined, 104_000]);
+  });
 });
