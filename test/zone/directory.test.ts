@@ -76,10 +76,46 @@ describe("a page of a directory", () => {
       [[FIRST_ENTRY + ENTRY_BYTES, 0]],
       "the entries of a page are not in order",
     ],
+    [
+      "a last slot that its bits do not have",
+      [[FIRST_ENTRY + 2 * ENTRY_BYTES, 4]],
+      "the entries of a page are not in order",
+    ],
     ["two entries for a slot", [[FIRST_ENTRY + ENTRY_BYTES, 2]], "two entries of a page have the same slot"],
     ["no entry for a slot", [[FIRST_ENTRY + 2 * ENTRY_BYTES + 1, 3]], "a slot of a page has no entry"],
   ] as const)("is rejected with %s", (_, changes, message) => {
     expect(() => Page.load(forged(page.bytes, ...changes), HASH, true)).toThrow(message);
+  });
+
+  it("reads segments from a memory, and holds the pages below it", () => {
+    const held = new Map<string, Content>([[hashOf(2), { bytes: new Uint8Array(7) }]]);
+    const added: Content[] = [];
+    const memory = {
+      get: (hash: string) => held.get(hash),
+      add: (segment: Content) => void added.push(segment),
+    };
+    const loaded = Page.load<Content>(page.bytes, HASH, true, memory);
+    expect(
+      loaded.entries.map(({ branch }) => [branch.kind, branch.page, branch.segment?.bytes.length]),
+    ).toEqual([
+      ["segment", undefined, undefined],
+      ["segment", undefined, 7],
+      ["segment", undefined, undefined],
+    ]);
+    const { branch } = loaded.entries[0]!;
+    branch.segment = undefined;
+    expect(added).toEqual([]);
+    branch.segment = { bytes: new Uint8Array(3) };
+    expect(added.map(({ bytes }) => bytes.length)).toEqual([3]);
+    held.clear();
+    expect(loaded.entries[1]!.branch.segment).toBeUndefined();
+    const below = new HeldBranch<Content>("page", page.hash, undefined, page);
+    const top = Page.of([{ slot: 0, bits: 8, branch: below }, ...all(1, 256, entriesOf([1, 1])[0]!)]);
+    const kinds = Page.load<Content>(top.bytes, HASH, true, memory).entries.slice(0, 2);
+    expect(kinds.map((own) => [own.branch.kind, own.branch instanceof RememberedBranch])).toEqual([
+      ["page", false],
+      ["segment", true],
+    ]);
   });
 
   it("knows the bytes of what is in memory, and lists those segments in order", () => {

@@ -36,7 +36,7 @@ describe("a frame", () => {
       tables.namespaces.filter((name) => frame.lacks(view, frame.namespaceOf(name)));
     expect([lackedBy(-1), lackedBy(0), lackedBy(1)]).toEqual([[], ["n8"], ["n0"]]);
     expect([-1, 0, 1].map((view) => frame.lacksAny(view))).toEqual([false, true, true]);
-    expect(frame.lacks(0, frame.namespaceOf("other"))).toBe(false);
+    expect([frame.namespaceOf("other"), frame.lacks(0, frame.namespaceOf("other"))]).toEqual([-1, false]);
     expect(
       Frame.load(
         written(tables, () => false),
@@ -92,6 +92,12 @@ describe("a frame", () => {
         expect(namespaces.filter((_, index) => frame.lacks(view, index))).toEqual(lacked);
         expect(frame.lacksAny(view)).toBe(lacked.length > 0);
       }
+      for (const view of [-1, 0, 1]) expect(frame.lacks(view, frame.namespaceOf("other"))).toBe(false);
+      const ofOne = Frame.load(
+        written({ ...tables, namespaces }, (view) => view === "a"),
+        HASH,
+      );
+      expect([0, 1].map((view) => ofOne.lacksAny(view))).toEqual([count > 0, false]);
     }
   });
 
