@@ -4,6 +4,7 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { listRecords } from "../../src/zone/listing.ts";
 import { listServices, type ServiceSearch } from "../../src/zone/services.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 
@@ -82,5 +83,41 @@ describe("the services of a generation", () => {
     expect(names([name.toUpperCase(), namespace]).names).toContain(`${name}.${namespace}`);
     expect(names(["no-such-word"])).toEqual({ total: 0, names: [] });
     expect(names([], 1)).toEqual({ total: everything.total, names: [everything.names[0]] });
+  });
+
+  it("are in the order of namespace and name, whatever segments they are in", () => {
+    const names = Array.from({ length: 120 }, (_, index) => `s${(index * 7) % 120}`);
+    const addressed = exported({ headless: true, endpoints: endpoints({ address: "10.0.0.1" }) });
+    // As text, "a-b/" comes before "a/".
+    const namespaces = ["a-b", "a", "b"];
+    const exports = Object.fromEntries(
+      namespaces.flatMap((namespace) => names.map((name) => [`${namespace}/${name}`, addressed])),
+    );
+    const generation = compile([
+      snapshot("east", { namespaces: Object.fromEntries(namespaces.map((name) => [name, {}])), exports }),
+    ]);
+    expect([...generation.segments()].length).toBeGreaterThan(4);
+    const sorted = ["a", "a-b", "b"].flatMap((namespace) =>
+      names.toSorted().map((name) => `${namespace}/${name}`),
+    );
+    const listed = listServices(generation, ALL).services.map(
+      ({ namespace, name }) => `${namespace}/${name}`,
+    );
+    expect(listed).toEqual(sorted);
+  });
+
+  it("have the clusters of all their addresses, sorted", () => {
+    const part = (...ips: string[]) => ({
+      exports: { "shop/web": exported() },
+      imports: { "shop/web": imported({ ips }) },
+    });
+    const generation = compile([snapshot("west", part("10.200.0.1")), snapshot("east", part("fd00::1"))]);
+    const { services } = listServices(generation, ALL);
+    expect(services.map(({ addresses, clusters }) => [addresses, clusters])).toEqual([
+      [
+        ["10.200.0.1", "fd00::1"],
+        ["east", "west"],
+      ],
+    ]);
   });
 });

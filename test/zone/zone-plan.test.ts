@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import { placeHosts } from "../../src/zone/compiler/hosts.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../../src/zone/options.ts";
 import { planZones } from "../../src/zone/zone-plan.ts";
@@ -68,6 +69,23 @@ describe("the plan of zones", () => {
         },
       ],
     });
+  });
+
+  it("serves no cluster's own zone whose name another kind of zone has", () => {
+    const options = { ...DEFAULT_ZONE_OPTIONS, federations: [{ name: "one", zone: "fed.test" }] };
+    const findings: ClusterFinding[] = [];
+    const clusters = [cluster("a", "Clusterset.Local"), cluster("b", "fed.test"), cluster("c", "own.test")];
+    expect(planZones(clusters, options, findings).trees.map(({ key }) => key)).toEqual([
+      ...["clusterset", "federation:fed.test.", "local:c"],
+    ]);
+    expect(findings.map(({ clusterId, name, message }) => [clusterId, name, message])).toEqual([
+      [
+        "a",
+        "Clusterset.Local",
+        "clusterset.local. is a zone of the gateway: the cluster's own zone is not served",
+      ],
+      ["b", "fed.test", "fed.test. is a zone of the gateway: the cluster's own zone is not served"],
+    ]);
   });
 
   it.each([

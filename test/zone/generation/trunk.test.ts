@@ -1,17 +1,20 @@
 import { describe, expect, it } from "vitest";
+import { RecordType } from "../../../src/dns/codes.ts";
 import { mergeClusterset } from "../../../src/merge/merge.ts";
 import { drain } from "../../../src/snapshot/drain.ts";
 import { compileGeneration } from "../../../src/zone/compile.ts";
 import { Page } from "../../../src/zone/generation/directory.ts";
 import { Frame } from "../../../src/zone/generation/frame.ts";
-import { Trunk } from "../../../src/zone/generation/generation.ts";
+import { Generation, Trunk } from "../../../src/zone/generation/generation.ts";
 import { readRoot } from "../../../src/zone/generation/root.ts";
+import { listRecords } from "../../../src/zone/listing.ts";
 import type { ZoneOptions } from "../../../src/zone/options.ts";
 import { Pace } from "../../../src/zone/pace.ts";
 import { createBlob, FormatError } from "../../../src/zone/segment/blob.ts";
 import { joinBlocks } from "../../../src/zone/segment/blocks/join-blocks.ts";
 import { runLabels } from "../../../src/zone/segment/blocks/label-run.ts";
 import { BlobKind, NodeFlag } from "../../../src/zone/segment/layout.ts";
+import { RecordSets } from "../../../src/zone/segment/record-sets.ts";
 import { Segment } from "../../../src/zone/segment/segment.ts";
 import { SegmentBuilder } from "../../../src/zone/segment/segment-builder.ts";
 import { local } from "../../conformance/cases/cluster-local.ts";
@@ -112,5 +115,24 @@ describe("a generation", () => {
     expect(() => Frame.load(other, "")).toThrow("these bytes are not a frame");
     expect(() => readRoot(other)).toThrow("these bytes are not a root");
     expect(() => Frame.load(createBlob(BlobKind.frame, 16).bytes, "")).toThrow("a frame has no tables");
+  });
+
+  it("lists a record of several character-strings, and one of an unknown type by its number (RFC 3597)", () => {
+    const { frame, names, reverse } = compile();
+    const trees = frame.trees.map(({ key }) => key);
+    const builder = new SegmentBuilder(trees);
+    for (const [apex] of trees.entries()) builder.nodes.child(builder.nodes.child(apex, "dns"), "ns");
+    const sets = new RecordSets();
+    sets.addRdata(RecordType.TXT, Uint8Array.of(1, 97, 0, 2, 98, 99), 7, 0);
+    sets.addRdata(250, Uint8Array.of(1, 97), 7, 0);
+    builder.setRecords(builder.nodes.child(0, "text"), sets);
+    const block = drain(builder.block(new Pace(), true));
+    const stems = Segment.load(drain(joinBlocks([block], new Pace(), trees)).bytes, "");
+    const generation = new Generation(1, new Trunk(frame, stems), names, reverse);
+    const lines = [...listRecords(generation)].filter(({ name }) => name.startsWith("text."));
+    expect(lines.map(({ ttl, type, rdata }) => [ttl, type, rdata])).toEqual([
+      [7, "TXT", '"a" "" "bc"'],
+      [7, "TYPE250", '"a"'],
+    ]);
   });
 });
