@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { drain } from "../../src/snapshot/drain.ts";
-import { Pace } from "../../src/zone/pace.ts";
-import { ReverseBuilder } from "../../src/zone/reverse/reverse-builder.ts";
-import { joinBlocks } from "../../src/zone/segment/blocks/join-blocks.ts";
-import { MOST_PROBES, SegmentHeader } from "../../src/zone/segment/layout.ts";
-import { apexHash, hashAddress, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
-import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
-import { Segment } from "../../src/zone/segment/segment.ts";
-import { SegmentBuilder } from "../../src/zone/segment/segment-builder.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
+import { Pace } from "../../../src/zone/pace.ts";
+import { ReverseBuilder } from "../../../src/zone/reverse/reverse-builder.ts";
+import { joinBlocks } from "../../../src/zone/segment/blocks/join-blocks.ts";
+import { MOST_PROBES, SegmentHeader } from "../../../src/zone/segment/layout.ts";
+import { apexHash, hashAddress, hashLabel, treeHash } from "../../../src/zone/segment/name-hash.ts";
+import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
+import { Segment } from "../../../src/zone/segment/segment.ts";
+import { SegmentBuilder } from "../../../src/zone/segment/segment-builder.ts";
 
 const TREE = "clusterset";
 /** More than a search looks at. */

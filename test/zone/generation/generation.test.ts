@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import { ALL_CLUSTERS } from "../../src/zone/generation/frame.ts";
-import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
-import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
-import { ask, compileWorld } from "../resolve/ask.ts";
-import { twoClusters } from "../resolve/world.ts";
-import { arbitraryWorld } from "../worlds/arbitrary.ts";
-import { readGeneration, writeGeneration } from "../worlds/generation-file.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { compileGeneration } from "../../../src/zone/compile.ts";
+import { ALL_CLUSTERS } from "../../../src/zone/generation/frame.ts";
+import { listRecords, zoneFileLine } from "../../../src/zone/listing.ts";
+import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { ask, compileWorld } from "../../resolve/ask.ts";
+import { twoClusters } from "../../resolve/world.ts";
+import { arbitraryWorld } from "../../worlds/arbitrary.ts";
+import { readGeneration, writeGeneration } from "../../worlds/generation-file.ts";
 
 const compile = (...args: Parameters<typeof mergeClusterset>) =>
   compileGeneration(mergeClusterset(...args)).generation;

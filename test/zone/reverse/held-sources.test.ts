@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { HeldSources } from "../../src/zone/reverse/held-sources.ts";
-import { areSameSources, type CandidateSource } from "../../src/zone/reverse/reverse-candidate.ts";
+import { HeldSources } from "../../../src/zone/reverse/held-sources.ts";
+import { areSameSources, type CandidateSource } from "../../../src/zone/reverse/reverse-candidate.ts";
 
 const labels = fc.constantFrom("web", "shop", "svc", "east", "west");
 const lists = fc.array(labels, { maxLength: 3 });

@@ -7,11 +7,11 @@ import {
   hashOfId,
   idOfKey,
   keyOfId,
-} from "../../src/zone/reverse/address-id.ts";
-import { AddressTable } from "../../src/zone/reverse/address-table.ts";
-import { addressKey } from "../../src/zone/reverse/reverse-order.ts";
-import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
-import { reverseHash } from "../../src/zone/segment/name-hash.ts";
+} from "../../../src/zone/reverse/address-id.ts";
+import { AddressTable } from "../../../src/zone/reverse/address-table.ts";
+import { addressKey } from "../../../src/zone/reverse/reverse-order.ts";
+import { AddressList } from "../../../src/zone/reverse/wanted-addresses.ts";
+import { reverseHash } from "../../../src/zone/segment/name-hash.ts";
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const anyAddress = fc.oneof(bytes(4), bytes(16));

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RecordType } from "../../src/dns/codes.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import { drain } from "../../src/snapshot/drain.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import { Page } from "../../src/zone/generation/directory.ts";
-import { Frame } from "../../src/zone/generation/frame.ts";
-import { readRoot } from "../../src/zone/generation/root.ts";
-import { Pace } from "../../src/zone/pace.ts";
-import { FormatError } from "../../src/zone/segment/blob.ts";
-import { joinBlocks } from "../../src/zone/segment/blocks/join-blocks.ts";
-import { runLabels } from "../../src/zone/segment/blocks/label-run.ts";
-import { isTop, runOf } from "../../src/zone/segment/blocks/names.ts";
-import { hashBlob } from "../../src/zone/segment/hash.ts";
+import { RecordType } from "../../../src/dns/codes.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
+import { compileGeneration } from "../../../src/zone/compile.ts";
+import { Page } from "../../../src/zone/generation/directory.ts";
+import { Frame } from "../../../src/zone/generation/frame.ts";
+import { readRoot } from "../../../src/zone/generation/root.ts";
+import { Pace } from "../../../src/zone/pace.ts";
+import { FormatError } from "../../../src/zone/segment/blob.ts";
+import { joinBlocks } from "../../../src/zone/segment/blocks/join-blocks.ts";
+import { runLabels } from "../../../src/zone/segment/blocks/label-run.ts";
+import { isTop, runOf } from "../../../src/zone/segment/blocks/names.ts";
+import { hashBlob } from "../../../src/zone/segment/hash.ts";
 import {
   BLOB_WORDS,
   HEAP_START,
@@ -20,12 +20,12 @@ import {
   SegmentHeader,
   SetField,
   TERMS_BYTES,
-} from "../../src/zone/segment/layout.ts";
-import { findSet, recordCount, recordsOf, targetOf } from "../../src/zone/segment/record-block.ts";
-import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
-import { Segment } from "../../src/zone/segment/segment.ts";
-import { SegmentBuilder } from "../../src/zone/segment/segment-builder.ts";
-import { twoClusters } from "../resolve/world.ts";
+} from "../../../src/zone/segment/layout.ts";
+import { findSet, recordCount, recordsOf, targetOf } from "../../../src/zone/segment/record-block.ts";
+import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
+import { Segment } from "../../../src/zone/segment/segment.ts";
+import { SegmentBuilder } from "../../../src/zone/segment/segment-builder.ts";
+import { twoClusters } from "../../resolve/world.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

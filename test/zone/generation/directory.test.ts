@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { HeldBranch, Page, type PageEntry, RememberedBranch } from "../../src/zone/generation/directory.ts";
-import { readRoot, writeRoot } from "../../src/zone/generation/root.ts";
-import { FormatVersionError, readBlob } from "../../src/zone/segment/blob.ts";
-import { BLOB_WORDS, BlobHeader, BlobKind, FORMAT_VERSION } from "../../src/zone/segment/layout.ts";
+import {
+  HeldBranch,
+  Page,
+  type PageEntry,
+  RememberedBranch,
+} from "../../../src/zone/generation/directory.ts";
+import { readRoot, writeRoot } from "../../../src/zone/generation/root.ts";
+import { FormatVersionError, readBlob } from "../../../src/zone/segment/blob.ts";
+import { BLOB_WORDS, BlobHeader, BlobKind, FORMAT_VERSION } from "../../../src/zone/segment/layout.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 interface Content {

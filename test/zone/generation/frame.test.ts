@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ABSENT_CLUSTER } from "../../src/merge/clusterset.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import { drain } from "../../src/snapshot/drain.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import { Frame, type FrameTables } from "../../src/zone/generation/frame.ts";
-import { Trunk } from "../../src/zone/generation/generation.ts";
-import { BLOB_WORDS, BlobHeader } from "../../src/zone/segment/layout.ts";
-import { snapshot } from "../merge/fixtures.ts";
+import { ABSENT_CLUSTER } from "../../../src/merge/clusterset.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
+import { compileGeneration } from "../../../src/zone/compile.ts";
+import { Frame, type FrameTables } from "../../../src/zone/generation/frame.ts";
+import { Trunk } from "../../../src/zone/generation/generation.ts";
+import { BLOB_WORDS, BlobHeader } from "../../../src/zone/segment/layout.ts";
+import { snapshot } from "../../merge/fixtures.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

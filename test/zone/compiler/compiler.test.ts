@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resolve } from "../../src/resolve/resolve.ts";
-import { drain } from "../../src/snapshot/drain.ts";
-import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
-import type { Generation } from "../../src/zone/generation/generation.ts";
-import { listRecords } from "../../src/zone/listing.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
-import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
-import { Segment } from "../../src/zone/segment/segment.ts";
-import type { ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
-import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { resolve } from "../../../src/resolve/resolve.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
+import { ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
+import type { Generation } from "../../../src/zone/generation/generation.ts";
+import { listRecords } from "../../../src/zone/listing.ts";
+import type { ZoneOptions } from "../../../src/zone/options.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../../src/zone/reverse/reverse-history.ts";
+import { Segment } from "../../../src/zone/segment/segment.ts";
+import type { ZoneChange, ZoneSource } from "../../../src/zone/zone-source.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { encodeQuery, leasesUntil } from "../../resolve/ask.ts";
+import { arbitraryWorld } from "../../worlds/arbitrary.ts";
 import {
   changeBetween,
   compileEach,
@@ -21,7 +21,7 @@ import {
   ordersOf,
   SMALL,
   source,
-} from "./compile-worlds.ts";
+} from "../compile-worlds.ts";
 
 /** Segments of one key up to all: which keys share one, changes with what they weigh. */
 const arbitraryWeights = fc.constantFrom(6, 20, 60, 1e9).map((names) => ({ names, reverse: 2 }));

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drain } from "../../src/snapshot/drain.ts";
-import type { HoldSegment } from "../../src/zone/compiler/held-block.ts";
-import type { CompilerNotes } from "../../src/zone/compiler/notes/compiler-notes.ts";
-import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
-import type { Branch } from "../../src/zone/generation/directory.ts";
-import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
-import type { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
-import type { Segment } from "../../src/zone/segment/segment.ts";
-import type { ZoneSource } from "../../src/zone/zone-source.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { drain } from "../../../src/snapshot/drain.ts";
+import type { HoldSegment } from "../../../src/zone/compiler/held-block.ts";
+import type { CompilerNotes } from "../../../src/zone/compiler/notes/compiler-notes.ts";
+import { type CompiledZones, ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
+import type { Branch } from "../../../src/zone/generation/directory.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../../src/zone/reverse/reverse-history.ts";
+import type { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
+import type { Segment } from "../../../src/zone/segment/segment.ts";
+import type { ZoneSource } from "../../../src/zone/zone-source.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { arbitraryWorld } from "../../worlds/arbitrary.ts";
 import {
   changeBetween,
   compileEach,
@@ -19,7 +19,7 @@ import {
   OPTIONS,
   ordersOf,
   source,
-} from "./compile-worlds.ts";
+} from "../compile-worlds.ts";
 
 /** Notes in memory, in an order of their own, with the segments that they are of. */
 class HeldNotes implements CompilerNotes {

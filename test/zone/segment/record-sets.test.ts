@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { HeapWriter } from "../../src/zone/segment/heap-writer.ts";
-import { HEAP_START } from "../../src/zone/segment/layout.ts";
-import { recordCount, recordsOf } from "../../src/zone/segment/record-block.ts";
-import { RecordSets } from "../../src/zone/segment/record-sets.ts";
-import { TableBuilder } from "../../src/zone/segment/table-builder.ts";
+import { HeapWriter } from "../../../src/zone/segment/heap-writer.ts";
+import { HEAP_START } from "../../../src/zone/segment/layout.ts";
+import { recordCount, recordsOf } from "../../../src/zone/segment/record-block.ts";
+import { RecordSets } from "../../../src/zone/segment/record-sets.ts";
+import { TableBuilder } from "../../../src/zone/segment/table-builder.ts";
 
 const address = (index: number) => Uint8Array.of(10, 0, index >> 8, index & 255);
 
