@@ -7,6 +7,7 @@ import { imageConfig, readDockerfile } from "../e2e/container/dockerfile.ts";
 import { crdModules, versions } from "../e2e/servers/tools/go-tools.ts";
 import { runtimeVersions } from "../e2e/servers/tools/js-runtimes.ts";
 import { pythonVersions } from "../e2e/servers/tools/python-packages.ts";
+import { hyperClient } from "../e2e/servers/tools/rust-tools.ts";
 
 interface Manifest {
   version?: string;
@@ -138,6 +139,20 @@ test("Go: each program is a module with go.sum, in the version that the tests na
   for (const { version, sum } of Object.values(crdModules)) {
     expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
     expect(sum).toMatch(/^h1:[\w+/]{43}=$/);
+  }
+});
+
+test("Rust: crates have exact versions, and the lock file has the hash of each", () => {
+  const [, wanted = ""] = readFileSync(join(hyperClient, "Cargo.toml"), "utf8").split(/^\[dependencies\]$/m);
+  const versions = [...wanted.split(/^\[/m)[0]!.matchAll(/^[\w-]+ = (.*)$/gm)].map(([, value]) => value);
+  expect(versions).not.toHaveLength(0);
+  for (const version of versions) expect(version).toMatch(/^(\{ version = )?"=\d+\.\d+\.\d+"/);
+  const crates = readFileSync(join(hyperClient, "Cargo.lock"), "utf8").split("[[package]]").slice(1);
+  const fetched = crates.filter((crate) => !crate.includes('name = "hyper-client"'));
+  expect(fetched).not.toHaveLength(0);
+  for (const crate of fetched) {
+    expect(crate).toContain('source = "registry+https://github.com/rust-lang/crates.io-index"');
+    expect(crate).toMatch(/^checksum = "[0-9a-f]{64}"$/m);
   }
 });
 

@@ -71,6 +71,13 @@ describe("20 MiB go each way under flow control:", () => {
     ]);
   });
 
+  test("Rust's hyper", async () => {
+    const { hyperClient } = await ensureTools();
+    const { port } = new URL(url);
+    expect(await printed(hyperClient, [caFile, port, file])).toEqual(["HTTP/2.0", digest]);
+    expect(sha256(readFileSync(`${file}.hyper`))).toBe(digest);
+  });
+
   test("Java's HttpClient", async () => {
     expect(await printed("java", [at("Blobs.java"), caFile, url, file])).toEqual(["HTTP_2", digest, digest]);
   });

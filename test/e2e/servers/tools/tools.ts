@@ -17,6 +17,7 @@ import {
 } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
 import { installPython } from "./python-packages.ts";
+import { buildHyperClient } from "./rust-tools.ts";
 
 /** Where the programs and manifests of the servers under test are. */
 export interface Tools {
@@ -32,6 +33,8 @@ export interface Tools {
   pebble: string;
   caddy: string;
   h2spec: string;
+  /** Asks by Rust's hyper: test/e2e/clients/http2/hyper. */
+  hyperClient: string;
   /** The folder of dnspython, for PYTHONPATH. */
   dnspython: string;
   hadolint: string;
@@ -66,6 +69,7 @@ async function install(report: Report): Promise<Tools> {
   const pebble = await buildPebble(report);
   const caddy = await buildCaddy(report);
   const h2spec = await buildH2spec(report);
+  const hyperClient = await buildHyperClient(report);
   const dnspython = await installPython("dnspython", report);
   const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
@@ -90,6 +94,7 @@ async function install(report: Report): Promise<Tools> {
     pebble,
     caddy,
     h2spec,
+    hyperClient,
     dnspython,
     hadolint,
     mcsCrds,
