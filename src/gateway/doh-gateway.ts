@@ -52,7 +52,7 @@ export interface ScopedGateway<Generation extends ServedGeneration = ServedGener
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
   current(now: number): ServedZone<Generation> | undefined;
-  /** Cheaper than `status`, for whoever answers from `current` elsewhere. */
+  /** What another thread needs to answer from `current`; cheaper than `status`. */
   terms(now: number): ScopeTerms;
   answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   status(): GatewayStatus;

@@ -47,7 +47,7 @@ export interface ZoneSource {
   sizeOf(key: string): number | undefined;
   /** A number that the source needs of a key to go on from notes. Default: none. */
   noteOf?(key: string): number | undefined;
-  /** Whether there is something to say of a key that is in no note, so that it has to be compiled again when notes are gone on from. Default: no key. */
+  /** Whether merging found something to report of a key. Notes do not hold findings: a start from notes compiles such a key again. Default: no key. */
   isReported?(key: string): boolean;
   /** All keys of which `isReported` is true. */
   reportedKeys?(): Iterable<string>;

@@ -25,7 +25,7 @@ export interface ControlStatus {
   readonly pending: number;
   /** Writes so far by verb and kind, such as `apply ServiceImport/status`. */
   readonly writes: ReadonlyMap<string, number>;
-  /** Events that were not written, by why. */
+  /** Events that were not written, by reason. */
   readonly eventsDropped: ReadonlyMap<string, number>;
 }
 

@@ -93,8 +93,8 @@ export class ServerProcess {
     throw new Error(`${this.spec.name} did not become ready (${outcome}):\n${lastLines}`);
   }
 
-  /** Asks the process to end, and kills it if it does not within `graceMs`. */
-  async stop(graceMs = 10_000): Promise<void> {
+  /** Asks the process to end, and kills it if it does not within `graceMs`; the default is for busy machines. */
+  async stop(graceMs = 30_000): Promise<void> {
     if (!this.isRunning) return;
     this.#child?.kill("SIGTERM");
     await Promise.race([this.#ended(), sleep(graceMs, undefined, { ref: false })]);
