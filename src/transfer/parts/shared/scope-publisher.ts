@@ -88,11 +88,12 @@ export class ScopePublisher {
     if (!this.#dropped.delete(hash)) this.#added.set(hash, bytes);
   }
 
+  /** A part that was added since the last update is in a scope that was followed since then: that one has it still. */
   #drop(hash: string): void {
-    const known = this.#parts.get(hash);
-    if (known === undefined || --known.uses > 0) return;
+    const known = this.#parts.get(hash)!;
+    if (--known.uses > 0) return;
     this.#parts.delete(hash);
-    if (!this.#added.delete(hash)) this.#dropped.add(hash);
+    this.#dropped.add(hash);
   }
 }
 
