@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { type Visibility, visibilityKey } from "../../../../src/merge/visibility/visibility.ts";
+import { ScopePublisher } from "../../../../src/transfer/parts/shared/scope-publisher.ts";
+import { SharedScopes, type SharedSource } from "../../../../src/transfer/parts/shared/shared-scopes.ts";
+import type { SharedUpdate } from "../../../../src/transfer/parts/shared/shared-update.ts";
+import { Generation, Trunk } from "../../../../src/zone/generation/generation.ts";
+import { realStages } from "../../../gateway/real-stages.ts";
+import { encodeQuery } from "../../../resolve/ask.ts";
+import { compileSmall } from "../keeper-world.ts";
+
+const QUERY = encodeQuery("web-1.shop.svc.clusterset.local", "A");
+const AS_WEST: Visibility = { view: "west" };
+const NOW = 1_700_000_000_000;
+const first = compileSmall([], 7);
+
+/** A thread that takes over what a publisher of two scopes says, and which generation it answers each query from. */
+function openThread(source: Partial<SharedSource> = {}) {
+  const serves: { generation: Generation | undefined; behindSince: number | undefined } = {
+    ...{ generation: first, behindSince: undefined },
+  };
+  const leases = new Map<string, number | undefined>([["west", NOW + 60_000]]);
+  const published = {
+    current: () => serves.generation && { generation: serves.generation },
+    terms: () => ({ expiresAt: new Map(leases), behindSince: serves.behindSince }),
+  };
+  const publisher = new ScopePublisher(
+    new Map([{}, AS_WEST].map((scope) => [visibilityKey(scope), published])),
+  );
+  const answered: { generation: Generation; stale: boolean }[] = [];
+  const stages = realStages();
+  const shared = new SharedScopes(
+    {
+      notReady: stages.notReady,
+      resolve: (query, context) => {
+        answered.push({ generation: context.generation, stale: context.stale });
+        return stages.resolve(query, context);
+      },
+    },
+    { receive: () => {}, isFresh: () => true, ...source },
+  );
+  const update = () => structuredClone(publisher.changes(NOW)!) as SharedUpdate;
+  const everything = shared.of({});
+  /** What answers are from after the next update. */
+  const taken = () => {
+    shared.take(update());
+    everything.answer(QUERY, undefined, NOW);
+    return answered.at(-1)!.generation;
+  };
+  return { serves, leases, shared, everything, answered, update, taken };
+}
+
+describe("a thread that takes over an update", () => {
+  it("goes on with the same objects where only leases changed", () => {
+    const { leases, taken } = openThread();
+    const before = taken();
+    leases.set("west", NOW + 90_000);
+    expect(taken()).toBe(before);
+  });
+
+  it("has the new serial where nothing else changed", () => {
+    const { serves, taken } = openThread();
+    const before = taken();
+    const { frame, stems, names, reverse } = first;
+    serves.generation = new Generation(9, new Trunk(frame, stems), names, reverse);
+    const after = taken();
+    expect([before.serial, after.serial, after.rootHash]).toEqual([7, 9, first.rootHash]);
+  });
+
+  it("takes over the pages and the trunk that did not change", () => {
+    const { serves, taken } = openThread();
+    const before = taken();
+    serves.generation = compileSmall([0], 8);
+    const after = taken();
+    expect(after.rootHash).toBe(serves.generation.rootHash);
+    expect(after.reverse).toBe(before.reverse);
+    const pagesOf = ({ names }: Generation) =>
+      names.entries.flatMap(({ branch }) => (branch.kind === "page" ? [branch.page] : []));
+    const pages = new Set(pagesOf(before));
+    expect(pagesOf(after).length).toBeGreaterThan(1);
+    expect(pagesOf(after)).not.toContain(undefined);
+    const changed = pagesOf(after).filter((page) => !pages.has(page));
+    expect(changed.length).toBeLessThanOrEqual(1);
+  });
+
+  it("has nothing of one whose root or pages lack, and says which part", () => {
+    const { update } = openThread();
+    const whole = update();
+    const { root } = whole.scopes.get("")!;
+    const pages = first.names.entries.flatMap(({ branch }) => (branch.kind === "page" ? [branch.hash] : []));
+    const without = (hash: string) => ({ ...whole, added: whole.added.filter((part) => part.hash !== hash) });
+    for (const [hash, message] of [
+      [first.frame.hash, `a part of the root ${root!.hash} was not posted`],
+      [first.names.hash, `a part of the root ${root!.hash} was not posted`],
+      [pages[0]!, `the page ${pages[0]} was not posted`],
+    ] as const) {
+      const { shared, everything, answered } = openThread();
+      expect(() => shared.take(without(hash))).toThrow(message);
+      expect([everything.status().ready, answered]).toEqual([false, []]);
+    }
+  });
+
+  it("is not ready again once names cannot be denied any more", () => {
+    const { serves, shared, everything, answered, update, taken } = openThread();
+    taken();
+    serves.generation = undefined;
+    shared.take(update());
+    expect(everything.status().ready).toBe(false);
+    everything.answer(QUERY, undefined, NOW);
+    expect(answered).toHaveLength(1);
+  });
+});
+
+describe("the gateway of a thread", () => {
+  it("is ready with the root and the bytes of its generation, and names no service and no cluster", () => {
+    const { everything, taken } = openThread();
+    const nothing = { services: 0, clusters: [] };
+    expect(everything.status()).toEqual({
+      ...{ ready: false, rootHash: undefined, generationBytes: 0, ...nothing },
+    });
+    const { byteLength } = taken();
+    expect(everything.status()).toEqual({
+      ...{ ready: true, rootHash: first.rootHash, generationBytes: byteLength, ...nothing },
+    });
+  });
+
+  it("takes the updates that wait before each answer, and before it says which clusters there are", () => {
+    const received: string[] = [];
+    const { shared, everything, answered, update } = openThread({ receive: () => void received.push("") });
+    shared.take(update());
+    everything.answer(QUERY, undefined, NOW);
+    expect(received).toHaveLength(1);
+    expect([everything.hasCluster("west"), everything.hasCluster("east")]).toEqual([true, false]);
+    expect([received.length, answered.length]).toEqual([3, 1]);
+  });
+
+  it("has the cluster of its view only", () => {
+    const { shared, leases, update } = openThread();
+    leases.set("east", undefined);
+    shared.take(update());
+    const [everything, asWest] = [shared.of({}), shared.of(AS_WEST)];
+    expect(["west", "east"].map((id) => everything.hasCluster(id))).toEqual([true, true]);
+    expect(["west", "east"].map((id) => asWest.hasCluster(id))).toEqual([true, false]);
+  });
+
+  it.each([
+    [undefined, true, false],
+    [5, true, true],
+    [undefined, false, true],
+    [5, false, true],
+  ])("behind since %s, with a fresh thread: %s, answers as stale: %s", (behindSince, isFresh, stale) => {
+    const { serves, answered, taken } = openThread({ isFresh: () => isFresh });
+    serves.behindSince = behindSince;
+    taken();
+    expect(answered.at(-1)!.stale).toBe(stale);
+  });
+});
