@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -84,6 +85,13 @@ export function compileEach(
     history = compiled.reverse;
     return compiled;
   });
+}
+
+/** Expects the same generations, orders of claims and findings. */
+export function expectSame(compiled: readonly CompiledZones[], expected: readonly CompiledZones[]): void {
+  expect(hashesOf(compiled)).toEqual(hashesOf(expected));
+  expect(ordersOf(compiled)).toEqual(ordersOf(expected));
+  expect(findingsOf(compiled)).toEqual(findingsOf(expected));
 }
 
 export const hashesOf = (compiled: readonly CompiledZones[]) =>

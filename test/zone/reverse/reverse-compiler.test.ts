@@ -14,7 +14,7 @@ import { NO_HISTORY } from "../../../src/zone/reverse/reverse-history.ts";
 import { hashBlob } from "../../../src/zone/segment/hash.ts";
 import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
 import { day, endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
-import { compileEach, findingsOf, hashesOf, ordersOf, source } from "../compile-worlds.ts";
+import { compileEach, expectSame, source } from "../compile-worlds.ts";
 import { segmentsElsewhere } from "../segments-elsewhere.ts";
 
 const CLUSTERS = ["east", "north", "west"];
@@ -103,9 +103,7 @@ describe("reverse names of worlds in which services want the same addresses", ()
         const weights = { names: 6, reverse };
         const changed = compileEach(sources, "changes", weights);
         const scratch = compileEach(sources, "scratch", weights);
-        expect(hashesOf(changed)).toEqual(hashesOf(scratch));
-        expect(ordersOf(changed)).toEqual(ordersOf(scratch));
-        expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+        expectSame(changed, scratch);
         const sizes = changed.map(({ reverse: { orders } }) => orders.size);
         runs++;
         contested += Math.max(...sizes);
@@ -129,9 +127,7 @@ describe("a first compilation that compiles segments of reverse names before it 
         const { hold, bytes } = segmentsElsewhere();
         const early = compileEach(sources, "changes", { ...weights, fresh }, undefined, hold);
         const whole = compileEach(sources, "changes", weights);
-        expect(hashesOf(early)).toEqual(hashesOf(whole));
-        expect(ordersOf(early)).toEqual(ordersOf(whole));
-        expect(findingsOf(early)).toEqual(findingsOf(whole));
+        expectSame(early, whole);
         runs++;
         const last = new Set(whole.flatMap(({ generation }) => [...hashesIn(generation)]));
         segments += [...bytes.keys()].filter((hash) => !last.has(hash)).length;
@@ -179,9 +175,7 @@ describe("reverse names of services with many addresses", () => {
         const weights = { names: 160, reverse: 20 };
         const changed = compileEach(sources, "changes", weights);
         const scratch = compileEach(sources, "scratch", weights);
-        expect(hashesOf(changed)).toEqual(hashesOf(scratch));
-        expect(ordersOf(changed)).toEqual(ordersOf(scratch));
-        expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+        expectSame(changed, scratch);
         expect([...changed[0]!.generation.reverseSegments()].length).toBeGreaterThan(2);
       }),
       { numRuns: 40 },

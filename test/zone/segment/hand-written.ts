@@ -1,3 +1,5 @@
+import { expect, it } from "vitest";
+import { FormatError } from "../../../src/zone/segment/blob.ts";
 import { BlobKind, HEAP_START, type SegmentTables } from "../../../src/zone/segment/layout.ts";
 import { packSegment } from "../../../src/zone/segment/table-builder.ts";
 
@@ -41,4 +43,36 @@ export function labelsOfBytes(bytes: number): number[] {
     left -= taken;
   }
   return labels;
+}
+
+/** The heap of a segment, from its first byte on. */
+export type Heap = readonly number[];
+export type Accepted = readonly [claim: string, heap: Heap, around?: Around];
+export type Rejected = readonly [claim: string, heap: Heap, message: string, around?: Around];
+
+/** Tests that each case loads with as many names or addresses as it has. */
+export function itIsLoadedWith(
+  cases: readonly Accepted[],
+  load: (heap: Heap, around: Around) => Iterable<unknown>,
+): void {
+  it.each(cases.map(([claim, heap, around = {}]) => [claim, heap, around] as const))(
+    "is loaded with %s",
+    (_, heap, around) => {
+      expect([...load(heap, around)]).toHaveLength(around.names ?? 1);
+    },
+  );
+}
+
+/** Tests that each case is rejected, with its message. */
+export function itIsRejectedWith(
+  cases: readonly Rejected[],
+  load: (heap: Heap, around: Around) => unknown,
+): void {
+  it.each(cases.map(([claim, heap, message, around = {}]) => [claim, heap, message, around] as const))(
+    "is rejected with %s",
+    (_, heap, message, around) => {
+      expect(() => load(heap, around)).toThrow(FormatError);
+      expect(() => load(heap, around)).toThrow(message);
+    },
+  );
 }

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { FormatError } from "../../../src/zone/segment/blob.ts";
 import { BlobHeader, HEAP_START } from "../../../src/zone/segment/layout.ts";
 import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
-import { type Around, handWritten, labelsOfBytes } from "./hand-written.ts";
-
-type Heap = readonly number[];
-type Case = readonly [claim: string, heap: Heap, around?: Around];
-type Rejected = readonly [claim: string, heap: Heap, message: string, around?: Around];
+import {
+  type Accepted,
+  type Around,
+  type Heap,
+  handWritten,
+  itIsLoadedWith,
+  itIsRejectedWith,
+  labelsOfBytes,
+  type Rejected,
+} from "./hand-written.ts";
 
 const load = (heap: Heap, around?: Around) => ReverseSegment.load(handWritten("reverse", heap, around), "");
 
@@ -30,7 +34,7 @@ const groups = (...all: readonly (readonly string[])[]) => ({ tables: { leaseGro
 const east = groups(["east"]);
 const terms = (view: number, tree: number) => [0, view, 0, 0, 0, 5, 0, tree];
 
-const accepted: readonly Case[] = [
+const accepted: readonly Accepted[] = [
   ["no addresses", [], { names: 0, slots: [0] }],
   ["an address without targets", entry(V4)],
   ["an address of 16 bytes", entry(V6, target())],
@@ -76,22 +80,11 @@ const rejected: readonly Rejected[] = [
 ];
 
 describe("a reverse segment whose bytes fit together", () => {
-  it.each(accepted.map(([claim, heap, around = {}]) => [claim, heap, around] as const))(
-    "is loaded with %s",
-    (_, heap, around) => {
-      expect([...load(heap, around).addresses()]).toHaveLength(around.names ?? 1);
-    },
-  );
+  itIsLoadedWith(accepted, (heap, around) => load(heap, around).addresses());
 });
 
 describe("a reverse segment that a lookup could leave", () => {
-  it.each(rejected.map(([claim, heap, message, around = {}]) => [claim, heap, message, around] as const))(
-    "is rejected with %s",
-    (_, heap, message, around) => {
-      expect(() => load(heap, around)).toThrow(FormatError);
-      expect(() => load(heap, around)).toThrow(message);
-    },
-  );
+  itIsRejectedWith(rejected, load);
 
   it.each([
     ["a target", one()],

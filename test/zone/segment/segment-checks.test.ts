@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { FormatError } from "../../../src/zone/segment/blob.ts";
 import { HEAP_START } from "../../../src/zone/segment/layout.ts";
 import { Segment } from "../../../src/zone/segment/segment.ts";
-import { type Around, handWritten, labelsOfBytes } from "./hand-written.ts";
-
-type Heap = readonly number[];
-type Case = readonly [claim: string, heap: Heap, around?: Around];
-type Rejected = readonly [claim: string, heap: Heap, message: string, around?: Around];
+import {
+  type Accepted,
+  type Around,
+  type Heap,
+  handWritten,
+  itIsLoadedWith,
+  itIsRejectedWith,
+  labelsOfBytes,
+  type Rejected,
+} from "./hand-written.ts";
 
 const load = (heap: Heap, around?: Around) => Segment.load(handWritten("segment", heap, around), "");
 
@@ -25,7 +29,7 @@ const service = (target: number) => [0, 80, 0xff, 0xff, 0xff, target];
 const FIRST_RECORD = 13;
 const two = { names: 2 };
 
-const accepted: readonly Case[] = [
+const accepted: readonly Accepted[] = [
   ["no names", [], { names: 0, slots: [0] }],
   ["an apex, whose run is empty", top(0, [])],
   ["a name in the last of its trees", top(0, WEB, 1), { tables: { trees: ["clusterset", "local:a"] } }],
@@ -177,22 +181,11 @@ function variants(...views: readonly number[]): number[] {
 }
 
 describe("a segment whose bytes fit together", () => {
-  it.each(accepted.map(([claim, heap, around = {}]) => [claim, heap, around] as const))(
-    "is loaded with %s",
-    (_, heap, around) => {
-      expect([...load(heap, around).nodes()]).toHaveLength(around.names ?? 1);
-    },
-  );
+  itIsLoadedWith(accepted, (heap, around) => load(heap, around).nodes());
 });
 
 describe("a segment that a lookup could leave", () => {
-  it.each(rejected.map(([claim, heap, message, around = {}]) => [claim, heap, message, around] as const))(
-    "is rejected with %s",
-    (_, heap, message, around) => {
-      expect(() => load(heap, around)).toThrow(FormatError);
-      expect(() => load(heap, around)).toThrow(message);
-    },
-  );
+  itIsRejectedWith(rejected, load);
 
   it.each([
     ["the parents of its names", parents(), 4, {}],
