@@ -10,7 +10,6 @@ type SourceKind = Pick<CandidateSource, "tree" | "view" | "rank" | "ttl" | "clus
 };
 
 const EPOCH = Date.UTC(2020, 0, 1);
-const MOST_SECONDS = 2 ** 30 - 1;
 /** Kinds that are shared: some for each cluster. */
 const MOST_KINDS = 8192;
 
@@ -19,7 +18,7 @@ class HeldSource implements CandidateSource {
   readonly namespace: string;
   readonly name: string;
   readonly kind: SourceKind;
-  /** Seconds after `EPOCH`, or another time: V8 makes an object of each number that is not a small integer. */
+  /** Seconds after `EPOCH`, or another time: V8 makes an object of each number that is not an integer of 31 bits. */
   readonly #since: number | { readonly at: number };
 
   constructor({ namespace, name, since }: CandidateSource, kind: SourceKind) {
@@ -27,8 +26,7 @@ class HeldSource implements CandidateSource {
     this.name = name;
     this.kind = kind;
     const seconds = (since - EPOCH) / 1000;
-    const isSmall = Number.isInteger(seconds) && seconds >= 0 && seconds <= MOST_SECONDS;
-    this.#since = isSmall ? seconds : { at: since };
+    this.#since = (seconds << 1) >> 1 === seconds ? seconds : { at: since };
   }
 
   get since(): number {

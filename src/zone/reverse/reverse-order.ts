@@ -84,7 +84,7 @@ export function orderClaims(
   const before = new Set(known);
   const fresh = [...now]
     .filter(([claim]) => !before.has(claim))
-    .sort(([one, since], [other, otherSince]) => compareNumbers(since, otherSince) || (one < other ? -1 : 1))
+    .sort(([one, since], [other, otherSince]) => since - otherSince || (one < other ? -1 : 1))
     .map(([claim]) => claim);
   const placeOf = (claim: ReverseClaim) => places.get(claimant(claim)) ?? known.length;
   // Sorting is stable: claims of one cluster stay as they are, new ones last.
@@ -93,10 +93,6 @@ export function orderClaims(
   return order.length === known.length && order.every((claim, index) => claim === known[index])
     ? known
     : order;
-}
-
-function compareNumbers(one: number, other: number): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** Whether claims are those that are known, without anything costly: nearly always they are, and few. */

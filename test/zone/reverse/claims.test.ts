@@ -49,6 +49,8 @@ describe("a claim", () => {
   it("is on an address, by its bytes as digits", () => {
     const bytes = Uint8Array.of(0, 10, 255, 1);
     expect([addressKey(bytes), addressOf("000aff01")]).toEqual(["000aff01", bytes]);
+    const v6 = Uint8Array.from({ length: 16 }, (_, index) => 255 - index * 16);
+    expect(addressOf(addressKey(v6))).toEqual(v6);
   });
 });
 
@@ -62,6 +64,14 @@ describe("the order of claims on an address", () => {
   ])[] = [
     ["new ones by age", [], ["a1:2", "b1:1"], none, ["b1", "a1"]],
     ["new ones of one age by name", [], ["b1:1", "a2:1", "a1:1"], none, ["a1", "a2", "b1"]],
+    ["new ones of one age by name, in any order", [], ["a2:1", "b1:1", "a1:1"], none, ["a1", "a2", "b1"]],
+    [
+      "new ones of no age by name",
+      [],
+      ["a2:Infinity", "b1:Infinity", "a1:Infinity"],
+      none,
+      ["a1", "a2", "b1"],
+    ],
     ["a claim that is made twice by its oldest", [], ["a1:3", "b1:2", "a1:1"], none, ["a1", "b1"]],
     ["known ones before older new ones", ["b1"], ["a1:1", "b1:2"], none, ["b1", "a1"]],
     ["those that are no longer made left out", ["a1", "b1"], ["b1"], none, ["b1"]],
@@ -168,6 +178,7 @@ describe("candidates", () => {
     ["shop/wet", false],
     ["ship/web", false],
     ["shopsweb", false],
+    ["shop/my-web", false],
     ["sho/pweb", false],
   ])("are those of %s: %s", (service, expected) => {
     expect(isOfService(source(), service)).toBe(expected);
@@ -221,11 +232,15 @@ describe("contenders for an address", () => {
         ofView("east", 2, "a"),
         ofView("west", 0, "z"),
         ofView("east", 1, "b"),
+        ofView("north", 0, "c"),
+        ofView("apart", 1, "d"),
         east,
       ],
     ]);
     expect(winners.map(({ source: { view, name } }) => [view, name])).toEqual([
+      ["apart", "d"],
       ["east", "b"],
+      ["north", "c"],
       ["west", "z"],
     ]);
   });
@@ -242,12 +257,15 @@ describe("contenders for an address", () => {
 
   it("lose nothing to their own cluster, or to an equal name", () => {
     const same = candidate({ name: "b", claimants: ["east"] });
-    const twice = contendersOf([same, candidate({ name: "c", claimants: ["east"] })]);
+    const twice = contendersOf([same, candidate({ name: "c", claimants: ["east"] }, "other")]);
     expect(losersOf(twice, twice[0], "east shop/b")).toEqual([]);
     const equal = contendersOf([same, candidate({ name: "b", claimants: ["west"] })]);
     expect(equal).toHaveLength(2);
     expect(losersOf(equal, equal[0], "east shop/b")).toEqual([]);
     const above = contendersOf([same, candidate({ name: "b", claimants: ["west"], above: ["ops", "svc"] })]);
     expect(losersOf(above, above[0], "east shop/b")).toEqual(["west shop/b"]);
+    const joined = candidate({ name: "b", claimants: ["west"], above: ["bshop", "svc"] }, "we");
+    const apart = contendersOf([same, joined]);
+    expect(losersOf(apart, apart[0], "east shop/b")).toEqual(["west shop/b"]);
   });
 });

@@ -37,10 +37,18 @@ describe("the reverse names that claims did not get", () => {
     expect(message()).toBe(start + [1, 3, 5, 7, 9].map(of).join(", "));
     losses.set(v6, EAST, [WEST]);
     expect(message()).toBe(`${start}${[1, 3, 5, 7, 9].map(of).join(", ")}, and of 1 more addresses`);
-    losses.set(key(2), EAST, [WEST]);
-    expect(message()).toBe(`${start}${[1, 2, 3, 5, 7].map(of).join(", ")}, and of 2 more addresses`);
-    for (const last of [1, 2, 3, 5]) losses.set(key(last), EAST, []);
+    losses.set(key(4), EAST, [WEST]);
+    expect(message()).toBe(`${start}${[1, 3, 4, 5, 7].map(of).join(", ")}, and of 2 more addresses`);
+    for (const last of [1, 3, 4, 5]) losses.set(key(last), EAST, []);
     expect(message()).toBe(`${start}${[7, 9].map(of).join(", ")}, fd00::1 is of shop/web in "east"`);
+  });
+
+  it("are gone with the loss, also of a claim that lost with two names", () => {
+    const losses = new ReverseLosses();
+    losses.set(key(1), EAST, [WEST, WEST]);
+    expect(drain(losses.findings())).toHaveLength(1);
+    losses.set(key(1), EAST, []);
+    expect(drain(losses.findings())).toEqual([]);
   });
 
   it("say of a lost order that nobody has the name", () => {
@@ -106,6 +114,10 @@ describe("contested addresses", () => {
     );
     drain(contested.follow(orders));
     expect(services()).toEqual([[key(1)], [key(3)], []]);
+    drain(contested.follow(ClaimOrders.none));
+    expect(services()).toEqual([[], [], []]);
+    drain(contested.follow(ClaimOrders.none.with(new Map([[key(1), [EAST, "west shop/web"]]]))));
+    expect(services()).toEqual([[key(1)], [], []]);
     drain(contested.follow(ClaimOrders.none));
     expect(services()).toEqual([[], [], []]);
   });

@@ -123,10 +123,13 @@ describe("the addresses that a service wants", () => {
     wanted.add(V4, { source: db, label: "a" });
     wanted.add(V6, { source: web, label: "a" });
     expect(
-      Array.from(wanted, ([id, candidates]) => [[...bytesOfId(id)], candidates.map(({ label }) => label)]),
+      Array.from(wanted, ([id, candidates]) => [
+        [...bytesOfId(id)],
+        candidates.map((own) => `${own.label} of ${own.source.name}`),
+      ]),
     ).toEqual([
-      [[...V4], ["a", "b", "a"]],
-      [[...V6], ["a"]],
+      [[...V4], ["a of web", "b of web", "a of db"]],
+      [[...V6], ["a of web"]],
     ]);
     const ids = Array.from(wanted, ([id]) => id);
     expect([...wanted.list]).toEqual(ids);

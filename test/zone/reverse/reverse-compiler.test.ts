@@ -8,7 +8,6 @@ import type { Generation } from "../../../src/zone/generation/generation.ts";
 import { Pace, UNITS_IN_STEP } from "../../../src/zone/pace.ts";
 import { addressId } from "../../../src/zone/reverse/address-id.ts";
 import { AddressLeaf } from "../../../src/zone/reverse/address-trie.ts";
-import { ClaimOrders } from "../../../src/zone/reverse/claim-orders.ts";
 import { compileLeaf } from "../../../src/zone/reverse/compile-leaf.ts";
 import { NO_HISTORY } from "../../../src/zone/reverse/reverse-history.ts";
 import { hashBlob } from "../../../src/zone/segment/hash.ts";
@@ -271,36 +270,5 @@ describe("a change that concerns no contested address", () => {
     expect(asked).toEqual([]);
     expect(second.reverse.orders).toBe(first.reverse.orders);
     expect(second.findings).toBe(first.findings);
-  });
-});
-
-describe("orders of claims", () => {
-  const key = fc.integer({ min: 0, max: 4000 }).map((number) => number.toString(16).padStart(8, "0"));
-  const changes = fc.array(fc.tuple(key, fc.option(fc.array(fc.constantFrom("a", "b")), { nil: undefined })));
-
-  it("are changed without changing those before, and name what differs", () => {
-    fc.assert(
-      fc.property(fc.array(changes, { maxLength: 8 }), (steps) => {
-        const models = [new Map<string, readonly string[]>()];
-        const orders = [ClaimOrders.none];
-        for (const step of steps) {
-          const model = new Map(models.at(-1));
-          for (const [address, order] of step)
-            if (order === undefined) model.delete(address);
-            else model.set(address, order);
-          models.push(model);
-          orders.push(orders.at(-1)!.with(new Map(step)));
-        }
-        for (const [index, model] of models.entries()) {
-          const own = orders[index]!;
-          expect(new Map(own)).toEqual(model);
-          expect(own.size).toBe(model.size);
-          const before = models[Math.max(0, index - 2)]!;
-          const addresses = [...new Set([...model.keys(), ...before.keys()])];
-          const differ = addresses.filter((address) => model.get(address) !== before.get(address));
-          expect([...own.changedSince(orders[Math.max(0, index - 2)]!)].sort()).toEqual(differ.sort());
-        }
-      }),
-    );
   });
 });

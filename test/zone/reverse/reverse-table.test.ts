@@ -29,6 +29,13 @@ describe("an address", () => {
     );
   });
 
+  it("is kept in a list, also of IPv6 alone", () => {
+    const v6 = addressId(Uint8Array.of(0xfd, ...new Array(14).fill(0), 1));
+    expect([...AddressList.of([v6])]).toEqual([v6]);
+    expect([...AddressList.of([7, v6, -1])]).toEqual([7, -1, v6]);
+    expect(AddressList.of([])).toBe(AddressList.none);
+  });
+
   it("is kept in a list, however long that is", () => {
     const many = Array.from({ length: 10_000 }, (_, index) =>
       addressId(Uint8Array.of(10, 0, index >> 8, index)),
@@ -83,6 +90,40 @@ describe.each([4, 16] as const)("a table of addresses of %d bytes", (length) => 
     return addressId(own);
   });
   const step = fc.record({ do: fc.constantFrom("put", "put", "remove", "trim"), address });
+
+  it("has 100 addresses in order, then those that are not removed", () => {
+    const table = new AddressTable<number>(length === 4 ? 1 : 4);
+    const idOf = (number: number) => {
+      const own = new Uint8Array(length).fill(number, 0, length - 1);
+      own[length - 1] = 255 - number;
+      return addressId(own);
+    };
+    const put = (number: number) => table.insert(-1 - table.find(idOf(number)), idOf(number), number);
+    const expectHeld = (...numbers: readonly number[]) => {
+      expect(table.values).toEqual(numbers);
+      expect(table.size).toBe(numbers.length);
+      for (const [index, number] of numbers.entries()) {
+        expect(table.idAt(index)).toBe(idOf(number));
+        expect(table.find(idOf(number))).toBe(index);
+        const first =
+          length === 4
+            ? (number << 24) | (number << 16) | (number << 8) | (255 - number)
+            : number * 0x1010101;
+        expect(table.firstWordAt(index)).toBe(first >>> 0);
+      }
+    };
+    const numbers = Array.from({ length: 100 }, (_, index) => index * 2);
+    // Every third one first, so that addresses are inserted at the end, between others and in front.
+    for (const start of [1, 0, 2]) for (let at = start; at < 100; at += 3) put(numbers[at]!);
+    expectHeld(...numbers);
+    for (const number of numbers.filter((_, index) => index % 4 !== 1))
+      table.remove(table.find(idOf(number)));
+    expectHeld(...numbers.filter((_, index) => index % 4 === 1));
+    table.trim();
+    put(1);
+    put(255);
+    expectHeld(1, ...numbers.filter((_, index) => index % 4 === 1), 255);
+  });
 
   it("has what was put in and not removed, by ascending address", () => {
     fc.assert(

@@ -11,8 +11,9 @@ export interface Contender {
 /** The candidates that claim the address for all views, one for each claim, by service. */
 export function contendersOf(candidates: readonly ReverseCandidate[]): Contender[] {
   const byClaims = new Map<string, Contender>();
-  const claiming = candidates.filter(({ source }) => source.view === undefined);
-  for (const candidate of claiming.length > 1 ? claiming.sort(compareCandidates) : claiming) {
+  for (const candidate of candidates
+    .filter(({ source }) => source.view === undefined)
+    .sort(compareCandidates)) {
     const claims = claimsOf(candidate.source);
     const key = claims.join("|");
     if (!byClaims.has(key)) byClaims.set(key, { candidate, claims });

@@ -31,9 +31,11 @@ export class ReverseLosses {
     this.#findings = undefined;
     for (const loser of before) {
       const own = this.#losses.get(loser);
-      own?.addresses.delete(address);
-      if (own !== undefined) own.finding = undefined;
-      if (own?.addresses.size === 0) this.#losses.delete(loser);
+      // A claim that lost with two names is listed twice.
+      if (own === undefined) continue;
+      own.addresses.delete(address);
+      own.finding = undefined;
+      if (own.addresses.size === 0) this.#losses.delete(loser);
     }
     if (losers.length === 0) {
       this.#losers.delete(address);
