@@ -13,6 +13,8 @@ export class AddressRecord {
   winners: readonly ReverseCandidate[];
   /** Whether its only candidate won, and no order is known: the segment has everything of it. */
   isOrdinary = false;
+  /** Whether it waits for the next decision. */
+  isUndecided = false;
 
   constructor(id: AddressId, candidates: readonly ReverseCandidate[], winners: readonly ReverseCandidate[]) {
     this.id = id;

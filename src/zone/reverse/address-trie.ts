@@ -89,7 +89,8 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
   }
 
   protected override join(into: AddressLeaf, from: AddressLeaf): void {
-    into.branches = [...new Set([...into.branches, ...from.branches])];
+    // The segments of a leaf without addresses have nothing to copy: where a cluster leaves, hundreds of leaves become one.
+    if (from.v4.size + from.v6.size > 0) into.branches = [...new Set([...into.branches, ...from.branches])];
     for (const { table, index } of from.inOrder()) put(into, table.idAt(index), table.values[index]!);
   }
 

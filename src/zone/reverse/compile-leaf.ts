@@ -12,7 +12,7 @@ import type { ReverseCandidate } from "./reverse-candidate.ts";
 
 /** Bytes of new entries, in nearly every compilation. */
 const ROOM_FOR_MORE = 4096;
-/** What copying an entry costs, in units of a pace. */
+/** What copying an entry costs, in units of a pace; looking for it in a segment costs one. */
 const ENTRY_UNITS = 4;
 
 /**
@@ -37,7 +37,7 @@ export function* compileLeaf(
   // An array for each address would be most of what is allocated.
   const [four, sixteen] = [new Uint8Array(4), new Uint8Array(16)];
   for (const { table, index } of leaf.inOrder()) {
-    if (pace.isOver(ENTRY_UNITS)) yield;
+    if (pace.isOver(ENTRY_UNITS + leaf.branches.length)) yield;
     const value = table.values[index]!;
     const address = table === leaf.v4 ? four : sixteen;
     writeId(table.idAt(index), address);

@@ -15,6 +15,7 @@ import {
 } from "./contested/contenders.ts";
 import { ContestedAddresses } from "./contested/contested-addresses.ts";
 import { ReverseLosses } from "./contested/reverse-losses.ts";
+import { UndecidedAddresses } from "./contested/undecided-addresses.ts";
 import { PostponedReplacements, type Replacement } from "./postponed-replacements.ts";
 import {
   areSameCandidates,
@@ -54,7 +55,7 @@ export class ReverseIndex<Result> {
   fresh = 0;
   readonly #losses = new ReverseLosses();
   readonly #contested = new ContestedAddresses();
-  readonly #undecided = new Set<AddressRecord>();
+  readonly #undecided = new UndecidedAddresses();
   #orders = ClaimOrders.none;
   /** Whether fresh candidates are decided, too. */
   #isDecided = true;
@@ -193,11 +194,10 @@ export class ReverseIndex<Result> {
     }
     const orders: OrderChanges = new Map();
     let decided = 0;
-    for (const record of this.#undecided) {
+    for (const record of this.#undecided.take()) {
       this.#decideOne(record, history, live, orders);
       if (++decided % ADDRESSES_IN_STEP === 0) yield;
     }
-    this.#undecided.clear();
     this.#orders = yield* history.orders.withInSteps(orders);
     this.#isDecided = true;
   }
