@@ -33,7 +33,7 @@ export async function patchCluster(
   terms?: RequestedTerms,
 ): Promise<Acknowledgement> {
   const stage = staged("changes", gateway.held(clusterId, baseGeneration), patch);
-  const changes = { delta: drain(stage.finish()), lines: stage.lines };
+  const changes = { delta: drain(stage.finish()), lines: stage.lines() };
   return gateway.change(clusterId, baseGeneration, changes, terms);
 }
 
@@ -46,6 +46,14 @@ function staged(kind: LinesKind, held: HeldState, patch: SnapshotPatch): LinesSt
   const stage = new LinesStage(kind, held);
   let number = 1;
   for (const change of linesOf(patch))
-    drain(stage.apply({ number: ++number, change, values: 0, hasPrototypeKey: false }));
+    drain(
+      stage.apply({
+        number: ++number,
+        change,
+        text: JSON.stringify(change),
+        values: 0,
+        hasPrototypeKey: false,
+      }),
+    );
   return stage;
 }

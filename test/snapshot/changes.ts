@@ -42,6 +42,7 @@ export function applyLines(held: HeldState, changes: Iterable<PatchLine>, kind: 
   let number = 1;
   const read = Array.from(changes, (change) => ({
     change,
+    text: "",
     number: ++number,
     values: 0,
     hasPrototypeKey: false,

@@ -150,7 +150,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
       const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
-      const valid = { delta, lines: stage.lines };
+      const valid = { delta, lines: stage.lines() };
       const acknowledged = await gateway.change(clusterId, base, valid, { leaseSeconds, degraded });
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);

@@ -21,6 +21,8 @@ export interface ReadLine {
   /** The line's number, from 1. */
   readonly number: number;
   readonly change: PatchLine;
+  /** The same as JSON. */
+  readonly text: string;
   /** Members and elements, about. */
   readonly values: number;
   /** Whether an object in the line has a member `__proto__`, which no snapshot may have. */

@@ -32,8 +32,8 @@ interface StagedEntry {
 export class LinesStage {
   readonly #kind: LinesKind;
   readonly #held: HeldState;
-  /** The changes so far, for a store to keep; those of a whole state are its entries. */
-  readonly lines: PatchLine[] = [];
+  /** The changes so far, as JSON; those of a whole state are its entries. */
+  readonly #texts: string[] = [];
   readonly #entries = new Map<Collection, Map<string, StagedEntry>>();
   readonly #singles = new Map<Single, StagedEntry>();
   readonly #issues: SnapshotIssue[] = [];
@@ -52,9 +52,9 @@ export class LinesStage {
    * Applies a change, in steps. Errors are gathered, for `finish` to throw.
    * @throws {SnapshotError} once a thousand errors were found
    */
-  *apply({ number, change, hasPrototypeKey }: ReadLine): Generator<void> {
+  *apply({ number, change, text, hasPrototypeKey }: ReadLine): Generator<void> {
     this.#line = number;
-    if (this.#kind === "changes") this.lines.push(change);
+    if (this.#kind === "changes") this.#texts.push(text);
     const patch = change.at(-1) as EntryPatch;
     const path = change.slice(0, -1) as string[];
     const staged = this.#staged(change[0], path[1]);
@@ -100,6 +100,11 @@ export class LinesStage {
       }
     }
     return { entries, singles: this.#changedSingles(held) };
+  }
+
+  /** The changes so far, for a store to keep; none for a whole state. As text: objects of 360,000 endpoints would be copied and marked by each collection. */
+  *lines(): Generator<PatchLine> {
+    for (const text of this.#texts) yield JSON.parse(text);
   }
 
   /** The values that the lines have so far, by `[collection, key]`, or by the name of a single value. */

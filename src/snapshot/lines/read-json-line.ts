@@ -7,6 +7,8 @@ import { decodeUtf8 } from "./utf8.ts";
 /** The JSON value of a line. */
 export interface JsonLine {
   readonly value: unknown;
+  /** Its JSON. */
+  readonly text: string;
   /** Members and elements, about. */
   readonly values: number;
   /** Whether an object at any depth has a member `__proto__`. */
@@ -36,7 +38,7 @@ export function readJsonLine(bytes: Uint8Array, line: number, limits: LineLimits
     const name = JSON.stringify(findDuplicateMember(text)?.slice(0, 300));
     throw new LinesError("INVALID_JSON", line, `one object has two members ${name}`);
   }
-  return { value, values: shape.values, hasPrototypeKey: counted.hasPrototypeKey };
+  return { value, text, values: shape.values, hasPrototypeKey: counted.hasPrototypeKey };
 }
 
 interface Counted {

@@ -11,7 +11,15 @@ function staged(snapshot: ClusterSnapshot, held: ClusterSnapshot): LinesStage {
   const stage = new LinesStage("whole", heldSnapshot(held));
   let number = 1;
   for (const change of linesOf(snapshot))
-    drain(stage.apply({ number: ++number, change, values: 0, hasPrototypeKey: false }));
+    drain(
+      stage.apply({
+        number: ++number,
+        change,
+        text: JSON.stringify(change),
+        values: 0,
+        hasPrototypeKey: false,
+      }),
+    );
   return stage;
 }
 

@@ -16,7 +16,15 @@ function changed(held: ClusterSnapshot, lines: Iterable<PatchLine>): ExportedSer
   const stage = new LinesStage("changes", heldSnapshot(held));
   let number = 1;
   for (const change of lines)
-    drain(stage.apply({ number: ++number, change, values: 0, hasPrototypeKey: false }));
+    drain(
+      stage.apply({
+        number: ++number,
+        change,
+        text: JSON.stringify(change),
+        values: 0,
+        hasPrototypeKey: false,
+      }),
+    );
   const { entries } = drain(stage.finish());
   return entries.find(({ collection }) => collection === "exports")?.entry as ExportedService | undefined;
 }
