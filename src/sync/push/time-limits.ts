@@ -21,5 +21,6 @@ export function silenceLimit(leaseSeconds: number): number {
 }
 
 function between(milliseconds: number): number {
-  return Math.min(LONGEST, Math.max(SHORTEST, milliseconds));
+  // Node takes whole milliseconds alone: `AbortSignal.timeout`.
+  return Math.floor(Math.min(LONGEST, Math.max(SHORTEST, milliseconds)));
 }

@@ -4,6 +4,7 @@ import { requestLimit, silenceLimit } from "../../../src/sync/push/time-limits.t
 test.each([
   [60, 100, 20_000],
   [3, 100, 5_000],
+  [20, 100, 6_666],
   [3600, 100, 60_000],
   [60, 10_000_000, 60_000],
 ])(
