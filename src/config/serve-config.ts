@@ -9,6 +9,7 @@ import { Clients } from "./limits/clients.ts";
 import { controlLimits } from "./limits/control-limits.ts";
 import { serverLimits } from "./limits/server-limits.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
+import { Store } from "./store.ts";
 import { TransferCredential } from "./values/values.ts";
 
 const Tls = z
@@ -29,6 +30,8 @@ const Settings = z.strictObject({
   ...gatewaySettings,
   listen: z.string().default("localhost:8443"),
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
+  /** Valkey or Redis, instead of the state folder. */
+  store: Store.optional(),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
   /** Threads that answer clients. With more than one, pushes and compiling have another thread of their own. */

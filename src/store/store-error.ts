@@ -29,10 +29,11 @@ export class StoreError extends Error {
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
 
 /**
- * What a client gets if a medium failed: STORE_FULL, or STORE_FAILED with the system's code. Undefined where something
- * else is the matter.
+ * What a client gets if a medium failed: STORE_FULL, or STORE_FAILED with the system's code; what a store says itself stays as it is. Undefined where
+ * something else is the matter.
  */
 export function storeFailure(error: unknown): StoreError | undefined {
+  if (isDiskFailure(error)) return error;
   const code = systemCode(error);
   if (code === undefined) return undefined;
   return FULL.has(code)

@@ -19,6 +19,10 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
       "--state-dir <dir>",
       "where snapshots and the self-signed certificate are kept (default: .clusterset-doh)",
     )
+    .option(
+      "--store <url>",
+      "Valkey or Redis, where snapshots are kept instead: redis://HOST[:PORT], or rediss:// for TLS",
+    )
     .option("--public-url <url>", "address at which clients reach the gateway: https://HOST[:PORT]")
     .option("--zone <zone>", "a zone to serve besides clusterset.local; repeatable", repeat)
     .option("--no-tls", "HTTP/1.1 in clear, behind a proxy that ends TLS")

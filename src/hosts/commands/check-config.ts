@@ -1,5 +1,6 @@
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { loadAccess } from "../node/access/load-access.ts";
+import { readToken } from "../node/access/token-file.ts";
 import { createLogger } from "../node/logger.ts";
 import { openTlsSource } from "../node/tls/tls-source.ts";
 import { openUpstreams } from "../node/upstreams/configured-upstreams.ts";
@@ -12,11 +13,12 @@ import { UpstreamConnector } from "../node/upstreams/connect.ts";
  * @throws {UsageError} naming the setting or the file that is wrong
  */
 export async function checkConfigFiles(config: ServeConfig): Promise<string> {
-  const { tls, zones, push, access } = config;
+  const { tls, zones, push, access, store } = config;
   // Without files the gateway makes a certificate itself, in its state folder.
   if (typeof tls === "object" && tls.certificateFile !== undefined) await openTlsSource(config, undefined);
   const loaded = await loadAccess(config, createLogger("serve", "error"));
   await loaded.close();
+  if (store?.passwordFile !== undefined) await readToken(store.passwordFile);
   await UpstreamConnector.load(config.stub.upstreams);
   await (await openUpstreams(config.forward)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
@@ -17,14 +16,12 @@ import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { DamageCounters } from "../../store/damage-counters.ts";
-import { openFileStore } from "../../store/files/file-store.ts";
-import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
-import { openTextFolder } from "../../store/remembered/text-folder.ts";
 import type { OnStoreWarning } from "../../store/store-error.ts";
 import { loadAccess } from "./access/load-access.ts";
 import { openAuditSink } from "./audit-sink.ts";
 import { startAnswering } from "./gateway/answering.ts";
 import { Closers } from "./gateway/closers.ts";
+import { openStores } from "./gateway/open-stores.ts";
 import { createProtection } from "./gateway/protection.ts";
 import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
@@ -37,7 +34,7 @@ import { nodeClock } from "./node-clock.ts";
 import { processFacts } from "./process-facts.ts";
 import type { FetchHandler } from "./server/fetch-request.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
-import { prepareStateFolder, stateFolderFailure } from "./state-folder.ts";
+import { stateFolderFailure } from "./state-folder.ts";
 import { fingerprintOf } from "./tls/tls.ts";
 import { openTlsSource } from "./tls/tls-source.ts";
 import { openUpstreams } from "./upstreams/configured-upstreams.ts";
@@ -83,7 +80,7 @@ async function startParts(
   startServer: StartServer,
   closers: Closers,
 ): Promise<RunningGateway> {
-  const { limits, stateDirectory } = config;
+  const { limits } = config;
   const log = logTo(logger);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
@@ -92,25 +89,21 @@ async function startParts(
   const limitMemory = allocateLimits(config, ownNumber + 1);
   const shared = openLimits(limitMemory, ownNumber);
 
-  // The state folder, which this process locks before it writes anything there, and files.
+  // The state folder, which this process locks before it writes anything there, or the engine in its place, and files.
   const listen = parseListenAddress(config.listen);
-  await prepareStateFolder(stateDirectory);
   const damage = new DamageCounters();
   const logDamage = logStore(log);
   const onWarning: OnStoreWarning = (warning) => {
     damage.count(warning);
     logDamage(warning);
   };
-  const store = closers.add(await openFileStore(join(stateDirectory, "snapshots"), { onWarning }));
+  const { store, remembered } = await openStores(config, onWarning);
+  closers.add(store);
   const tls = await openTlsSource(config, listen.host);
   const access = closers.add(await loadAccess(config, logger));
   const { admission, pushing, secondaries } = access;
   const connector = await UpstreamConnector.load(config.stub.upstreams);
   const forwarding = closers.add(await openUpstreams(config.forward));
-  const remembered = createMirroredStore([
-    await openTextFolder(join(stateDirectory, "precedence")),
-    await openTextFolder(join(stateDirectory, "precedence-copy")),
-  ]);
   const stubs = closers.add(await openStubZones(config, connector, logger, shared.count("stub")));
 
   // Counters, and the limits that come first.

@@ -3,6 +3,7 @@ import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
 import { KeyedQueue } from "../../../src/gateway/keeping/keyed-queue.ts";
 import { Removals } from "../../../src/gateway/keeping/removals.ts";
 import { StoreHealth } from "../../../src/gateway/keeping/store-health.ts";
+import { StoreError } from "../../../src/store/store-error.ts";
 import { FakeClock, settle } from "../fake-clock.ts";
 
 const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
@@ -27,6 +28,17 @@ describe("a store that fails", () => {
     expect(health.trouble).toEqual({ reason: expect.any(String), since: 1_000_000 });
     expect(health.isHealthy).toBe(false);
     expect(events).toMatchObject([{ event: "store-failed", clusterId: "west", error: { code: "ENOSPC" } }]);
+  });
+
+  it("is in trouble with what the store itself says, such as that its server is gone", async () => {
+    const { health } = openHealth();
+    const gone = new StoreError("STORE_FAILED", "the server is gone");
+    await expect(health.must("west", () => Promise.reject(gone))).rejects.toBe(gone);
+    expect(health.trouble?.reason).toBe("the server is gone");
+    const other = StoreError.noSnapshot("east");
+    await expect(health.must("east", () => Promise.reject(other))).rejects.toBe(other);
+    await health.must("west", works);
+    expect(health.trouble).toBeUndefined();
   });
 
   it("works again once every cluster whose write failed has written", async () => {

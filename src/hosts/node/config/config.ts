@@ -16,6 +16,8 @@ export interface ServeFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
   readonly stateDir?: string | undefined;
+  /** The URL of Valkey or Redis. */
+  readonly store?: string | undefined;
   readonly publicUrl?: string | undefined;
   readonly zone?: readonly string[] | undefined;
   readonly tls?: boolean | undefined;
@@ -44,6 +46,8 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const values = { ...file?.values };
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
+  if (flags.store !== undefined)
+    values.store = { ...(isMapping(values.store) ? values.store : {}), url: flags.store };
   if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
   if (flags.public === true)
     values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };

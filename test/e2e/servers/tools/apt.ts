@@ -30,6 +30,8 @@ const packages: Record<string, string> = {
   socat: "socat",
   // Only the conformance suite of the MCS API runs it.
   "netcat-openbsd": "nc",
+  "redis-server": "redis-server",
+  "redis-sentinel": "redis-sentinel",
 };
 
 /** The full path of a program on PATH, or undefined. */

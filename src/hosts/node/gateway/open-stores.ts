@@ -1,0 +1,75 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Store } from "../../../config/store.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
+import { openFileStore } from "../../../store/files/file-store.ts";
+import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
+import type { RememberedStore } from "../../../store/remembered/remembered-store.ts";
+import { openTextFolder } from "../../../store/remembered/text-folder.ts";
+import type { SnapshotStore } from "../../../store/store.ts";
+import { messageOf, type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
+import { readToken } from "../access/token-file.ts";
+import { prepareStateFolder } from "../state-folder.ts";
+
+/** Where a gateway keeps what it was pushed, and who came first. */
+export interface Stores {
+  readonly store: SnapshotStore;
+  /** Closed with `store`. */
+  readonly remembered: RememberedStore;
+}
+
+/**
+ * Opens the stores that the config names: in the state folder, which this process locks, or in Valkey or Redis; then nothing is written into the folder.
+ * @throws {UsageError} if the folder cannot be written, or the engine cannot be used
+ */
+export async function openStores(
+  { store, stateDirectory }: { readonly store?: Store | undefined; readonly stateDirectory: string },
+  onWarning: OnStoreWarning,
+): Promise<Stores> {
+  if (store !== undefined) return openEngine(store, onWarning);
+  await prepareStateFolder(stateDirectory);
+  const files = await openFileStore(join(stateDirectory, "snapshots"), { onWarning });
+  try {
+    const copies = [
+      await openTextFolder(join(stateDirectory, "precedence")),
+      await openTextFolder(join(stateDirectory, "precedence-copy")),
+    ] as const;
+    return { store: files, remembered: createMirroredStore(copies) };
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
+}
+
+async function openEngine(
+  { url, username, passwordFile, caFile, prefix }: Store,
+  onWarning: OnStoreWarning,
+): Promise<Stores> {
+  const [password, ca] = await Promise.all([
+    passwordFile === undefined ? undefined : readToken(passwordFile),
+    caFile === undefined ? undefined : readAuthorities(caFile),
+  ]);
+  // The client is loaded by gateways that need it alone.
+  const { openRedisStores } = await import("../../../store/redis/open-redis-stores.ts");
+  try {
+    return await openRedisStores({ url, username, password, ca }, prefix, onWarning);
+  } catch (error) {
+    if (error instanceof StoreError)
+      throw new UsageError(`the store ${withoutSecrets(url)}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function readAuthorities(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read store.caFile: ${messageOf(error)}`);
+  }
+}
+
+/** A URL without the user and the password in it. */
+export function withoutSecrets(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

@@ -1,0 +1,46 @@
+import { createClient } from "@redis/client";
+import { freePort } from "./ports.ts";
+import { ServerProcess } from "./process.ts";
+import { temporaryFolder } from "./tools/folders.ts";
+import { ensureTools } from "./tools/tools.ts";
+
+/** A redis-server in its own process. */
+export interface Redis {
+  readonly url: string;
+  readonly port: number;
+  readonly process: ServerProcess;
+  /** Its folder, which has its append-only file. */
+  readonly folder: string;
+  /** Runs one command as the user `default`. */
+  run(...command: string[]): Promise<unknown>;
+}
+
+/** Starts a redis-server that keeps every write on disk before it replies. @param directives further ones of redis.conf, as on its command line */
+export async function startRedis(directives: readonly string[] = [], password?: string): Promise<Redis> {
+  await ensureTools();
+  const folder = temporaryFolder("redis");
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  const run = async (...command: string[]): Promise<unknown> => {
+    const socket = { reconnectStrategy: false as const, connectTimeout: 5000 };
+    const client = createClient({ url, RESP: 2, socket, ...(password !== undefined && { password }) });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return await client.sendCommand(command);
+    } finally {
+      client.destroy();
+    }
+  };
+  const process = await ServerProcess.start({
+    name: "redis",
+    command: "redis-server",
+    args: [
+      ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder],
+      ...["--save", "", "--appendonly", "yes", "--appendfsync", "always", ...directives],
+    ],
+    folder,
+    ready: async () => (await run("PING")) === "PONG",
+  });
+  return { url, port, process, folder, run };
+}

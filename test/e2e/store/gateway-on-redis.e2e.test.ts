@@ -1,0 +1,151 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pushed } from "../../snapshot/lines/push-lines.ts";
+import { snapshotOf } from "../../store/changes.ts";
+import {
+  acceptedPushes,
+  answered,
+  eventualAnswer,
+  eventually,
+  metric,
+  untilAnswered,
+} from "../harness/answers.ts";
+import { runCli } from "../harness/cli.ts";
+import { writeDatabase } from "../harness/manifests.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import { type Redis, startRedis } from "../servers/redis.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+
+const PASSWORD = "correct-horse";
+const folder = temporaryFolder("gateway-on-redis");
+const manifests = join(folder, "manifests");
+const passwordFile = join(folder, "password");
+const stateDir = join(folder, "state");
+let redis: Redis;
+let gateway: GatewayProcess;
+let worker: SyncProcess;
+
+/** The manifests of the cluster, with these pods of the headless service `db`. */
+const serve = (...addresses: string[]) =>
+  writeDatabase(manifests, { port: 5432, endpoints: addresses.map((address) => ({ address })) });
+
+const onRedis = () => ({
+  ...{ clusters: ["east", "west"], tls: false, leaseSeconds: 5, stateDir },
+  config: { access: { public: true }, store: { url: redis.url, passwordFile } },
+});
+const readyz = async () => {
+  const { status, text } = await gateway.http("/readyz");
+  return [status, text.trim()];
+};
+const put = (to: GatewayProcess, leaseSeconds = 600) =>
+  to.http(
+    ...pushed("PUT", `/api/v1/clusters/west/snapshot?leaseSeconds=${leaseSeconds}`, snapshotOf("west", 1), {
+      authorization: `Bearer ${to.tokenFor("west")}`,
+    }),
+  );
+const liveClusters = async () => {
+  const { text } = await gateway.http("/status");
+  const { clusters } = JSON.parse(text) as { clusters: { clusterId: string; live: boolean }[] };
+  return clusters.filter(({ live }) => live).map(({ clusterId }) => clusterId);
+};
+
+beforeAll(async () => {
+  writeFileSync(passwordFile, `${PASSWORD}\n`);
+  redis = await startRedis(["--requirepass", PASSWORD], PASSWORD);
+  gateway = await startGateway(onRedis());
+  serve("10.1.0.1");
+  worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args: ["--lease", "120"] });
+  await untilAnswered(gateway, "db.shop", ["10.1.0.1"]);
+});
+
+afterAll(async () => {
+  await worker?.stop();
+  await gateway?.stop();
+  await redis?.process.stop();
+});
+
+test("after kill -9 a gateway answers from Redis, without a worker, and has written no file", async () => {
+  serve("10.1.0.2");
+  await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.2"]);
+  await gateway.kill();
+  await worker.kill();
+  await gateway.restart();
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.2"]);
+  expect((await readyz())[0]).toBe(200);
+  expect(existsSync(stateDir)).toBe(false);
+  await worker.restart();
+});
+
+test("while Redis is gone it answers beyond leases, says so, and rejects pushes with 503; afterwards it has what changed", async () => {
+  expect((await put(gateway, 5)).status).toBe(200);
+  await redis.process.kill();
+  const begun = performance.now();
+  serve("10.1.0.3");
+  do {
+    const refused = await put(gateway, 5);
+    expect([refused.status, refused.json()]).toEqual([
+      503,
+      { code: "STORE_FAILED", message: expect.stringContaining("ECONNREFUSED") },
+    ]);
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.2"]);
+    expect(await liveClusters()).toEqual(["east", "west"]);
+  } while (performance.now() - begun < 7000);
+  expect(await readyz()).toEqual([
+    200,
+    expect.stringMatching(/^ready: 2 of 2 .*Valkey or Redis does not store \(ECONNREFUSED\)/),
+  ]);
+  expect(await metric(gateway, "clusterset_doh_store_failing")).toBe(1);
+  await redis.process.start();
+  await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.3"]);
+  await eventually(async () => (await put(gateway, 5)).status).toBe(200);
+  expect(await metric(gateway, "clusterset_doh_store_failing")).toBe(0);
+  await gateway.kill();
+  await gateway.restart();
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
+});
+
+test("where Redis lost all of its data, workers push in full, and a restart has it again", async () => {
+  const { full } = await acceptedPushes(gateway);
+  await redis.run("FLUSHALL");
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
+  serve("10.1.0.4");
+  // The change is answered before Redis has refused it.
+  await eventually(async () => (await acceptedPushes(gateway)).full).toBe(full + 1);
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
+  await gateway.kill();
+  await gateway.restart();
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
+});
+
+test("a second gateway takes over: the first answers, and rejects pushes", async () => {
+  const second = await startGateway({ ...onRedis(), tokensOf: gateway });
+  expect(await answered(second, "db.shop")).toEqual(["10.1.0.4"]);
+  const refused = await put(gateway);
+  expect([refused.status, refused.json()]).toEqual([
+    503,
+    { code: "STORE_FAILED", message: expect.stringContaining("another gateway has taken over") },
+  ]);
+  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
+  expect((await put(second)).status).toBe(200);
+  expect(await second.stop()).toBe(0);
+  await gateway.restart();
+});
+
+test("an engine that cannot be used ends the start with its address and the cause, without the password", async () => {
+  const start = (url: string) => runCli(["serve", "--listen", "127.0.0.1:0", "--no-tls", "--store", url]);
+  const nobody = await start("redis://user:hidden@127.0.0.1:1/3");
+  expect([nobody.code, nobody.stderr]).toEqual([
+    2,
+    expect.stringMatching(/the store redis:\/\/127\.0\.0\.1:1\/3: .*ECONNREFUSED/),
+  ]);
+  expect(nobody.stderr + nobody.stdout).not.toContain("hidden");
+  const stranger = await start(redis.url);
+  expect([stranger.code, stranger.stderr]).toEqual([2, expect.stringContaining("NOAUTH")]);
+  await redis.run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  const evicting = await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`);
+  expect([evicting.code, evicting.stderr]).toEqual([2, expect.stringContaining("noeviction")]);
+  await redis.run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  const file = await start("http://127.0.0.1");
+  expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("store.url: must be redis://")]);
+});
