@@ -66,7 +66,7 @@ export const idleSection: Section = {
         baselines: [HTTP2, TLS],
         goals: [{ row: GATEWAY, dividedBy: HTTP2, atMost: 0.5 }],
         notes: [
-          `Resident memory of a new process, without garbage for ${count.toLocaleString("en")} connections, each of which had one response.`,
+          `Resident memory of a new process, without garbage for ${count.toLocaleString("en")} connections, each of which had the answer to one query.`,
           "node:http2 and node:tls run on their own, with nothing else in the process. Without TLS, which no HTTP/2 server can do without, read the differences to node:tls.",
         ],
       },

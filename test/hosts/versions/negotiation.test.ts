@@ -45,6 +45,10 @@ describe("a connection", () => {
     },
   );
 
+  test("of a client that offers other protocols only is rejected (RFC 7301 section 3.2)", async () => {
+    await expect(connected({ ALPNProtocols: ["h3", "other"] })).rejects.toThrow(/no application protocol/i);
+  });
+
   test.each(["TLSv1.2", "TLSv1.3"] as const)("has %s (section 9.2)", async (version) => {
     const socket = await connected({ ALPNProtocols: ["h2"], minVersion: version, maxVersion: version });
     expect(socket.getProtocol()).toBe(version);

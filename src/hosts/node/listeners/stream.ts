@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import { negotiate } from "../tls/alpn.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
@@ -48,7 +49,7 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
   const { connections } = parts;
   const server = createTlsServer({
     ...secureContext(parts.tls),
-    ALPNProtocols: ["dot"],
+    ...negotiate(["dot"]),
     handshakeTimeout: parts.handshakeSeconds * 1000,
     allowHalfOpen: true,
     noDelay: true,

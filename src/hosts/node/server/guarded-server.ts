@@ -7,6 +7,7 @@ import {
 import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import { negotiate } from "../tls/alpn.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest } from "./answer-request.ts";
 import { refusal } from "./fetch-request.ts";
@@ -46,7 +47,7 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
       : createSecureServer({
           ...http1,
           ...secureContext(tls),
-          ALPNProtocols: ["h2", "http/1.1"],
+          ...negotiate(["h2", "http/1.1"]),
           // Clients without a certificate are accepted; handlers that need one check it.
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: false,

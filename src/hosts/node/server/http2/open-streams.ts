@@ -5,7 +5,8 @@ import type { Http2Stream } from "./stream.ts";
  * frames.
  */
 export class OpenStreams {
-  readonly #listed = new Map<number, Http2Stream>();
+  /** Undefined until the first one comes into it. */
+  #listed: Map<number, Http2Stream> | undefined;
   /** The streams that the current read has opened, by growing id. */
   #fresh: Http2Stream[] = [];
   #size = 0;
@@ -15,7 +16,7 @@ export class OpenStreams {
   }
 
   get(streamId: number): Http2Stream | undefined {
-    if (this.#fresh.length === 0 || streamId < this.#fresh[0]!.id) return this.#listed.get(streamId);
+    if (this.#fresh.length === 0 || streamId < this.#fresh[0]!.id) return this.#listed?.get(streamId);
     const found = findById(this.#fresh, streamId);
     return found?.listing === "closed" ? undefined : found;
   }
@@ -23,7 +24,7 @@ export class OpenStreams {
   /** All of them, the oldest first. */
   values(): Iterable<Http2Stream> {
     for (const stream of this.#fresh) this.#list(stream);
-    return this.#listed.values();
+    return this.#listed?.values() ?? [];
   }
 
   /** Adds a stream that the current read opens. */
@@ -35,7 +36,7 @@ export class OpenStreams {
   /** @returns false if it was closed already */
   delete(stream: Http2Stream): boolean {
     if (stream.listing === "closed") return false;
-    if (stream.listing === "listed") this.#listed.delete(stream.id);
+    if (stream.listing === "listed") this.#listed?.delete(stream.id);
     stream.listing = "closed";
     this.#size--;
     return true;
@@ -56,6 +57,7 @@ export class OpenStreams {
   #list(stream: Http2Stream): void {
     if (stream.listing !== "fresh") return;
     stream.listing = "listed";
+    this.#listed ??= new Map();
     this.#listed.set(stream.id, stream);
   }
 }

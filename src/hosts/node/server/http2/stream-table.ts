@@ -37,8 +37,9 @@ export class StreamTable implements StreamOwner {
   readonly #events: Http2Events;
   readonly #whenChanged: () => void;
   readonly #progress: () => void;
-  readonly #blocked = new Set<Http2Stream>();
-  readonly #resetHere = new Set<number>();
+  /** These are made when they are needed: on most connections they never are. */
+  #blocked: Set<Http2Stream> | undefined;
+  #resetHere: Set<number> | undefined;
   #hasNoTable = false;
   /** Whether the requests of a read are being handled, which then have one `date` in common: asking for the time costs a runtime call. */
   #isSettling = false;
@@ -60,12 +61,13 @@ export class StreamTable implements StreamOwner {
 
   /** DATA frames so far, if every open stream waits for the client to read; undefined if one does not. */
   get sentToStalledClient(): number | undefined {
-    return this.#blocked.size > 0 && this.#blocked.size === this.streams.size ? this.#sent : undefined;
+    const blocked = this.#blocked?.size ?? 0;
+    return blocked > 0 && blocked === this.streams.size ? this.#sent : undefined;
   }
 
   /** Whether frames on a stream without an entry mean nothing: this side has reset it lately, or does not handle it any more. */
   ignores(streamId: number): boolean {
-    return this.#resetHere.has(streamId) || streamId > this.lastStreamId;
+    return this.#resetHere?.has(streamId) || streamId > this.lastStreamId;
   }
 
   writeHeaders(stream: Http2Stream, status: number, fields: ResponseFields, endStream: boolean): void {
@@ -102,6 +104,7 @@ export class StreamTable implements StreamOwner {
       const left = part.length - output.sent;
       const allowed = Math.min(stream.sendWindow, this.sendWindow, DEFAULT_FRAME_SIZE);
       if (left > 0 && (allowed <= 0 || this.#output.backlog > MOST_BACKLOG)) {
+        this.#blocked ??= new Set();
         this.#blocked.add(stream);
         this.#whenChanged();
         return;
@@ -129,9 +132,11 @@ export class StreamTable implements StreamOwner {
 
   /** Sends what waits for windows or the socket, a frame's worth of each stream in turn. */
   resume(): void {
-    for (const stream of [...this.#blocked]) {
+    const blocked = this.#blocked;
+    if (blocked === undefined) return;
+    for (const stream of [...blocked]) {
       if (this.sendWindow <= 0 || this.#output.backlog > MOST_BACKLOG) return;
-      this.#blocked.delete(stream);
+      blocked.delete(stream);
       this.writeBody(stream);
     }
   }
@@ -167,9 +172,9 @@ export class StreamTable implements StreamOwner {
   /** Resets a stream that may have no entry. */
   resetId(streamId: number, code: ErrorCode): void {
     this.#output.number(FrameType.RST_STREAM, streamId, code);
-    this.#resetHere.add(streamId);
-    if (this.#resetHere.size > MOST_REMEMBERED)
-      this.#resetHere.delete(this.#resetHere.values().next().value!);
+    this.#resetHere ??= new Set();
+    const known = this.#resetHere.add(streamId);
+    if (known.size > MOST_REMEMBERED) known.delete(known.values().next().value!);
     this.#whenChanged();
   }
 
@@ -204,7 +209,7 @@ export class StreamTable implements StreamOwner {
   close(stream: Http2Stream): void {
     if (!this.streams.delete(stream)) return;
     if (!stream.localEnded || !stream.remoteEnded) stream.isReset = true;
-    if (this.#blocked.size > 0) this.#blocked.delete(stream);
+    this.#blocked?.delete(stream);
     stream.closed();
     this.#whenChanged();
   }
@@ -236,7 +241,7 @@ export class StreamTable implements StreamOwner {
   #finishBody(stream: Http2Stream): void {
     const isWhole = stream.output?.isWhole === true;
     stream.output = undefined;
-    this.#blocked.delete(stream);
+    this.#blocked?.delete(stream);
     if (isWhole) this.#endLocally(stream);
     this.#whenChanged();
     stream.drained();

@@ -9,7 +9,7 @@ const MOST_FRAMES = 64;
 export class FieldBlock {
   readonly streamId: number;
   readonly endStream: boolean;
-  readonly #parts: Buffer[] = [];
+  readonly #parts: Uint8Array[] = [];
   #size = 0;
 
   constructor(streamId: number, endStream: boolean) {
@@ -26,7 +26,7 @@ export class FieldBlock {
     this.#size += end - start;
     if (this.#parts.length >= MOST_FRAMES || this.#size > 2 * most + MOST_BYTES_BESIDE_FIELDS)
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a field block is too long");
-    this.#parts.push(Buffer.from(bytes.subarray(start, end)));
+    this.#parts.push(new Uint8Array(bytes.subarray(start, end)));
   }
 
   whole(): Buffer {

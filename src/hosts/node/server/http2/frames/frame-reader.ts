@@ -10,12 +10,15 @@ export type TakeFrame = (
   end: number,
 ) => void;
 
+/** While nothing has begun: an idle connection holds no buffer, and none of these is a part of a larger one, which a few bytes would keep in memory. */
+const NONE = Buffer.alloc(0);
+
 /** Finds the preface and the frames in bytes that come in any pieces (RFC 9113 sections 3.4 and 4.1). */
 export class FrameReader {
   readonly #take: TakeFrame;
   #prefaceLeft = PREFACE.length;
   /** A frame that has begun: its header, and its payload once the length is known. */
-  #partial: Buffer = Buffer.allocUnsafe(FRAME_HEADER);
+  #partial: Buffer = NONE;
   #filled = 0;
 
   constructor(take: TakeFrame) {
@@ -63,14 +66,14 @@ export class FrameReader {
       if (this.#filled < wanted) break;
       const length = lengthAt(this.#partial, 0);
       if (isHeader && length > 0) {
-        const whole = Buffer.allocUnsafe(FRAME_HEADER + length);
+        const whole = Buffer.allocUnsafeSlow(FRAME_HEADER + length);
         this.#partial.copy(whole, 0, 0, FRAME_HEADER);
         this.#partial = whole;
         continue;
       }
       const frame = this.#partial;
       this.#filled = 0;
-      if (length > 0) this.#partial = Buffer.allocUnsafe(FRAME_HEADER);
+      this.#partial = NONE;
       this.#frame(frame, 0, FRAME_HEADER + length);
       break;
     }
@@ -78,8 +81,8 @@ export class FrameReader {
   }
 
   #keep(bytes: Buffer, at: number): void {
-    if (bytes.length - at >= FRAME_HEADER)
-      this.#partial = Buffer.allocUnsafe(FRAME_HEADER + lengthAt(bytes, at));
+    const payload = bytes.length - at >= FRAME_HEADER ? lengthAt(bytes, at) : 0;
+    this.#partial = Buffer.allocUnsafeSlow(FRAME_HEADER + payload);
     this.#filled = bytes.copy(this.#partial, 0, at);
   }
 

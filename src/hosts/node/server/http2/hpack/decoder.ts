@@ -28,6 +28,9 @@ const MAX_TABLE_SIZE = 4096;
 /** A string of Huffman codes, each of at least 5 bits, is at most 8/5 as long as its bytes. */
 let scratch = Buffer.alloc(32 * 1024);
 
+/** Between two blocks: an idle connection does not hold what it has read. */
+const NONE = Buffer.alloc(0);
+
 /**
  * Decodes the field blocks of one connection (RFC 7541). Every block has to be decoded, also of requests that are rejected: the table is common to
  * all of them. Fields beyond the limits are decoded and dropped.
@@ -35,7 +38,7 @@ let scratch = Buffer.alloc(32 * 1024);
 export class HpackDecoder {
   readonly #limits: FieldListLimits;
   readonly #table = new DynamicTable(MAX_TABLE_SIZE);
-  #block: Buffer = Buffer.alloc(0);
+  #block: Buffer = NONE;
   #at = 0;
   #end = 0;
   #malformed: string | undefined;
@@ -88,6 +91,7 @@ export class HpackDecoder {
       count++;
       if (size <= headerBytes && count <= headerFields) fields.push(name, value);
     }
+    this.#block = NONE;
     const exceeds = count > headerFields ? "fields" : size > headerBytes ? "bytes" : undefined;
     return { fields: exceeds === undefined ? fields : undefined, exceeds, malformed: this.#malformed };
   }
