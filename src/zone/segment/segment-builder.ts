@@ -40,7 +40,7 @@ export class SegmentBuilder {
     nodes.addFlags(node, NameForm.variants);
     heap.writeCount(variants.size);
     // Indices of views are other ones in each segment; names are not.
-    const names = variants.size > 1 ? tables.viewNames() : [];
+    const names = tables.viewNames();
     for (const [view, own] of [...variants].sort(([one], [other]) =>
       names[one]! < names[other]! ? -1 : 1,
     )) {
