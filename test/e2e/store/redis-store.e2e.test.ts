@@ -1,11 +1,16 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RedisAddress } from "../../../src/store/redis/connection.ts";
 import { openRedisStores } from "../../../src/store/redis/open-redis-stores.ts";
 import type { StoreWarning } from "../../../src/store/store-error.ts";
+import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { listAll, loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../../store/changes.ts";
 import { describeStore } from "../../store/contract.ts";
+import { freePort } from "../servers/ports.ts";
 import { type Redis, startRedis } from "../servers/redis.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 
 let redis: Redis;
 let prefixes = 0;
@@ -198,6 +203,27 @@ describe("an engine", () => {
     await expect(open(newPrefix())).rejects.toThrow(/allkeys-lru.*set maxmemory-policy to noeviction/);
     await redis.run("CONFIG", "SET", "maxmemory-policy", "noeviction");
     await expect(open(newPrefix(), { url: "redis://127.0.0.1:1" })).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test("with TLS is believed only with a certificate of the configured authority", async () => {
+    const folder = temporaryFolder("redis-tls");
+    const authority = await makeAuthority("engines");
+    const server = await makeServer(authority, [], ["127.0.0.1"]);
+    const files = { "authority.crt": authority.cert, "server.crt": server.cert, "server.key": server.key };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const port = await freePort();
+    const secure = await startRedis([
+      ...["--tls-port", String(port), "--tls-auth-clients", "no"],
+      ...["--tls-ca-cert-file", join(folder, "authority.crt")],
+      ...["--tls-cert-file", join(folder, "server.crt"), "--tls-key-file", join(folder, "server.key")],
+    ]);
+    const url = `rediss://127.0.0.1:${port}`;
+    const { store } = await open("tls", { url, ca: authority.cert });
+    await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
+    expect(Object.keys(await loadAll(store))).toEqual(["west"]);
+    await store.close();
+    await expect(open("tls", { url })).rejects.toThrow(/SELF_SIGNED_CERT_IN_CHAIN/);
+    await secure.process.stop();
   });
 
   test("serves an ACL user that has the keys of the prefix alone", async () => {
