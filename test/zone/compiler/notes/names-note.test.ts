@@ -9,7 +9,7 @@ import type { Branch } from "../../../../src/zone/generation/directory.ts";
 import { addressId } from "../../../../src/zone/reverse/address-id.ts";
 import { AddressList } from "../../../../src/zone/reverse/wanted-addresses.ts";
 import type { Segment } from "../../../../src/zone/segment/segment.ts";
-import { RecordedNotes } from "./held-notes.ts";
+import { RecordedNotes } from "./recorded-notes.ts";
 
 const BRANCH = { hash: "beef" } as Branch<Segment>;
 const shop = { tree: "clusterset", labels: ["shop", "svc"], isEverywhere: false };

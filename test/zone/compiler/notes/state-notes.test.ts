@@ -8,7 +8,7 @@ import type { ZoneChange, ZoneSource } from "../../../../src/zone/zone-source.ts
 import { local } from "../../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, snapshot } from "../../../merge/fixtures.ts";
 import { source } from "../../compile-worlds.ts";
-import { RecordedNotes } from "./held-notes.ts";
+import { RecordedNotes } from "./recorded-notes.ts";
 
 const LARGE = { names: 1e9, reverse: 1e9 };
 const SMALL = { names: 6, reverse: 2 };

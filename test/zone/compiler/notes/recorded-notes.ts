@@ -26,8 +26,9 @@ export class RecordedNotes implements CompilerNotes {
     this.texts.clear();
   }
 
+  /** In an order of their own: a compiler must not depend on it. */
   read(): Iterable<readonly [string, string]> {
-    return [...this.texts];
+    return [...this.texts].sort(([one], [other]) => (one < other ? 1 : -1));
   }
 
   /** The changes since the last call, sorted. */

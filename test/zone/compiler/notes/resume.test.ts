@@ -1,48 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drain } from "../../../src/snapshot/drain.ts";
-import type { HoldSegment } from "../../../src/zone/compiler/held-block.ts";
-import type { CompilerNotes } from "../../../src/zone/compiler/notes/compiler-notes.ts";
-import { type CompiledZones, ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
-import type { Branch } from "../../../src/zone/generation/directory.ts";
-import { NO_HISTORY, type ReverseHistory } from "../../../src/zone/reverse/reverse-history.ts";
-import type { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
-import type { Segment } from "../../../src/zone/segment/segment.ts";
-import type { ZoneSource } from "../../../src/zone/zone-source.ts";
-import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
-import { arbitraryWorld } from "../../worlds/arbitrary.ts";
-import { changeBetween, compileEach, expectSame, OPTIONS, source } from "../compile-worlds.ts";
-
-/** Notes in memory, in an order of their own, with the segments that they are of. */
-class HeldNotes implements CompilerNotes {
-  readonly texts = new Map<string, string>();
-  readonly #segments = new Map<string, Branch<Segment> | Branch<ReverseSegment>>();
-  readonly hold: HoldSegment = (segment) => {
-    this.#segments.set(segment.hash, segment as never);
-    return segment as never;
-  };
-
-  put(name: string, text: string | undefined): void {
-    if (text === undefined) this.texts.delete(name);
-    else this.texts.set(name, text);
-  }
-
-  clear(): void {
-    this.texts.clear();
-  }
-
-  *read(): Generator<readonly [string, string]> {
-    yield* [...this.texts].sort(([one], [other]) => (one < other ? 1 : -1));
-  }
-
-  names(hash: string): Branch<Segment> {
-    return this.#segments.get(hash) as Branch<Segment>;
-  }
-
-  reverse(hash: string): Branch<ReverseSegment> {
-    return this.#segments.get(hash) as Branch<ReverseSegment>;
-  }
-}
+import { drain } from "../../../../src/snapshot/drain.ts";
+import { type CompiledZones, ZoneCompiler } from "../../../../src/zone/compiler/zone-compiler.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../../../src/zone/reverse/reverse-history.ts";
+import type { ZoneSource } from "../../../../src/zone/zone-source.ts";
+import { endpoints, exported, snapshot } from "../../../merge/fixtures.ts";
+import { arbitraryWorld } from "../../../worlds/arbitrary.ts";
+import { changeBetween, compileEach, expectSame, OPTIONS, source } from "../../compile-worlds.ts";
+import { RecordedNotes } from "./recorded-notes.ts";
 
 /** Compiles worlds one after the other, each with a compiler that goes on from the notes of the one before. */
 function compileResumed(
@@ -50,7 +15,7 @@ function compileResumed(
   weights: { readonly names: number; readonly reverse: number },
   options = OPTIONS,
 ): CompiledZones[] {
-  const notes = new HeldNotes();
+  const notes = new RecordedNotes();
   let history: ReverseHistory = NO_HISTORY;
   return sources.map((one, index) => {
     const before = sources[index - 1];
@@ -111,7 +76,7 @@ describe("a compiler that goes on from the notes of another one", () => {
         ),
       }),
     ];
-    const notes = new HeldNotes();
+    const notes = new RecordedNotes();
     const before = source(world);
     const compiled = drain(
       new ZoneCompiler({}, { names: 20, reverse: 20 }, notes.hold, notes).compile(before, "all", {
@@ -140,7 +105,7 @@ describe("a compiler that goes on from the notes of another one", () => {
   it("does not go on if any note is missing, and compiles everything then", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.nat(), (world, at) => {
-        const notes = new HeldNotes();
+        const notes = new RecordedNotes();
         const create = () => new ZoneCompiler(OPTIONS, { names: 20, reverse: 2 }, notes.hold, notes);
         const asked = { serial: 1, history: NO_HISTORY };
         const { generation } = drain(create().compile(source(world), "all", asked));
