@@ -102,7 +102,7 @@ export class NameKeys<Result> {
     if (now === undefined || now === key) this.#dotted.delete(dotted);
     else this.#dotted.set(dotted, now);
     const local = { clusterId, kind: "service", key } as const;
-    if (before !== now) this.#removeLocal(before, local);
+    this.#removeLocal(before, local);
     if (now !== undefined) this.#addLocal(now, local);
     return now === undefined || now === before ? [before] : [before, now];
   }

@@ -78,6 +78,16 @@ describe("the stems of all keys", () => {
     expect(counts.add([])).toEqual([]);
   });
 
+  it("are those of federations, too: a namespace and its federation are two labels", () => {
+    const counts = new StemCounts();
+    const stems = [
+      ["a", "bc", "svc"],
+      ["ab", "c", "svc"],
+    ].map((labels) => ({ tree: "federation:fed.", labels, isEverywhere: false }));
+    counts.add(stems);
+    expect(counts.changed()).toEqual(stems);
+  });
+
   it("of a key are the namespaces above its first names", () => {
     const builder = new SegmentBuilder(["clusterset", "local:a"]);
     const web = builder.nodes.child(0, "web.shop.svc");
@@ -155,6 +165,23 @@ describe("a trie", () => {
         expect(nodesOf(trie.top).every(({ result }) => result === undefined)).toBe(true);
       }),
     );
+  });
+
+  it("has a leaf for one item, whatever it weighs, and for items that share the 16 bits that are looked at", () => {
+    const trie = new HashTrie<Item, string>(TARGET);
+    trie.add({ id: 1, hash: 5, weight: TARGET + 1 });
+    expect(leavesOf(trie.top)).toEqual([[0, 0, TARGET + 1, [1]]]);
+    trie.add({ id: 2, hash: 0x10005, weight: 1 });
+    expect(leavesOf(trie.top)).toContainEqual([16, 5, TARGET + 2, [1, 2]]);
+  });
+
+  it("has no changed leaves where a leaf was divided and joined since", () => {
+    const trie = new HashTrie<Item, string>(TARGET);
+    const items = [0, 1].map((hash) => ({ id: hash, hash, weight: 6 }));
+    for (const item of items) trie.add(item);
+    expect(trie.changed.size).toBe(2);
+    trie.remove(items[1]!);
+    expect([...trie.changed]).toEqual([trie.top]);
   });
 
   it("names the leaves that are gone, and those whose notes may be other ones", () => {

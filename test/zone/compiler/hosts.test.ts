@@ -23,7 +23,7 @@ const placed = (hosts: Parameters<typeof placeHosts>[1], trees = [clusterset, lo
   [...placeHosts(trees, hosts)].flatMap(([key, own]) =>
     own.map(
       ({ tree, labels, stemLabels, addresses }) =>
-        `${key}: ${tree} ${labels.join(".")} (${stemLabels}) ${addresses.map((bytes) => bytes.at(-1)).join(",")}`,
+        `${key}: ${tree} ${labels.length === 0 ? "@" : labels.join(".")} (${stemLabels}) ${addresses.map((bytes) => bytes.at(-1)).join(",")}`,
     ),
   );
 const at = (name: string) => placed([{ name, addresses: ["192.0.2.1"] }]);
@@ -33,7 +33,7 @@ describe("a host", () => {
     ["of no zone is left out", "gw.example.com", []],
     ["whose name only ends like a zone is left out", "gw.notclusterset.local", []],
     ["above a zone is left out", "local", []],
-    ["at an apex has no labels", "clusterset.local", [": clusterset  (0) 1"]],
+    ["at an apex has no labels", "clusterset.local", [": clusterset @ (0) 1"]],
     ["beside the namespaces has none", "gw.clusterset.local", [": clusterset gw (0) 1"]],
     ["is in its zone in any case", "GW.Clusterset.LOCAL", [": clusterset gw (0) 1"]],
     ["is in all names of the tree by any zone", "gw.alias.test", [": clusterset gw (0) 1"]],
@@ -109,6 +109,14 @@ describe("a host", () => {
         { name: "a.gw.shop.svc.alias.test", addresses: ["192.0.2.4"] },
       ]),
     ).toEqual(["shop/gw: clusterset gw.shop.svc (2) 1,2,3", "shop/gw: clusterset a.gw.shop.svc (2) 4"]);
+  });
+
+  it("is another one than a host whose labels have the same letters", () => {
+    const hosts = ["a.b", "ab"].map((name) => ({
+      name: `${name}.clusterset.local`,
+      addresses: ["192.0.2.1"],
+    }));
+    expect(placed(hosts)).toEqual([": clusterset a.b (0) 1", ": clusterset ab (0) 1"]);
   });
 
   it("must have IP addresses", () => {

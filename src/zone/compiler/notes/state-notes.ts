@@ -17,7 +17,10 @@ import { ReverseReader, writeReverse } from "./reverse-note.ts";
 /** Notes of one step: some milliseconds. */
 const NOTES_IN_STEP = 4;
 
-/** Writes what a compilation changed, in steps, once its leaves are compiled. */
+/**
+ * Writes what a compilation changed, in steps, once its leaves are compiled.
+ * @param basis `basisOf` the state; undefined if it did not change. The first compilation always has one
+ */
 export function* writeNotes(
   state: CompilerState,
   source: ZoneSource,
@@ -48,8 +51,8 @@ export function* writeNotes(
     else reported.delete(key);
     notes.put(NoteKind.reported + key, isReported ? "" : undefined);
   }
-  const [before = ""] = state.summary === "" ? [] : (JSON.parse(state.summary) as Summary);
-  const summary = JSON.stringify([basis ?? before, reported.size, source.withAbsent] satisfies Summary);
+  const own = basis ?? (JSON.parse(state.summary) as Summary)[0];
+  const summary = JSON.stringify([own, reported.size, source.withAbsent] satisfies Summary);
   if (summary !== state.summary) notes.put(NoteKind.summary, summary);
   state.summary = summary;
 }
@@ -95,10 +98,7 @@ export function* readNotes(
   if (!isWhole || summary?.[0] !== basisOf(state, federated) || summary[1] !== state.reported.size)
     throw new Error("notes are missing, or something else is served");
   // What placing leaves made is written already.
-  for (const { trie } of [names, reverse]) {
-    trie.takeGone();
-    trie.takeNoted();
-  }
+  for (const { trie } of [names, reverse]) trie.takeGone();
   for (const key of state.reported) resumed.reported.add(key);
   return { ...resumed, withAbsent: summary[2] };
 }

@@ -41,9 +41,7 @@ export class HashTrie<Item extends TrieItem, Result> extends Trie<Set<Item>, Res
   }
 
   remove(item: Item): void {
-    const leaf = this.pass(item.hash, -item.weight, -1);
-    leaf.items!.delete(item);
-    this.settle(leaf);
+    this.pass(item.hash, -item.weight, -1).items!.delete(item);
   }
 
   /** Takes over an item's changed content. */

@@ -117,6 +117,10 @@ describe("the note of a leaf of addresses", () => {
       ["shop", "db", Date.UTC(2026, 0, 1), 0],
       ["ops", "db", Date.UTC(2026, 0, 1), 0],
     ]);
+    const endpoints = ["web", "db"].map((name, index) => [v4(index), source(name)] as const);
+    expect(kindsIn(leafOf(endpoints))).toEqual([
+      ["clusterset", null, 2, 5, ["east"], ["east", "west"], [0, 1, "svc"]],
+    ]);
     const other = source("log", { ttl: 9 });
     expect(kindsIn(leafOf([...valuesIn(leaf), [v4(4), other]]))).toHaveLength(2);
     expect(contentOf(read(writeReverse(leaf, BRANCH)))).toEqual(contentOf(leaf));
