@@ -1,49 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { drain } from "../../../src/snapshot/drain.ts";
-import { NoteTable } from "../../../src/store/rows/note-table.ts";
-import { PartTable } from "../../../src/store/rows/part-table.ts";
-import { StoredGenerations } from "../../../src/transfer/stored/stored-generations.ts";
-import { StoredParts } from "../../../src/transfer/stored/stored-parts.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
-import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { compileSmall, partsOf } from "../parts/keeper-world.ts";
+import { FACTS, hashesIn, startStored } from "./stored-world.ts";
 
-const FACTS = { services: 120, clusters: [{ clusterId: "west", generation: 3, exports: 120, imports: 0 }] };
 const first = compileSmall([], 7);
 const changed = compileSmall(
   Array.from({ length: 20 }, (_, index) => index),
   8,
 );
 
-/** Stored generations as a process over a database has them. */
-function start(database = sqliteDouble(), settings = "settings") {
-  const held = { now: 1_000_000 };
-  const damaged: string[] = [];
-  const table = new PartTable(database);
-  const parts = new StoredParts(table, ({ hash, message }) => void damaged.push(`${hash} ${message}`));
-  const generations = new StoredGenerations({
-    ...{ table, parts, settings, clock: () => held.now },
-    noteTable: new NoteTable(database),
-  });
-  const stored = () => new Set(table.hashes());
-  return { database, held, damaged, table, parts, generations, stored };
-}
-const hashesIn = (generation: Generation) => {
-  const { pages, segments } = partsOf(generation);
-  const { rootHash, names, reverse, frame, stems } = generation;
-  const top = [rootHash, ...[names, reverse, frame, stems].map(({ hash }) => hash)];
-  return new Set([...top, ...pages.keys(), ...segments.keys()]);
-};
 const kept = hashesIn(first);
 const after = hashesIn(changed);
 const replaced = [...kept].filter((hash) => !after.has(hash));
 
 describe("a generation with pages below its tops", () => {
   it("is in rows whole, and is loaded with all its pages; segments are read when they are needed", () => {
-    const { database, generations, stored } = start();
+    const { database, generations, stored } = startStored();
     generations.keep("", first, FACTS);
     expect(stored()).toEqual(kept);
-    const { generations: next, damaged } = start(database);
+    const { generations: next, damaged } = startStored(database);
     const loaded = next.load("")!;
     expect(loaded).toMatchObject({ ...FACTS, keptAt: 1_000_000, generationBytes: first.byteLength });
     expect(loaded.generation).toMatchObject({ rootHash: first.rootHash, serial: 7 });
@@ -52,9 +28,9 @@ describe("a generation with pages below its tops", () => {
   });
 
   it("is not loaded with other settings, in another scope, or where any part but a segment is missing", () => {
-    const { database, generations, table } = start();
+    const { database, generations, table } = startStored();
     generations.keep("", first, FACTS);
-    expect(start(database, "others").generations.load("")).toBeUndefined();
+    expect(startStored(database, "others").generations.load("")).toBeUndefined();
     expect(generations.load("other")).toBeUndefined();
     const { pages, segments } = partsOf(first);
     const { names, reverse, frame, stems } = first;
@@ -62,7 +38,7 @@ describe("a generation with pages below its tops", () => {
     for (const hash of [...tops, [...pages.keys()].at(-1)!, [...segments.keys()][0]!]) {
       const bytes = table.read(hash)!;
       table.remove(hash);
-      const { generations: next, damaged } = start(database);
+      const { generations: next, damaged } = startStored(database);
       expect(next.load("") !== undefined, hash).toBe(segments.has(hash));
       expect(damaged).toEqual(
         segments.has(hash) ? [] : [`${hash} a part of a generation is not served: it is missing`],
@@ -74,7 +50,7 @@ describe("a generation with pages below its tops", () => {
 
 describe("parts that no generation has any more", () => {
   it("go with later generations, 30 s after they were replaced", () => {
-    const { held, generations, stored } = start();
+    const { held, generations, stored } = startStored();
     const keep = (generation: Generation) => generations.keep("", generation, FACTS);
     keep(first);
     keep(changed);
@@ -91,7 +67,7 @@ describe("parts that no generation has any more", () => {
   });
 
   it("stay where they are in a generation again, or in that of another scope", () => {
-    const { held, generations, stored } = start();
+    const { held, generations, stored } = startStored();
     generations.keep("", first, FACTS);
     generations.keep("other", first, FACTS);
     generations.keep("", changed, FACTS);
@@ -106,9 +82,9 @@ describe("parts that no generation has any more", () => {
   });
 
   it("are found by a sweep where the process that knew of them died", () => {
-    const { database, generations } = start();
+    const { database, generations } = startStored();
     generations.keep("", first, FACTS);
-    const { held, generations: next, stored } = start(database);
+    const { held, generations: next, stored } = startStored(database);
     next.keep("", changed, FACTS);
     held.now += 60_000;
     for (let count = 0; count < 20; count++) next.keep("", changed, FACTS);
@@ -121,7 +97,7 @@ describe("parts that no generation has any more", () => {
 });
 
 it("a sweep looks at 256 parts in a step", () => {
-  const { table, generations } = start();
+  const { table, generations } = startStored();
   for (let part = 0; part < 600; part++)
     table.write(part.toString(16).padStart(32, "0"), Uint8Array.of(part & 255));
   expect([...generations.sweep()]).toHaveLength(2);
@@ -131,7 +107,7 @@ describe("a segment that was compiled", () => {
   const [segment] = [...first.segments()];
 
   it("is in rows before its generation is, and a sweep leaves it there", () => {
-    const { held, generations, stored } = start();
+    const { held, generations, stored } = startStored();
     const branch = generations.hold(segment!);
     expect([...stored()]).toEqual([segment!.hash]);
     expect(branch).toMatchObject({ kind: "segment", hash: segment!.hash, byteLength: segment!.bytes.length });
@@ -143,7 +119,7 @@ describe("a segment that was compiled", () => {
   });
 
   it("of a generation that never came goes after the next sweep", () => {
-    const { held, generations, stored } = start();
+    const { held, generations, stored } = startStored();
     const only = [...partsOf(changed).segments.keys()].find(
       (hash) => replaced.length > 0 && !kept.has(hash),
     )!;
@@ -157,16 +133,16 @@ describe("a segment that was compiled", () => {
   });
 
   it("is read from its row once it is not in memory any more, checked by its hash", () => {
-    const { database, generations } = start();
+    const { database, generations } = startStored();
     generations.hold(segment!);
-    const { parts, damaged } = start(database);
+    const { parts, damaged } = startStored(database);
     const isAny = (one: unknown): one is never => one !== undefined;
     expect(parts.of(isAny).get(segment!.hash)).toMatchObject({ bytes: segment!.bytes });
     const isNone = (_: unknown): _ is never => false;
     expect(parts.of(isNone).get(segment!.hash)).toBeUndefined();
     expect(damaged).toEqual([]);
     database.sql.exec("UPDATE generation_parts SET body = zeroblob(length(body))");
-    const other = start(database);
+    const other = startStored(database);
     expect(other.parts.of(isAny).get(segment!.hash)).toBeUndefined();
     expect(other.damaged).toEqual([
       expect.stringMatching(/^[0-9a-f]{32} a part of a generation is not served: /),
