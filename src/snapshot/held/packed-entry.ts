@@ -28,7 +28,7 @@ export function pack<Entry extends object>(entry: Entry): Packed<Entry> {
 /** Packs an entry in steps, most entries in one. */
 export function* packInSteps<Entry extends object>(entry: Entry): Generator<void, Packed<Entry>> {
   for (const _ in entry) {
-    if (hasLargeTable(entry)) {
+    if (hasLargeTable(entry as JsonObject & Entry)) {
       lengths.set(entry, yield* lengthInSteps(entry as JsonObject & Entry));
       return entry;
     }
@@ -51,14 +51,13 @@ export function charactersOf(packed: Packed): number {
 }
 
 /** Whether an object in it has so many members that the whole is long. */
-function hasLargeTable(value: object): boolean {
-  if (Array.isArray(value)) return false;
+function hasLargeTable(value: JsonObject): boolean {
   if ((knownMembers(value) ?? 0) > MOST_MEMBERS) return true;
   let count = 0;
   for (const name in value) {
     if (++count > MOST_MEMBERS) return true;
-    const member = (value as JsonObject)[name];
-    if (typeof member === "object" && member !== null && hasLargeTable(member)) return true;
+    const member = value[name];
+    if (isJsonObject(member) && hasLargeTable(member)) return true;
   }
   return false;
 }

@@ -62,6 +62,37 @@ describe("a snapshot as lines", () => {
     );
   });
 
+  test("has what keeps the worker from reading all of its cluster in its header, if anything does", () => {
+    const degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
+    const snapshot = shopSnapshot("west", 1);
+    expect(textOf(encodeSnapshot(snapshot, degraded)).split("\n")[0]).toBe(
+      `{"formatVersion":2,"clusterId":"west","degraded":${JSON.stringify(degraded)}}`,
+    );
+    expect(textOf(encodeSnapshot(snapshot, []))).toBe(textOf(encodeSnapshot(snapshot)));
+    const changes = textOf(
+      encodeChanges("west", { pods: null, namespaces: { a: undefined, b: null } }, degraded),
+    );
+    expect(changes).toBe(
+      sealed(
+        `{"formatVersion":2,"clusterId":"west","degraded":${JSON.stringify(degraded)}}`,
+        '["namespaces","b",null]',
+      ),
+    );
+  });
+
+  test("has its single values first", () => {
+    const clusterZone = { name: "cluster.local", pods: "verified" as const };
+    const snapshot = { ...shopSnapshot("west", 0), exports: {}, topology: { region: "eu" }, clusterZone };
+    expect(textOf(encodeSnapshot(snapshot))).toBe(
+      sealed(
+        HEADER,
+        '["topology",{"region":"eu"}]',
+        `["clusterZone",${JSON.stringify(clusterZone)}]`,
+        '["namespaces","shop",{}]',
+      ),
+    );
+  });
+
   test("is read back, whatever the pieces in which it comes", () => {
     fc.assert(
       fc.property(snapshots, fc.array(fc.nat({ max: 3000 })), (snapshot, offsets) => {

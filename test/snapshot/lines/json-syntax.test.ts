@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findJsonError, JsonShape, lineAndColumn } from "../../../src/snapshot/lines/json-syntax.ts";
+import {
+  findDuplicateMember,
+  findJsonError,
+  JsonShape,
+  lineAndColumn,
+} from "../../../src/snapshot/lines/json-syntax.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -77,6 +82,44 @@ test("JsonShape follows nesting and counts values over parts, and not inside str
       expect(shape.values).toBeLessThanOrEqual(2 * values(value) + 1);
     }),
   );
+});
+
+describe("JsonShape", () => {
+  test.each([
+    ["1", 0, 0, 0],
+    ["[]", 1, 1, 0],
+    ["[1,2,3]", 1, 3, 0],
+    ['{"a":1,"b":{"c":[]}}', 3, 4, 3],
+    ["[[],[[]],[]]", 3, 7, 0],
+    ['["[{,:}]","\\"[,:","\\\\",[1]]', 2, 5, 0],
+    ['{"a:b":"c:d"}', 1, 1, 1],
+    ["[[[", 3, 3, 0],
+    ["]]][", 0, 1, 0],
+  ])("of %s: %i levels, %i values, %i members", (text, deepest, values, members) => {
+    const bytes = new TextEncoder().encode(text);
+    const [whole, byByte] = [new JsonShape(), new JsonShape()];
+    whole.feed(bytes);
+    for (const byte of bytes) byByte.feed(Uint8Array.of(byte));
+    for (const shape of [whole, byByte]) {
+      const { deepest: levels, values: all, members: named } = shape;
+      expect([levels, all, named]).toEqual([deepest, values, members]);
+    }
+  });
+});
+
+describe("findDuplicateMember", () => {
+  test.each([
+    ['{"a":1,"b":2}', undefined],
+    ['{"a":1,"a":2}', "a"],
+    ['{"a":{"a":1},"b":{"a":1}}', undefined],
+    ['[{"a":1},{"a":1}]', undefined],
+    ['{"b":{"c":1,"c":2},"b":3}', "c"],
+    ['{"a":1,"\\u0061":2}', "a"],
+    ['{"":1,"":2}', ""],
+    ['{"b":1,"a":1,"a":2,"b":2}', "a"],
+  ])("of %s is %s: the first", (text, name) => {
+    expect(findDuplicateMember(text)).toBe(name);
+  });
 });
 
 test("lineAndColumn counts from 1", () => {
