@@ -62,6 +62,23 @@ it("token buckets count how often they were empty, and take several tokens at on
   expect([buckets.take(bucket, 10), bucket.tokens]).toEqual([0, 0]);
 });
 
+it("a bucket owes tokens that it does not have, and nothing can be taken until they are filled in", () => {
+  let now = 0;
+  const buckets = new TokenBuckets({ perSecond: 2, burst: 10 }, 10, () => now);
+  const bucket = buckets.of("one");
+  buckets.owe(bucket, 4);
+  expect([bucket.tokens, buckets.take(bucket, 6)]).toEqual([6, 0]);
+  buckets.owe(bucket, 3);
+  buckets.owe(bucket, 1);
+  expect([bucket.tokens, bucket.refused]).toEqual([-4, 0]);
+  expect([buckets.take(bucket), bucket.refused]).toEqual([3, 1]);
+  now = 1000;
+  buckets.owe(bucket, 1);
+  expect([bucket.tokens, bucket.refused]).toEqual([-3, 1]);
+  now = 3000;
+  expect([buckets.take(bucket), bucket.tokens]).toEqual([0, 0]);
+});
+
 describe("networks of clients", () => {
   const networks = (ipv4PrefixBits: number, ipv6PrefixBits: number, exempt: readonly string[] = []) =>
     new ClientNetworks({ ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) });
@@ -116,4 +133,26 @@ it("a rate of 0, and an address that is not known, are without limit", () => {
   expect([off.take("192.0.2.1"), off.take("192.0.2.1")]).toEqual([0, 0]);
   expect([on.take(undefined), on.take(undefined)]).toEqual([0, 0]);
   expect([on.take("192.0.2.1"), on.take("192.0.2.1")]).toEqual([0, 1]);
+});
+
+it("buckets that a host makes have no client without a limit", () => {
+  const asked: string[] = [];
+  const buckets = {
+    take: (client: string) => asked.push(`take ${client}`),
+    refusals: (client: string) => asked.push(`refusals ${client}`),
+  };
+  const settings = {
+    ...{ perSecond: 1, burst: 1, exempt: parseAddressRanges(["10.0.0.0/8"]) },
+    ...{ ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 10 },
+  };
+  const rate = new ClientRate(
+    settings,
+    () => 0,
+    () => buckets,
+  );
+  expect([rate.take("10.0.0.1"), rate.refusals("10.0.0.1"), asked]).toEqual([0, 0, []]);
+  expect([rate.take("192.0.2.1"), rate.refusals("192.0.2.1"), asked]).toEqual([
+    ...[1, 2],
+    ["take 4/192.0.2.1", "refusals 4/192.0.2.1"],
+  ]);
 });
