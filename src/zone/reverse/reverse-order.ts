@@ -28,6 +28,8 @@ export interface CurrentClaim {
   readonly claim: ReverseClaim;
   /** From when the cluster has its part in the service, in Unix milliseconds: decides between claims that are new together. */
   readonly since: number;
+  /** Its place among the claims for one service that `since` is the same for, the oldest first. */
+  readonly place: number;
 }
 
 /** The claim of a cluster for a service. */
@@ -64,7 +66,7 @@ export function splitClaim(claim: ReverseClaim): {
  *   nothing up, and of clusters that report the address although another cluster keeps it out of the answers.
  *
  * A cluster that reports the address for another service than before keeps its place. Claims that are new come last: the oldest first, then
- * by name.
+ * by their places, then by name.
  * @returns `known` itself where nothing changed
  */
 export function orderClaims(
@@ -73,9 +75,11 @@ export function orderClaims(
   stays: (claim: ReverseClaim) => boolean,
 ): readonly ReverseClaim[] {
   if (isSame(known, current)) return known;
-  const now = new Map<ReverseClaim, number>();
-  for (const { claim, since } of current)
-    now.set(claim, Math.min(since, now.get(claim) ?? Number.POSITIVE_INFINITY));
+  const now = new Map<ReverseClaim, CurrentClaim>();
+  for (const one of current) {
+    const same = now.get(one.claim);
+    if (same === undefined || compareAges(one, same) < 0) now.set(one.claim, one);
+  }
   const places = new Map<string, number>();
   for (const [index, claim] of known.entries())
     if (!places.has(claimant(claim))) places.set(claimant(claim), index);
@@ -84,7 +88,7 @@ export function orderClaims(
   const before = new Set(known);
   const fresh = [...now]
     .filter(([claim]) => !before.has(claim))
-    .sort(([one, since], [other, otherSince]) => since - otherSince || (one < other ? -1 : 1))
+    .sort(([one, age], [other, otherAge]) => compareAges(age, otherAge) || (one < other ? -1 : 1))
     .map(([claim]) => claim);
   const placeOf = (claim: ReverseClaim) => places.get(claimant(claim)) ?? known.length;
   // Sorting is stable: claims of one cluster stay as they are, new ones last.
@@ -93,6 +97,11 @@ export function orderClaims(
   return order.length === known.length && order.every((claim, index) => claim === known[index])
     ? known
     : order;
+}
+
+/** Ages of Infinity are equal. */
+function compareAges(one: CurrentClaim, other: CurrentClaim): number {
+  return one.since - other.since || one.place - other.place;
 }
 
 /** Whether claims are those that are known, without anything costly: nearly always they are, and few. */

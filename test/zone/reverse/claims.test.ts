@@ -32,9 +32,12 @@ import {
 /** `a1` is the claim of cluster a for shop/s1. */
 const claim = (short: string) => (short === LOST ? LOST : claimOf(short[0]!, "shop", `s${short[1]}`));
 const claims = (...short: readonly string[]) => short.map(claim);
-/** Claims that are made now, with their age behind a colon. Default: 0. */
+/** Claims that are made now, with their age behind a colon, and their place behind another. Default: 0. */
 const current = (...short: readonly string[]) =>
-  short.map((one) => ({ claim: claim(one.slice(0, 2)), since: Number(one.slice(3) || 0) }));
+  short.map((one) => {
+    const [name = "", since = 0, place = 0] = one.split(":");
+    return { claim: claim(name), since: Number(since), place: Number(place) };
+  });
 const all = () => true;
 const none = () => false;
 
@@ -72,6 +75,13 @@ describe("the order of claims on an address", () => {
       none,
       ["a1", "a2", "b1"],
     ],
+    [
+      "the oldest for each service before the younger ones for it",
+      [],
+      ["b1:1", "a1:1:1", "c2:1"],
+      none,
+      ["b1", "c2", "a1"],
+    ],
     ["a claim that is made twice by its oldest", [], ["a1:3", "b1:2", "a1:1"], none, ["a1", "b1"]],
     ["known ones before older new ones", ["b1"], ["a1:1", "b1:2"], none, ["b1", "a1"]],
     ["those that are no longer made left out", ["a1", "b1"], ["b1"], none, ["b1"]],
@@ -106,7 +116,7 @@ describe("the order of claims on an address", () => {
     const kept = claims("c1", "b1", "a1");
     expect(orderClaims(kept, current("a1:1", "b1:2"), all)).toBe(kept);
     const many = Array.from({ length: 12 }, (__, index) => claimOf(`c${index}`, "shop", "web"));
-    const now = many.map((one) => ({ claim: one, since: 0 })).reverse();
+    const now = many.map((one) => ({ claim: one, since: 0, place: 0 })).reverse();
     expect(orderClaims(many, now, none)).toBe(many);
     expect(orderClaims(claims("a1", "b1"), current("b1", "c1"), none)).toEqual(claims("b1", "c1"));
   });
@@ -218,9 +228,9 @@ describe("contenders for an address", () => {
       { candidate: east, claims: ["east shop/b"] },
     ]);
     expect(currentOf(contenders)).toEqual([
-      { claim: "west shop/a", since: 4 },
-      { claim: "north shop/a", since: 4 },
-      { claim: "east shop/b", since: 3 },
+      { claim: "west shop/a", since: 4, place: 0 },
+      { claim: "north shop/a", since: 4, place: 1 },
+      { claim: "east shop/b", since: 3, place: 0 },
     ]);
     expect(contendersOf([own])).toEqual([]);
   });

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { drain } from "../../../src/snapshot/drain.ts";
+import { ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
 import { ClaimOrders } from "../../../src/zone/reverse/claim-orders.ts";
 import { ContestedAddresses } from "../../../src/zone/reverse/contested/contested-addresses.ts";
 import { ReverseLosses } from "../../../src/zone/reverse/contested/reverse-losses.ts";
+import { NO_HISTORY } from "../../../src/zone/reverse/reverse-history.ts";
 import { addressKey, LOST } from "../../../src/zone/reverse/reverse-order.ts";
+import { day, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { source } from "../compile-worlds.ts";
 
 const key = (last: number) => addressKey(Uint8Array.of(10, 0, 0, last));
 const v6 = addressKey(Uint8Array.of(0xfd, ...new Array(14).fill(0), 1));
@@ -133,4 +137,22 @@ describe("contested addresses", () => {
     expect(turnsOf(new ContestedAddresses().follow(ClaimOrders.none.with(changes)))).toBe(2);
     expect(ClaimOrders.none.with(new Map())).toBe(ClaimOrders.none);
   });
+});
+
+it("a finding names the oldest of the clusters that report a service's clusterset IP", () => {
+  const reporting = (clusterId: string, key: string, exportedAt: string) =>
+    snapshot(clusterId, {
+      exports: { [key]: exported({ exportedAt }) },
+      imports: { [key]: imported({ ips: ["10.0.0.1"] }) },
+    });
+  const clusters = [
+    reporting("east", "shop/web", day(2)),
+    reporting("north", "shop/db", day(3)),
+    reporting("west", "shop/web", day(1)),
+  ];
+  const compiler = new ZoneCompiler();
+  const { findings } = drain(compiler.compile(source(clusters), "all", { serial: 1, history: NO_HISTORY }));
+  expect(findings.map(({ clusterId, message }) => [clusterId, message])).toEqual([
+    ["north", 'other clusters had the reverse names first: 10.0.0.1 is of shop/web in "west"'],
+  ]);
 });

@@ -36,7 +36,7 @@ export function ofViews(candidates: readonly ReverseCandidate[]): ReverseCandida
 /** The claims that are made now. */
 export function currentOf(contenders: readonly Contender[]): CurrentClaim[] {
   return contenders.flatMap(({ candidate: { source }, claims }) =>
-    claims.map((claim) => ({ claim, since: source.since })),
+    claims.map((claim, place) => ({ claim, since: source.since, place })),
   );
 }
 
