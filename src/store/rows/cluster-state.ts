@@ -4,11 +4,18 @@ import { DamagedRow, type EncodedRow, type RowTable } from "./row-table.ts";
 
 /** All rows of a cluster have names between these, but for the two that are named here. */
 export const ENTRY_ROWS = ["A", "~"] as const;
+/**
+ * What rows of entries are valid by. Rows are validated when they are pushed, and when they are loaded only if they have another version: raise it when the
+ * schema of snapshots rejects something that it accepted.
+ */
+export const ROWS_VERSION = 1;
 const STATE_ROW = "@state";
 const LEASE_ROW = "@lease";
 
 const ClusterState = z.strictObject({
   meta: ClusterMeta,
+  /** `ROWS_VERSION` when the rows were validated. */
+  version: z.int(),
   /** Parts of all rows of entries: fewer are a sign of damage. */
   parts: z.int(),
   /** Characters of all rows of entries. */
@@ -25,11 +32,6 @@ export function readState(table: RowTable, clusterId: string): ClusterState {
   const state = ClusterState.parse(JSON.parse(row.text));
   const renewed = readLease(table, clusterId);
   return renewed?.generation === state.meta.generation ? { ...state, meta: renewed } : state;
-}
-
-/** @throws {DamagedRow} if rows of entries are missing: all of them are counted */
-export function checkRows(table: RowTable, clusterId: string, { parts }: ClusterState): void {
-  if (table.count(clusterId, ...ENTRY_ROWS) !== parts) throw new DamagedRow("rows are missing");
 }
 
 /** The row with a cluster's state. */

@@ -1,13 +1,19 @@
 import { isClusterId } from "../../snapshot/cluster-id.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
-import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
-import { type ClusterState, checkRows, ENTRY_ROWS, leaseRow, readState, stateRow } from "./cluster-state.ts";
-import { linesOfRow } from "./entry-rows.ts";
+import {
+  type ClusterState,
+  ENTRY_ROWS,
+  leaseRow,
+  ROWS_VERSION,
+  readState,
+  stateRow,
+} from "./cluster-state.ts";
 import { patchRows, type RowChanges, replaceRows } from "./row-changes.ts";
 import { RowReader } from "./row-reader.ts";
 import { DamagedRow, RowTable } from "./row-table.ts";
+import { RowValidator } from "./row-validator.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 
 /** Settings of a store in a Durable Object. */
@@ -20,8 +26,6 @@ export interface DurableObjectStoreOptions {
   readonly onDamagedEntry?: () => void;
 }
 
-/** Rows that are validated together. */
-const ROWS_AT_ONCE = 64;
 /** Rows that are read or compared in one turn. */
 const STEPS_AT_ONCE = 256;
 
@@ -71,8 +75,8 @@ export class DurableObjectStore implements SnapshotStore {
     const states = this.#readStates();
     for (const [clusterId, state] of states) {
       try {
-        checkRows(this.#table, clusterId, state);
-        await inTurns(this.#check(clusterId));
+        await inTurns(this.#check(clusterId, state));
+        state.version = ROWS_VERSION;
       } catch (error) {
         states.delete(clusterId);
         this.#report(clusterId, error);
@@ -112,6 +116,7 @@ export class DurableObjectStore implements SnapshotStore {
       : this.#patch(clusterId, change.lines);
     const state = {
       meta,
+      version: isWhole ? ROWS_VERSION : before!.version,
       parts: changes.parts + (isWhole ? 0 : before!.parts),
       characters: changes.characters + (isWhole ? 0 : before!.characters),
     };
@@ -160,19 +165,21 @@ export class DurableObjectStore implements SnapshotStore {
     return states;
   }
 
-  /** Reads and validates all rows of a cluster, in steps, and holds some of them at a time. @throws {DamagedRow} @throws {SnapshotError} */
-  *#check(clusterId: string): Generator<void> {
-    let draft = new SnapshotDraft(clusterId);
-    let count = 0;
-    for (const { name, text } of this.#table.readAll(clusterId, ...ENTRY_ROWS)) {
-      for (const line of linesOfRow(name, JSON.parse(text))) draft.apply(line);
-      if (++count % ROWS_AT_ONCE === 0) {
-        draft.parse();
-        draft = new SnapshotDraft(clusterId);
-      }
+  /**
+   * Reads all rows of a cluster, in steps, and holds some of them at a time: each has a checksum. Loading 100,000 endpoints of ten clusters takes 1.2 s of CPU
+   * time, and 2.3 s with a validation, which rows of another version need.
+   * @throws {DamagedRow} @throws {SnapshotError}
+   */
+  *#check(clusterId: string, { version, parts }: ClusterState): Generator<void> {
+    const valid = version === ROWS_VERSION ? undefined : new RowValidator(clusterId);
+    let found = 0;
+    for (const row of this.#table.readAll(clusterId, ...ENTRY_ROWS)) {
+      found += row.parts;
+      valid?.take(row);
       yield;
     }
-    draft.parse();
+    valid?.end();
+    if (found !== parts) throw new DamagedRow("rows are missing");
   }
 
   /** @throws {StoreError} STORE_FULL */

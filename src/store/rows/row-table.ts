@@ -113,17 +113,6 @@ export class RowTable {
     }
   }
 
-  /** How many parts the rows from one name on and before another have. */
-  count(clusterId: string, from: string, before: string): number {
-    const [row] = this.#database.sql
-      .exec(
-        "SELECT count(*) AS parts FROM cluster_rows WHERE cluster_id = ? AND name > ? AND name < ?",
-        ...[clusterId, from, before],
-      )
-      .toArray();
-    return Number(row!.parts);
-  }
-
   encode(clusterId: string, row: string, text: string): EncodedRow {
     const bytes = new TextEncoder().encode(text);
     const count = Math.ceil(bytes.length / MOST_PART_BYTES);
