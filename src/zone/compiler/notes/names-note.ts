@@ -1,4 +1,5 @@
 import type { ClusterFinding } from "../../../merge/clusterset.ts";
+import { sharedText } from "../../../snapshot/held/shared-text.ts";
 import type { Branch } from "../../generation/directory.ts";
 import type { AddressId } from "../../reverse/address-id.ts";
 import { AddressList } from "../../reverse/wanted-addresses.ts";
@@ -50,7 +51,8 @@ export function readNames(
 ): void {
   const [hash, known, keys] = JSON.parse(text) as Noted;
   const branch = notes.names(hash);
-  const noted = keys.map(([key, weight, start, end, own, locals, addresses, size, hasFindings]) => {
+  const noted = keys.map(([named, weight, start, end, own, locals, addresses, size, hasFindings]) => {
+    const key = sharedText(named);
     if (size !== null) resumed.sizes.set(key, size);
     if (hasFindings) resumed.reported.add(key);
     const compiled = {

@@ -52,9 +52,15 @@ export function writeReverse(leaf: AddressLeaf, { hash }: Branch<ReverseSegment>
   return `[${JSON.stringify(hash)},[${[...kinds.keys()].join(",")}],${tail}`;
 }
 
-/** Reads the notes of leaves. Equal sources of one service become one object, as when they are compiled. */
+/**
+ * Reads the notes of leaves. Equal sources of one service become one object, as when they are compiled. They are looked up without texts of their own: 200,000 sources, of
+ * 1,000,000 addresses, would have 40 MB of them.
+ */
 export class ReverseReader {
-  readonly #sources = new Map<string, CandidateSource>();
+  /** By namespace and name: the number of a kind and a source, in turn. */
+  readonly #sources = new Map<string, Map<string, (number | CandidateSource)[]>>();
+  /** Kinds by their texts. */
+  readonly #kinds = new Map<string, number>();
   readonly #held: HeldSources;
 
   constructor(held: HeldSources) {
@@ -64,13 +70,8 @@ export class ReverseReader {
   /** The leaf of a note. @param branchOf the branch to a segment by its hash */
   read(text: string, branchOf: (hash: string) => Branch<ReverseSegment>): AddressLeaf {
     const [hash, kinds, noted, addresses] = JSON.parse(text) as Noted;
-    const kindTexts = kinds.map((kind) => JSON.stringify(kind));
-    const sources = noted.map((source) => {
-      const key = `${source} ${kindTexts[source[3]]}`;
-      const known = this.#sources.get(key) ?? this.#held.of(sourceOf(source, kinds[source[3]]!));
-      this.#sources.set(key, known);
-      return known;
-    });
+    const numbers = kinds.map((kind) => this.#numberOf(JSON.stringify(kind)));
+    const sources = noted.map((source) => this.#heldOf(source, kinds[source[3]]!, numbers[source[3]]!));
     const candidateOf = ([source, label]: NotedCandidate): ReverseCandidate => ({
       source: sources[source]!,
       label: label ?? undefined,
@@ -88,6 +89,30 @@ export class ReverseReader {
     leaf.trim();
     return leaf;
   }
+
+  #numberOf(kind: string): number {
+    const number = this.#kinds.get(kind) ?? this.#kinds.size;
+    this.#kinds.set(kind, number);
+    return number;
+  }
+
+  #heldOf([namespace, name, since]: NotedSource, kind: NotedKind, number: number): CandidateSource {
+    const services = this.#sources.get(namespace) ?? new Map<string, (number | CandidateSource)[]>();
+    this.#sources.set(namespace, services);
+    const known = services.get(name) ?? [];
+    for (let at = 0; at < known.length; at += 2) {
+      const source = known[at + 1] as CandidateSource;
+      if (known[at] === number && source.since === since) return source;
+    }
+    // All sources of a service share its name.
+    const [, first] = known as [number?, CandidateSource?];
+    const names =
+      first === undefined ? ([namespace, name] as const) : ([first.namespace, first.name] as const);
+    const source = this.#held.of(sourceOf(...names, since, kind));
+    // An array that grew has room for 16 more.
+    services.set(first === undefined ? name : first.name, known.toSpliced(known.length, 0, number, source));
+    return source;
+  }
 }
 
 function kindOf(source: CandidateSource): NotedKind {
@@ -100,7 +125,7 @@ function kindOf(source: CandidateSource): NotedKind {
   return [tree, view ?? null, rank, ttl, clusters, claimants, shared];
 }
 
-function sourceOf([namespace, name, since]: NotedSource, kind: NotedKind): CandidateSource {
+function sourceOf(namespace: string, name: string, since: number, kind: NotedKind): CandidateSource {
   const [tree, view, rank, ttl, clusters, claimants, shared] = kind;
   const above = shared.map((label) => (label === 0 ? name : label === 1 ? namespace : label));
   return {
