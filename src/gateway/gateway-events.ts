@@ -30,6 +30,8 @@ export type GatewayEvent =
       readonly milliseconds: number;
     }
   | { readonly event: "compile-failed"; readonly scope?: string; readonly error: unknown }
+  /** A start does not go on from the generation that is kept of a scope: it merges and compiles every service. */
+  | { readonly event: "compiles-everything"; readonly scope?: string; readonly because: string }
   /** A copy of what the gateway remembers is damaged. Where it is not lost, the other copy replaced it. */
   | ({ readonly event: "memory-damaged" } & RecordDamage)
   /** Nothing is remembered of a cluster that is answered, or of the gateway's first day: what is answered counts as there first. */
@@ -50,6 +52,7 @@ export type OnGatewayEvent = (event: GatewayEvent) => void;
 const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
   "worker-degraded",
   "lease-expired",
+  "compiles-everything",
   "memory-damaged",
   "memory-lost",
   "founding-void",

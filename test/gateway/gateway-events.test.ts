@@ -12,6 +12,7 @@ describe("an event is logged", () => {
     ["error", { event: "memory-not-kept", record: "exports@west", error }],
     ["warn", { event: "worker-degraded", clusterId: "west", degraded: [] }],
     ["warn", { event: "lease-expired", clusterId: "west", expiredAt: 1 }],
+    ["warn", { event: "compiles-everything", because: "a note is damaged" }],
     ["warn", { event: "memory-lost", record: "exports@west" }],
     ["warn", { event: "founding-void", at: 1, now: 0 }],
     ["warn", { event: "store-works-again" }],

@@ -1,12 +1,14 @@
 import { MergedServices } from "../../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
+import { messageOf } from "../../store/store-error.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
 import type { Clock } from "../clock.ts";
 import type { ServedZone } from "../doh-gateway.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { GatewayStatus } from "../gateway-types.ts";
 import type { CompiledPush, GenerationStore } from "../keeping/generation-store.ts";
+import { whyNotResumed } from "../keeping/why-not-resumed.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTables } from "../leases/lease-tables.ts";
 import { LiveClusters } from "../leases/live-clusters.ts";
@@ -99,27 +101,31 @@ export class ServedScope<Generation extends ServedGeneration> {
 
   /**
    * Goes on from what a process before kept, in steps, if that was compiled from what the index has: then the first compilation is one of what changes from now on.
+   * Otherwise an event says why not.
    * @param joined the clusters of the index, by id, with their push and rank as a generation has them
+   * @param lost a cluster of which nothing is remembered
    */
-  *resume(joined: ReadonlyMap<string, CompiledPush>): Generator<void> {
-    const { generations } = this.#parts;
+  *resume(joined: ReadonlyMap<string, CompiledPush>, lost: string | undefined): Generator<void> {
+    const { generations, onEvent } = this.#parts;
+    if (generations?.resumable === undefined || this.#compiler.resume === undefined) return;
     const key = visibilityKey(this.#scope);
-    const known = generations?.resumable?.(key)?.clusters;
-    if (known === undefined || this.#compiler.resume === undefined) return;
     const { filter } = this.#services;
-    const visible = [...joined.keys()].filter((id) => filter?.hasCluster(id) !== false);
-    const isSame = known.every(({ clusterId, generation, ranked }) => {
-      const now = joined.get(clusterId);
-      return ranked !== undefined && now?.generation === generation && now.ranked === ranked;
-    });
-    if (!isSame || visible.length !== known.length) return;
+    const visible = new Map([...joined].filter(([id]) => filter?.hasCluster(id) !== false));
+    const why =
+      lost === undefined
+        ? whyNotResumed(generations.resumable(key), visible)
+        : `when services of ${lost} were first seen is not known any more`;
+    const compileEverything = (because: string) =>
+      onEvent({ event: "compiles-everything", ...this.#named, because });
+    if (why !== undefined) return compileEverything(why);
     try {
       this.#source.clustersChanged();
       yield* this.#services.resume(yield* this.#compiler.resume(this.#source));
-      generations!.resumed!(key);
+      generations.resumed!(key);
       this.#isResumed = true;
-    } catch {
+    } catch (error) {
       // What is missing or damaged is compiled, and then it is kept again.
+      compileEverything(messageOf(error));
     }
   }
 
@@ -239,8 +245,9 @@ export class ServedScope<Generation extends ServedGeneration> {
   /** Takes over pushes that change nothing in the scope. */
   #takePushes(pushes: ReadonlyMap<string, CompiledPush>): void {
     const served = this.#served;
-    const live = new Map(Array.from(this.#compiled.keys(), (id) => [id, pushes.get(id) ?? NO_PUSH]));
-    if (served === undefined || isEqual(live, this.#compiled)) return;
+    const compiled = [...this.#compiled];
+    const live = new Map(compiled.map(([id]) => [id, pushes.get(id) ?? NO_PUSH]));
+    if (served === undefined || compiled.every(([id, push]) => isSamePush(push, live.get(id)!))) return;
     try {
       this.#keep(served.generation, live);
       this.#compiled = live;
@@ -262,7 +269,7 @@ export class ServedScope<Generation extends ServedGeneration> {
 
   #failed(error: unknown, startedAt: number): void {
     this.#failedAt ??= startedAt;
-    this.#error = error instanceof Error ? error.message : String(error);
+    this.#error = messageOf(error);
     this.#parts.onEvent({ event: "compile-failed", ...this.#named, error });
   }
 
@@ -278,11 +285,6 @@ export class ServedScope<Generation extends ServedGeneration> {
   }
 }
 
-function isEqual(one: ReadonlyMap<string, CompiledPush>, other: ReadonlyMap<string, CompiledPush>): boolean {
-  if (one.size !== other.size) return false;
-  for (const [key, { generation, ranked }] of one) {
-    const own = other.get(key);
-    if (own?.generation !== generation || own.ranked !== ranked) return false;
-  }
-  return true;
+function isSamePush(one: CompiledPush, other: CompiledPush): boolean {
+  return one.generation === other.generation && one.ranked === other.ranked;
 }

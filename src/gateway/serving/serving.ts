@@ -221,8 +221,9 @@ export class Serving<Generation extends ServedGeneration> {
     for (const { clusterId } of kept) this.reconsider(clusterId, []);
     for (const cluster of joined) this.#set(cluster);
     const pushes = this.#pushesOf(new Map(joined.map((cluster) => [cluster.clusterId, cluster])));
-    if (joined.length > 0 && !joined.some(({ clusterId }) => this.#parts.remembered.isLost(clusterId)))
-      for (const servedScope of this.#servedScopes) this.#follow(servedScope.resume(pushes));
+    const lost = joined.find(({ clusterId }) => this.#parts.remembered.isLost(clusterId))?.clusterId;
+    if (kept.length > 0 && known?.clusters.length !== 0)
+      for (const servedScope of this.#servedScopes) this.#follow(servedScope.resume(pushes, lost));
     for (const cluster of kept) if (!compiled.has(cluster.clusterId)) this.#set(cluster);
   }
 

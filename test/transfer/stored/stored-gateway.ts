@@ -33,6 +33,8 @@ export function startOver(
 ) {
   const damaged: string[] = [];
   const warnings: string[] = [];
+  /** Why the scopes compile everything, see `compiles-everything`. */
+  const reasons: string[] = [];
   const store = createDurableObjectStore(database, { onWarning: ({ code }) => warnings.push(code) });
   const { generations, starting } = resume(database, {
     ...{ settings, scopes, clock },
@@ -49,7 +51,9 @@ export function startOver(
         scopes,
         clock,
         stages: isHeld ? realStages() : storedStages(generations, weights, resumes),
-        onEvent: () => {},
+        onEvent: (event) => {
+          if (event.event === "compiles-everything") reasons.push(`${event.scope ?? ""}: ${event.because}`);
+        },
       },
       remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
     });
@@ -60,7 +64,7 @@ export function startOver(
     for (const _ of generations.sweep());
     return gateway;
   };
-  return { starting, generations, primary, load, open, damaged, warnings };
+  return { starting, generations, primary, load, open, damaged, warnings, reasons };
 }
 
 /** The stages of a gateway whose segments are in rows. */
