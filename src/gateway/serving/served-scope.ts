@@ -135,9 +135,10 @@ export class ServedScope<Generation extends ServedGeneration> {
     this.#renewServed();
   }
 
-  /** Merges what changed in the index, in steps. */
+  /** Merges what changed in the index, in steps, and compiles nothing: a compiler that goes on from what a process before kept has the changes to come. */
   *settle(): Generator<void> {
-    yield* this.#services.settle();
+    const change = yield* this.#services.settle();
+    if (this.#isResumed) this.#services.postpone(change);
     this.#source.clustersChanged();
   }
 

@@ -7,6 +7,7 @@ import {
   withoutView,
 } from "../../merge/visibility/visibility.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
+import type { ClusterMeta } from "../../store/cluster-meta.ts";
 import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
@@ -222,17 +223,15 @@ export class Serving<Generation extends ServedGeneration> {
     for (const cluster of joined) this.#set(cluster);
     const pushes = this.#pushesOf(new Map(joined.map((cluster) => [cluster.clusterId, cluster])));
     const lost = joined.find(({ clusterId }) => this.#parts.remembered.isLost(clusterId))?.clusterId;
-    if (kept.length > 0 && known?.clusters.length !== 0)
-      for (const servedScope of this.#servedScopes) this.#follow(servedScope.resume(pushes, lost));
+    const resuming = kept.length > 0 && known?.clusters.length !== 0 ? this.#servedScopes : [];
+    for (const servedScope of resuming) this.#follow(servedScope.resume(pushes, lost));
     for (const cluster of kept) if (!compiled.has(cluster.clusterId)) this.#set(cluster);
   }
 
   #pushesOf(clusters: ReadonlyMap<string, HeldCluster>): ReadonlyMap<string, CompiledPush> {
-    const pushOf = (id: string, { meta: { generation } }: HeldCluster) => ({
-      generation,
-      ranked: this.#ranked.get(id),
-    });
-    return new Map(Array.from(clusters, ([id, cluster]) => [id, pushOf(id, cluster)]));
+    const ranked = (id: string) => ({ ranked: this.#ranked.get(id) });
+    const pushOf = ({ generation }: ClusterMeta, id: string) => ({ generation, ...ranked(id) });
+    return new Map(Array.from(clusters, ([id, { meta }]) => [id, pushOf(meta, id)]));
   }
 
   #set(cluster: HeldCluster, change?: HeldDelta): void {

@@ -13,7 +13,13 @@ import type { Visibility } from "../visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";
 import { KeptServices } from "./kept-services.ts";
 import { countParts, type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
-import type { ResumedServices, ScopeChange } from "./scope-change.ts";
+import {
+  addChange,
+  localOf,
+  nothingPending,
+  type ResumedServices,
+  type ScopeChange,
+} from "./scope-change.ts";
 import type { IndexWatcher, ServiceIndex } from "./service-index.ts";
 import { countAll, type ServiceCounts, VisibleCounts } from "./visible-counts.ts";
 import { VisibleIndex } from "./visible-index.ts";
@@ -36,10 +42,6 @@ export interface ServiceAccount {
   readonly declared: DeclaredService | undefined;
   readonly service: ClustersetService | undefined;
 }
-
-type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly services: Set<string> } & {
-  readonly local: Map<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
-};
 
 /**
  * Ports, endpoints and addresses of the services that are kept merged, in about 5 MB; others are merged again when they are read. A first
@@ -218,10 +220,15 @@ export class MergedServices implements IndexWatcher {
       }
       isDone = true;
     } finally {
-      if (!isDone) for (const key of settled.services) this.#pending.services.add(key);
+      if (!isDone) this.postpone(settled);
     }
     this.#listed = undefined;
     return settled;
+  }
+
+  /** Has what was settled change again: it was not compiled. */
+  postpone(change: ScopeChange): void {
+    addChange(this.#pending, change);
   }
 
   /** Lets most services go that are kept merged: what was settled is compiled. */
@@ -263,9 +270,7 @@ export class MergedServices implements IndexWatcher {
   localChanged(clusterId: string, collection: "services" | "pods", key: string): void {
     if (this.filter?.hasCluster(clusterId) === false) return;
     if (this.filter?.hasNamespace(namespaceOf(key)) === false) return;
-    const changed = this.#pending.local.get(clusterId) ?? { services: new Set(), pods: new Set() };
-    this.#pending.local.set(clusterId, changed);
-    changed[collection].add(key);
+    localOf(this.#pending, clusterId)[collection].add(key);
   }
 
   findingChanged(clusterId: string): void {
@@ -291,8 +296,4 @@ export class MergedServices implements IndexWatcher {
       for (const finding of Object.values(tableOf(this.#index.clusters.get(clusterId)!.state, "findings")))
         if (this.filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
   }
-}
-
-function nothingPending(): Pending {
-  return { clusters: false, findings: false, services: new Set(), local: new Map() };
 }

@@ -186,7 +186,7 @@ describe("a process that goes on from the notes of the one before", () => {
           }
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 60 },
     );
     expect(died).toBeGreaterThan(0);
   }, 240_000);
@@ -217,6 +217,43 @@ describe("a start from notes", () => {
     const all = counting(database);
     await startOver(all.wrapped, clock, ALONE).open();
     expect(all.read.entries).toBeGreaterThan(0);
+  });
+
+  test("after leases expired, has findings of keys that did not change, and nothing of a cluster that does not come back", async () => {
+    const database = sqliteDouble();
+    const clock = new FakeClock(NOW);
+    const first = await resume(database, clock, ALONE).open();
+    const invalid: ClusterSnapshot = {
+      ...shopSnapshot("east", 3),
+      clusterZone: { name: "cluster.local", pods: "disabled" },
+      services: {
+        "shop/db": {
+          ...{ createdAt: "2024-01-01T00:00:00Z", serviceType: "ClusterIP", headless: false, endpoints: {} },
+          ...{ clusterIPs: ["10.9.0.1"], ports: [{ name: "x", protocol: "TCP", port: 0 }] },
+        },
+      },
+    };
+    await passUntil(clock, putSnapshot(first, invalid, { leaseSeconds: 600 }));
+    await passUntil(clock, putSnapshot(first, shopSnapshot("west", 3), { leaseSeconds: 60 }));
+
+    clock.stall(60_000);
+    const [one, another] = [new FakeClock(clock.now()), new FakeClock(clock.now())];
+    const resumed = await resume(copyOf(database), one, ALONE).open();
+    expect(seen(resumed, one, [])).toEqual(
+      seen(await startOver(copyOf(database), another, ALONE).open(), another, []),
+    );
+    expect(resumed.status().findings).toMatchObject([{ reason: "InvalidPortNumber", clusterId: "east" }]);
+
+    clock.stall(600_000);
+    const hashOf = async ({ open, reasons }: ReturnType<typeof startOver>, own: FakeClock) => {
+      const gateway = await open();
+      expect(gateway.status().ready).toBe(false);
+      await passUntil(own, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 60 }));
+      return [gateway.status().rootHash, reasons];
+    };
+    const later = [new FakeClock(clock.now()), new FakeClock(clock.now())] as const;
+    const [expected] = await hashOf(startOver(copyOf(database), later[0], ALONE), later[0]);
+    expect(await hashOf(resume(copyOf(database), later[1], ALONE), later[1])).toEqual([expected, []]);
   });
 
   test("says why each scope compiles everything: nothing is noted, a push is not in the generation, a note is damaged", async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { ReverseReader, writeReverse } from "../../src/zone/compiler/notes/reverse-note.ts";
-import type { Branch } from "../../src/zone/generation/directory.ts";
-import { AddressLeaf } from "../../src/zone/reverse/address-trie.ts";
-import { HeldSources } from "../../src/zone/reverse/held-sources.ts";
-import type { CandidateSource } from "../../src/zone/reverse/reverse-candidate.ts";
-import type { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
+import { ReverseReader, writeReverse } from "../../../../src/zone/compiler/notes/reverse-note.ts";
+import type { Branch } from "../../../../src/zone/generation/directory.ts";
+import { AddressLeaf } from "../../../../src/zone/reverse/address-trie.ts";
+import { HeldSources } from "../../../../src/zone/reverse/held-sources.ts";
+import type { CandidateSource } from "../../../../src/zone/reverse/reverse-candidate.ts";
+import type { ReverseSegment } from "../../../../src/zone/segment/reverse-segment.ts";
 
 const branch = { hash: "a segment" } as Branch<ReverseSegment>;
 
