@@ -80,12 +80,12 @@ class ChurningCluster {
     while (this.#gathered.length > 0) {
       const changes = this.#gathered;
       this.#gathered = [];
-      const { milliseconds } = report;
       const begun = performance.now();
       await this.#pushing.patch({ exports: this.#patchOf(changes) });
       const now = performance.now();
       report.pushes++;
-      for (const { at } of changes) milliseconds.push(now - at);
+      // Of the report that is open now: the one in which the push began may be handed over already.
+      for (const { at } of changes) report.milliseconds.push(now - at);
       await sleep(Math.max(0, BETWEEN_PUSHES - (now - begun)));
     }
   }
