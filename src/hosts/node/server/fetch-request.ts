@@ -2,8 +2,15 @@ import type { Client } from "../../../access/client/client.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import type { NodeRequest } from "./node-request.ts";
 
-/** Answers requests of the Fetch standard. */
-export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
+/**
+ * Answers requests of the Fetch standard.
+ * @param sender tells whether anybody still waits for the response. Default: somebody does
+ */
+export type FetchHandler = (
+  request: Request,
+  client: Client,
+  sender?: Pick<NodeRequest, "isClosed">,
+) => Response | Promise<Response>;
 
 /** The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods (RFC 9110 section 9.1). */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
@@ -20,7 +27,7 @@ export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): 
     return { status: 204, headers: { allow: METHODS }, body: null };
   const url = urlOf(request);
   if (url === undefined) return refusal(400, "the request's target or its host is malformed");
-  const response = await fetch(toRequest(request, url), client);
+  const response = await fetch(toRequest(request, url), client, request);
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return { status: response.status, headers, body: null };
   // A response that no proxy may buffer has no end in sight.

@@ -26,6 +26,10 @@ export class Http2Request implements NodeRequest {
     return this.#stream.line.authority;
   }
 
+  get isClosed(): boolean {
+    return this.#stream.isClosed;
+  }
+
   get rawHeaders(): readonly string[] {
     return this.#stream.fields;
   }

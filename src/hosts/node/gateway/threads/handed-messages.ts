@@ -27,6 +27,11 @@ export interface HandedResponse {
   readonly body: HandedBody;
 }
 
+/** The main thread has begun with a request, which takes longer. */
+export interface TakenRequest {
+  readonly taken: number;
+}
+
 /** What has to be transferred with a message that has a body. */
 export function transferred(body: HandedBody): (ReadableStream | ArrayBuffer)[] {
   if (body === null) return [];

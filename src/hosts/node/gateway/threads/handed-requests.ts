@@ -1,6 +1,12 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
 import type { FetchHandler } from "../../server/fetch-request.ts";
-import { type HandedBody, type HandedRequest, type HandedResponse, transferred } from "./handed-messages.ts";
+import {
+  type HandedBody,
+  type HandedRequest,
+  type HandedResponse,
+  type TakenRequest,
+  transferred,
+} from "./handed-messages.ts";
 
 /**
  * Answers the requests that an answering thread hands over.
@@ -20,13 +26,24 @@ export function answerHanded(
     const response = await fetch(request, client);
     const { status } = response;
     const answered = await bodyOf(response, ended);
+    // A body that nobody read would keep its ports open in both threads.
+    if (request.body?.locked === false) request.body.cancel().catch(() => {});
     const message: HandedResponse = { id, status, headers: [...response.headers], body: answered };
     port.postMessage(message, transferred(answered) as Transferable[]);
   };
   port.on("message", (request: HandedRequest) => {
-    answer(request).catch((error) => {
-      onError(error);
-      port.postMessage({ id: request.id, status: 500, headers: [], body: null } satisfies HandedResponse);
+    let isAnswered = false;
+    answer(request)
+      .catch((error) => {
+        onError(error);
+        port.postMessage({ id: request.id, status: 500, headers: [], body: null } satisfies HandedResponse);
+      })
+      .finally(() => {
+        isAnswered = true;
+      });
+    // Most are answered by then.
+    setImmediate(() => {
+      if (!isAnswered) port.postMessage({ taken: request.id } satisfies TakenRequest);
     });
   });
 }

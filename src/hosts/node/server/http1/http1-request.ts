@@ -22,6 +22,10 @@ export class Http1Request implements NodeRequest {
     this.#waits = waits;
   }
 
+  get isClosed(): boolean {
+    return this.#outgoing.destroyed;
+  }
+
   get scheme(): "http" | "https" {
     return "encrypted" in this.#incoming.socket ? "https" : "http";
   }
