@@ -54,6 +54,18 @@ describe("settings", () => {
     });
   });
 
+  it("of threads come from the flag before the file, and one answers by default", () => {
+    const config = file("threads: 4");
+    expect(readServeConfig({}).threads).toBe(1);
+    expect(readServeConfig({ threads: "auto" }).threads).toBe("auto");
+    expect(readServeConfig({ config }).threads).toBe(4);
+    expect(readServeConfig({ config, threads: "1" }).threads).toBe(1);
+    for (const threads of ["0", "257", "1.5", "two", "", "-1"])
+      expect(() => readServeConfig({ threads })).toThrow(
+        `--threads ${JSON.stringify(threads)} must be auto or a number from 1 to 256`,
+      );
+  });
+
   it("of federations come from the file and from flags", () => {
     const config = file(`
 federations:

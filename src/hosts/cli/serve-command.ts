@@ -52,7 +52,10 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
       "also answer DNS over TLS here, with the same certificate; repeatable",
       repeat,
     )
-    .option("--threads <n>", "threads that answer clients; pushes and compiling have one more (default: 1)")
+    .option(
+      "--threads <n>",
+      "threads that answer clients; from 2 on pushes and compiling have one more; auto: one for each CPU that the process may use, and at most one for 512 MiB of its memory (default: 1)",
+    )
     .option("--check-config", "read the config file and the files that it names, then exit")
     .addOption(logLevel())
     .addHelpText(

@@ -1,3 +1,4 @@
+import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
@@ -27,7 +28,9 @@ import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
 import { allocateLimits, openLimits } from "./gateway/shared-limits.ts";
 import { openStubZones } from "./gateway/stub-zones.ts";
-import { openSharing, startThreads } from "./gateway/threads/start-threads.ts";
+import { startThreads } from "./gateway/threads/start-threads.ts";
+import { threadCount } from "./gateway/threads/thread-count.ts";
+import { ThreadSharing } from "./gateway/threads/thread-sharing.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
 import { nodeClock } from "./node-clock.ts";
@@ -85,7 +88,8 @@ async function startParts(
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
   // Answering threads have the numbers below that of this thread.
-  const ownNumber = config.threads === 1 ? 0 : config.threads;
+  const threads = await threadCount(config.threads, startServer, log);
+  const ownNumber = threads === 1 ? 0 : threads;
   const limitMemory = allocateLimits(config, ownNumber + 1);
   const shared = openLimits(limitMemory, ownNumber);
 
@@ -122,10 +126,9 @@ async function startParts(
   // The gateway.
   const controlParts = controlOf(config.push.credentials, controlCounts, limits);
   const reachability = new Reachability(config, admission.rules, tls);
-  const sharing = await openSharing(config, admission.rules, startServer, log);
+  const sharing = threads === 1 ? undefined : new ThreadSharing(nodeClock, visibilitiesOf(admission.rules));
   const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) => {
-    const threads = sharing?.counts(shared, config.threads);
-    const facts = processFacts(tls, controlCounts, threads);
+    const facts = processFacts(tls, controlCounts, sharing?.counts(shared, threads));
     const own = createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, facts);
     return sharing?.measure(own) ?? own;
   };
@@ -171,7 +174,7 @@ async function startParts(
           ...{ assembly, rules, stubs, counters, accessCounters, clientTests, shared, clock: nodeClock },
         })
       : await startThreads({
-          ...{ config, tls: tls?.tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log },
+          ...{ config, threads, tls: tls?.tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log },
         }),
   );
   reachability.listens(answering.port, answering.places);

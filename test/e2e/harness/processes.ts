@@ -33,6 +33,8 @@ export interface GatewayOptions {
   port?: number;
   /** Further variables of its environment. */
   env?: Record<string, string>;
+  /** A program with its arguments that runs it, such as `taskset`. */
+  runBy?: readonly string[];
 }
 
 /** `clusterset-doh serve` in its own process. */
@@ -98,11 +100,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 
   const client = gatewayClient(url, readCa, tokenFileFor);
 
+  const [command = process.execPath, ...runArgs] =
+    options.runBy === undefined ? [] : [...options.runBy, process.execPath];
   const server = await ServerProcess.start({
     name: "gateway",
-    command: process.execPath,
+    command,
     args: [
-      ...[...nodeFlags, cliPath, "serve"],
+      ...[...runArgs, ...nodeFlags, cliPath, "serve"],
       ...["--listen", `127.0.0.1:${port}`, "--state-dir", stateDir, "--config", configFile],
       ...zones.flatMap((zone) => ["--zone", zone]),
       ...(tls ? [] : ["--no-tls"]),

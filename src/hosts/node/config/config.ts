@@ -4,7 +4,7 @@ import { checkFederations } from "../../../config/federations.ts";
 import { readListenFlags } from "../../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../../config/location.ts";
 import { checkDesignatedName, withAlwaysServed } from "../../../config/own-names.ts";
-import { ServeConfig } from "../../../config/serve-config.ts";
+import { MOST_THREADS, ServeConfig } from "../../../config/serve-config.ts";
 import { listIssues } from "../../../config/values/issues.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../../snapshot/cluster-id.ts";
@@ -90,10 +90,12 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   return settings;
 }
 
-function readThreads(text: string): number {
-  const checked = ServeConfig.shape.threads.safeParse(/^\d+$/.test(text) ? Number(text) : Number.NaN);
+function readThreads(text: string): ServeConfig["threads"] {
+  const checked = ServeConfig.shape.threads.safeParse(/^\d+$/.test(text) ? Number(text) : text);
   if (checked.success) return checked.data;
-  throw new UsageError(`--threads ${JSON.stringify(text)} must be a number from 1 to 256`);
+  throw new UsageError(
+    `--threads ${JSON.stringify(text)} must be auto or a number from 1 to ${MOST_THREADS}`,
+  );
 }
 
 function readFederation(name: string): ServeConfig["federations"][number] {

@@ -1,6 +1,4 @@
-import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
-import { type AccessRules, visibilitiesOf } from "../../../../access/rules/access-rule.ts";
 import type { ClientTests } from "../../../../answer/client-tests.ts";
 import type { Log } from "../../../../assembly/log.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
@@ -10,15 +8,16 @@ import type { SharedLimitMemory, SharedLimits } from "../../../../limits/shared/
 import { listenFailure } from "../../listen-failure.ts";
 import { nodeClock } from "../../node-clock.ts";
 import type { FetchHandler } from "../../server/fetch-request.ts";
-import { type StartServer, startNodeServer } from "../../server/node-server.ts";
 import type { ServerTls } from "../../tls/tls.ts";
 import { ThreadPool } from "./thread-pool.ts";
-import { ThreadSharing } from "./thread-sharing.ts";
+import type { ThreadSharing } from "./thread-sharing.ts";
 import { ThreadSignals } from "./thread-signals.ts";
 
 /** What answering threads need of the main thread. */
 export interface StartThreadsParts {
   readonly config: ServeConfig;
+  /** How many. */
+  readonly threads: number;
   readonly tls: ServerTls | undefined;
   readonly sharing: ThreadSharing;
   /** The limits of all threads, as this thread has them, and their memory. */
@@ -32,7 +31,7 @@ export interface StartThreadsParts {
 
 /** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
 export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool> {
-  const { config, tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log } = parts;
+  const { config, threads, tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log } = parts;
   await checkFree(config);
   const signals = new ThreadSignals();
   sharing.publish();
@@ -45,7 +44,7 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
   };
   const pool = await ThreadPool.start({
     ...{
-      threads: config.threads,
+      threads,
       config,
       tls,
       clock: nodeClock,
@@ -67,52 +66,8 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
     onStop: end,
   });
   start();
-  log("info", "threads", `${config.threads} threads answer clients`, { threads: config.threads });
+  log("info", "threads", `${threads} threads answer clients`, { threads });
   return pool;
-}
-
-/**
- * What the main thread shares with answering threads; undefined where this thread answers clients itself: with one thread, or where a system or
- * a runtime cannot have several.
- */
-export async function openSharing(
-  { threads }: Pick<ServeConfig, "threads">,
-  rules: AccessRules,
-  startServer: StartServer,
-  log: Log,
-): Promise<ThreadSharing | undefined> {
-  if (threads === 1) return undefined;
-  const reason =
-    startServer !== startNodeServer
-      ? "this runtime has a server of its own"
-      : (await canSharePorts())
-        ? undefined
-        : "several sockets of this system cannot listen on one port (SO_REUSEPORT)";
-  if (reason === undefined) return new ThreadSharing(nodeClock, visibilitiesOf(rules));
-  log("warn", "one-thread", `threads: ${threads} is not possible, so one thread answers: ${reason}`);
-  return undefined;
-}
-
-/** Whether several sockets of this system may listen on one port, so that it spreads connections over threads (SO_REUSEPORT). */
-async function canSharePorts(): Promise<boolean> {
-  const tcp = createServer();
-  const udp = createSocket({ type: "udp4", reusePort: true });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      tcp.once("error", reject);
-      tcp.listen({ host: "127.0.0.1", port: 0, reusePort: true }, resolve);
-    });
-    await new Promise<void>((resolve, reject) => {
-      udp.once("error", reject);
-      udp.bind({ address: "127.0.0.1", port: 0 }, () => resolve());
-    });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    tcp.close();
-    udp.close();
-  }
 }
 
 /** Sockets that share ports would also share them with another gateway. @throws {UsageError} if another program listens on an address */
