@@ -186,7 +186,7 @@ describe("a process that goes on from the notes of the one before", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 10 },
     );
     expect(died).toBeGreaterThan(0);
   }, 240_000);
