@@ -169,7 +169,7 @@ export class Http2Connection {
     }
     this.#table.settle(this.#handle);
     this.#isReading = false;
-    this.#output.flushLate();
+    this.#output.flush();
     this.#endIfDone();
     if (this.#socket.writableLength > MOST_UNREAD) this.#socket.pause();
   }
