@@ -60,7 +60,7 @@ describe("of two services with one address the older one has the reverse name (m
       "2.0.200.10.in-addr.arpa. PTR a.shop.svc",
     ]);
     expect(orders(world)).toEqual([
-      ["a shop/b", "c shop/b", "west shop/a"],
+      ["c shop/b", "a shop/b", "west shop/a"],
       ["west shop/a", "a shop/b"],
     ]);
   });
