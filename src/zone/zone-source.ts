@@ -11,6 +11,8 @@ interface Listed {
 /** A live cluster, as the zones need it. */
 export interface SourceCluster {
   readonly clusterId: string;
+  /** Another number if it left and joined again: then `ZoneChange.local` does not name what its zone had. */
+  readonly joined?: number;
   readonly namespaces: Names;
   readonly region?: string | undefined;
   /** Topology zones of its nodes, sorted. */

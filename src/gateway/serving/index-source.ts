@@ -65,10 +65,10 @@ export class IndexSource implements ZoneSource {
   #clusterOf(clusterId: string): SourceCluster {
     const { filter } = this.#services;
     const cluster = this.#index.clusters.get(clusterId)!;
-    const { state } = cluster;
+    const { state, joined } = cluster;
     const [topology, clusterZone] = [state.single("topology"), state.single("clusterZone")];
     return {
-      clusterId,
+      ...{ clusterId, joined },
       namespaces: namespacesOf(cluster, filter),
       region: topology?.region,
       zones: [...(topology?.zones ?? [])].sort(compareText),

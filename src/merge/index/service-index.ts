@@ -29,6 +29,8 @@ export interface Remembered {
 /** A cluster in the index. */
 export interface IndexedCluster {
   readonly clusterId: string;
+  /** Another number each time that it joins: what it had before is gone. */
+  readonly joined: number;
   /** As it is held: it may be ahead of the index. */
   readonly state: HeldState;
   readonly namespaces: ReadonlySet<string>;
@@ -83,6 +85,7 @@ export class ServiceIndex {
   readonly #servicesIn = new Map<string, Set<string>>();
   readonly #clustersWith = new Map<string, Set<string>>();
   readonly #watchers: IndexWatcher[] = [];
+  #joins = 0;
 
   /**
    * @param remembered default: what clusters report of creation times counts
@@ -131,7 +134,7 @@ export class ServiceIndex {
     if (this.#clusters.has(clusterId)) yield* this.leave(clusterId);
     const cluster: Cluster = {
       ...{ clusterId, state, namespaces: new Set(), services: new Set(), ahead: new ChangesAhead() },
-      ...{ exports: 0, imports: 0, lastPart: undefined },
+      ...{ exports: 0, imports: 0, lastPart: undefined, joined: ++this.#joins },
     };
     this.#clusters.set(clusterId, cluster);
     this.#tell((watcher) => watcher.clusterChanged(clusterId));

@@ -8,6 +8,7 @@ interface KnownZone {
   /** Its settings, as text. */
   readonly settings: string;
   readonly namespaces: ReadonlySet<string>;
+  readonly joined: number | undefined;
 }
 
 /** Follows the zones of single clusters: which are served, with which settings, and which namespaces their clusters have. */
@@ -30,6 +31,7 @@ export class LocalZones {
       this.#known.set(clusterId, {
         settings: JSON.stringify([cluster.localZone.zone, tree?.zones]),
         namespaces: new Set(cluster.namespaces.keys()),
+        joined: cluster.joined,
       });
     }
   }
@@ -46,7 +48,7 @@ export class LocalZones {
     for (const clusterId of before.keys()) if (!next.has(clusterId)) yield* names.dropCluster(clusterId);
     for (const [clusterId, zone] of next) {
       const known = before.get(clusterId);
-      if (known?.settings !== zone.settings) {
+      if (known?.settings !== zone.settings || known.joined !== zone.joined) {
         if (known !== undefined) yield* names.dropCluster(clusterId);
         yield* placeAll(names, clusters.get(clusterId)!);
       } else yield* keysOfChangedNamespaces(names, clusterId, known.namespaces, zone.namespaces);
