@@ -11,7 +11,9 @@ type NotedKind = readonly [
   ...[tree: CandidateSource["tree"], view: string | null, rank: CandidateSource["rank"], ttl: number],
   ...[clusters: readonly string[], claimants: readonly string[], above: readonly (string | 0 | 1)[]],
 ];
-type NotedSource = readonly [namespace: string, name: string, since: number, kind: number];
+/** JSON has no infinite numbers: their texts stand for them. */
+type NotedNumber = number | "Infinity" | "-Infinity";
+type NotedSource = readonly [namespace: string, name: string, since: NotedNumber, kind: number];
 type NotedCandidate = readonly [source: number, label: string | null];
 /** An address with its source or, unless it is ordinary, its candidates and those that won. */
 type NotedAddress = readonly [
@@ -35,7 +37,7 @@ export function writeReverse(leaf: AddressLeaf, { hash }: Branch<ReverseSegment>
     const kind = kinds.get(text) ?? kinds.size;
     kinds.set(text, kind);
     sources.set(source, noted.length);
-    return noted.push([source.namespace, source.name, source.since, kind]) - 1;
+    return noted.push([source.namespace, source.name, notedNumber(source.since), kind]) - 1;
   };
   const candidateOf = ({ source, label }: ReverseCandidate): NotedCandidate => [
     indexOf(source),
@@ -96,7 +98,8 @@ export class ReverseReader {
     return number;
   }
 
-  #heldOf([namespace, name, since]: NotedSource, kind: NotedKind, number: number): CandidateSource {
+  #heldOf([namespace, name, noted]: NotedSource, kind: NotedKind, number: number): CandidateSource {
+    const since = Number(noted);
     const services = this.#sources.get(namespace) ?? new Map<string, (number | CandidateSource)[]>();
     this.#sources.set(namespace, services);
     const known = services.get(name) ?? [];
@@ -113,6 +116,10 @@ export class ReverseReader {
     services.set(first === undefined ? name : first.name, known.toSpliced(known.length, 0, number, source));
     return source;
   }
+}
+
+function notedNumber(value: number): NotedNumber {
+  return Number.isFinite(value) ? value : (String(value) as NotedNumber);
 }
 
 function kindOf(source: CandidateSource): NotedKind {

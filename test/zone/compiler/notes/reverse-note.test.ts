@@ -75,6 +75,8 @@ describe("the note of a leaf of addresses", () => {
     ["of one view", { view: "east" }],
     ["without claimants", { claimants: [] }],
     ["of a time of its own", { since: 0 }],
+    ["of an unknown time, which is younger than all", { since: Number.POSITIVE_INFINITY }],
+    ["that is older than all", { since: Number.NEGATIVE_INFINITY }],
   ])("keeps a name %s", (_, parts) => {
     const leaf = leafOf([[v4(1), source("web", parts)]]);
     expect(contentOf(read(writeReverse(leaf, BRANCH)))).toEqual(contentOf(leaf));
