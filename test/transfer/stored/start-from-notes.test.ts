@@ -186,7 +186,7 @@ describe("a process that goes on from the notes of the one before", () => {
           }
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 100 },
     );
     expect(died).toBeGreaterThan(0);
   }, 240_000);
