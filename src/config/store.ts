@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The key of the setting that names the prefix of all keys. */
+/** What a prefix may be. Every key has it in braces, as a hash tag: so it has no braces itself. */
 const PREFIX = /^[A-Za-z0-9._:-]{1,64}$/;
 
 /** Valkey or Redis, where the state is kept instead of in the state folder. */

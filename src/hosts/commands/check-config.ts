@@ -1,6 +1,6 @@
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { loadAccess } from "../node/access/load-access.ts";
-import { readToken } from "../node/access/token-file.ts";
+import { readEngineAddress } from "../node/gateway/engine-address.ts";
 import { createLogger } from "../node/logger.ts";
 import { openTlsSource } from "../node/tls/tls-source.ts";
 import { openUpstreams } from "../node/upstreams/configured-upstreams.ts";
@@ -18,7 +18,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   if (typeof tls === "object" && tls.certificateFile !== undefined) await openTlsSource(config, undefined);
   const loaded = await loadAccess(config, createLogger("serve", "error"));
   await loaded.close();
-  if (store?.passwordFile !== undefined) await readToken(store.passwordFile);
+  if (store !== undefined) await readEngineAddress(store);
   await UpstreamConnector.load(config.stub.upstreams);
   await (await openUpstreams(config.forward)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;

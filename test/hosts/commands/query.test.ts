@@ -149,6 +149,8 @@ describe("serve --check-config", () => {
       "forward: { upstreams: [{ server: https://dns.example/dns-query, tokenFile: /nonexistent/t }] }\n",
       "/nonexistent/t",
     ],
+    ["store: { url: redis://valkey, passwordFile: /nonexistent/password }\n", "/nonexistent/password"],
+    ["store: { url: rediss://valkey, caFile: /nonexistent/ca.crt }\n", "/nonexistent/ca.crt"],
   ])("exits with 2 for %j", async (text, message) => {
     const { status, stderr } = await check(text);
     expect(stderr).toContain(message);

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../../../config/store.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
@@ -7,9 +6,9 @@ import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts
 import type { RememberedStore } from "../../../store/remembered/remembered-store.ts";
 import { openTextFolder } from "../../../store/remembered/text-folder.ts";
 import type { SnapshotStore } from "../../../store/store.ts";
-import { messageOf, type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
-import { readToken } from "../access/token-file.ts";
+import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import { prepareStateFolder } from "../state-folder.ts";
+import { readEngineAddress } from "./engine-address.ts";
 
 /** Where a gateway keeps what it was pushed, and who came first. */
 export interface Stores {
@@ -41,35 +40,21 @@ export async function openStores(
   }
 }
 
-async function openEngine(
-  { url, username, passwordFile, caFile, prefix }: Store,
-  onWarning: OnStoreWarning,
-): Promise<Stores> {
-  const [password, ca] = await Promise.all([
-    passwordFile === undefined ? undefined : readToken(passwordFile),
-    caFile === undefined ? undefined : readAuthorities(caFile),
-  ]);
+async function openEngine(store: Store, onWarning: OnStoreWarning): Promise<Stores> {
+  const address = await readEngineAddress(store);
   // The client is loaded by gateways that need it alone.
   const { openRedisStores } = await import("../../../store/redis/open-redis-stores.ts");
   try {
-    return await openRedisStores({ url, username, password, ca }, prefix, onWarning);
+    return await openRedisStores(address, store.prefix, onWarning);
   } catch (error) {
     if (error instanceof StoreError)
-      throw new UsageError(`the store ${withoutSecrets(url)}: ${error.message}`);
+      throw new UsageError(`the store ${withoutSecrets(store.url)}: ${error.message}`);
     throw error;
   }
 }
 
-async function readAuthorities(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read store.caFile: ${messageOf(error)}`);
-  }
-}
-
 /** A URL without the user and the password in it. */
-export function withoutSecrets(url: string): string {
+function withoutSecrets(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
