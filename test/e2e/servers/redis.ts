@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createClient } from "@redis/client";
 import { freePort } from "./ports.ts";
 import { ServerProcess } from "./process.ts";
@@ -21,21 +23,15 @@ export async function startRedis(directives: readonly string[] = [], password?: 
   const folder = temporaryFolder("redis");
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
-  const run = async (...command: string[]): Promise<unknown> => {
-    const socket = { reconnectStrategy: false as const, connectTimeout: 5000 };
-    const client = createClient({ url, RESP: 2, socket, ...(password !== undefined && { password }) });
-    client.on("error", () => {});
-    await client.connect();
-    try {
-      return await client.sendCommand(command);
-    } finally {
-      client.destroy();
-    }
-  };
+  const run = (...command: string[]) => runRedis(url, password, command);
+  // Empty, for CONFIG REWRITE: what Sentinel changes outlives a restart.
+  const configFile = join(folder, "redis.conf");
+  writeFileSync(configFile, "");
   const process = await ServerProcess.start({
     name: "redis",
     command: "redis-server",
     args: [
+      configFile,
       ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder],
       ...["--save", "", "--appendonly", "yes", "--appendfsync", "always", ...directives],
     ],
@@ -43,4 +39,24 @@ export async function startRedis(directives: readonly string[] = [], password?: 
     ready: async () => (await run("PING")) === "PONG",
   });
   return { url, port, process, folder, run };
+}
+
+/** Runs one command over a connection of its own. TLS is not verified. */
+export async function runRedis(
+  url: string,
+  password: string | undefined,
+  command: readonly string[],
+): Promise<unknown> {
+  const common = { reconnectStrategy: false as const, connectTimeout: 5000 };
+  const socket = url.startsWith("rediss:")
+    ? { ...common, tls: true as const, rejectUnauthorized: false }
+    : common;
+  const client = createClient({ url, RESP: 2, socket, ...(password !== undefined && { password }) });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await client.sendCommand(command);
+  } finally {
+    client.destroy();
+  }
 }
