@@ -70,8 +70,10 @@ function parse(text: string, line: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const position = findJsonError(text);
-    const rest = text.slice(position, position + 12).trimEnd();
+    // The line end is white space in the grammar of JSON, so that an error at the end would be behind it.
+    const json = text.endsWith("\n") ? text.slice(0, -1) : text;
+    const position = findJsonError(json);
+    const rest = json.slice(position, position + 12);
     const found = rest === "" ? "it ends" : `found ${JSON.stringify(rest)}`;
     throw new LinesError("INVALID_JSON", line, `is not JSON: ${found}`, position + 1);
   }

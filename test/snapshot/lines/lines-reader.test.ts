@@ -145,8 +145,9 @@ describe("a line's shape", () => {
     ],
     ['["pods","a/b",{"a":1]', 'line 2, column 21: is not JSON: found "]"'],
     ['["pods","a/b",  nonsense that is long]', 'line 2, column 17: is not JSON: found "nonsense tha"'],
-    // The newline belongs to the line.
-    ['["pods","a/b",{}', "line 2, column 18: is not JSON: it ends"],
+    ['["pods","a/b",{}', "line 2, column 17: is not JSON: it ends"],
+    // A no-break space is no white space in JSON.
+    ['["pods","a/b",{}\u00a0', 'line 2, column 17: is not JSON: found "\u00a0"'],
   ])("%s is JSON, or the error is %s", (text, message) => {
     if (message === undefined) expect(read(sealed(HEADER, text)).lines).toHaveLength(1);
     else expect(errorOf(sealed(HEADER, text))).toContain(message);
