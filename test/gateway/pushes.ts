@@ -4,11 +4,10 @@ import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
 import { wholeStage } from "../../src/gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../src/gateway/stages.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import { type HeldState, snapshotOf } from "../../src/snapshot/lines/held-state.ts";
-import { type LinesKind, LinesStage } from "../../src/snapshot/lines/lines-stage.ts";
+import { snapshotOf } from "../../src/snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { linesOf } from "../snapshot/changes.ts";
+import { linesOf, readLines, stageLines } from "../snapshot/changes.ts";
 
 /** Pushes a snapshot line by line, as a PUT does. */
 export async function putSnapshot(
@@ -17,11 +16,8 @@ export async function putSnapshot(
   terms?: RequestedTerms,
 ): Promise<Acknowledgement> {
   const { clusterId } = snapshot;
-  return gateway.replace(
-    clusterId,
-    wholeStage(staged("whole", gateway.held(clusterId), { ...snapshot })),
-    terms,
-  );
+  const stage = stageLines("whole", gateway.held(clusterId), readLines(linesOf(snapshot)));
+  return gateway.replace(clusterId, wholeStage(stage), terms);
 }
 
 /** Pushes a delta line by line, as a PATCH does. */
@@ -32,7 +28,8 @@ export async function patchCluster(
   patch: SnapshotPatch,
   terms?: RequestedTerms,
 ): Promise<Acknowledgement> {
-  const stage = staged("changes", gateway.held(clusterId, baseGeneration), patch);
+  const held = gateway.held(clusterId, baseGeneration);
+  const stage = stageLines("changes", held, readLines(linesOf(patch)));
   const changes = { delta: drain(stage.finish()), lines: stage.lines() };
   return gateway.change(clusterId, baseGeneration, changes, terms);
 }
@@ -40,20 +37,4 @@ export async function patchCluster(
 /** What a gateway holds of a cluster now. */
 export function heldOf(gateway: Gateway<ServedGeneration>, clusterId: string): ClusterSnapshot {
   return snapshotOf(clusterId, gateway.held(clusterId));
-}
-
-function staged(kind: LinesKind, held: HeldState, patch: SnapshotPatch): LinesStage {
-  const stage = new LinesStage(kind, held);
-  let number = 1;
-  for (const change of linesOf(patch))
-    drain(
-      stage.apply({
-        number: ++number,
-        change,
-        text: JSON.stringify(change),
-        values: 0,
-        hasPrototypeKey: false,
-      }),
-    );
-  return stage;
 }

@@ -39,15 +39,21 @@ export function* linesOf(patch: SnapshotPatch | ClusterSnapshot): Generator<Patc
  * @throws {SnapshotError} naming line and field of each error; the first change is line 2
  */
 export function applyLines(held: HeldState, changes: Iterable<PatchLine>, kind: LinesKind): SnapshotDelta {
+  return drain(stageLines(kind, held, readLines(changes)).finish());
+}
+
+/** Changes as a reader yields them; the first one is line 2. */
+export function* readLines(changes: Iterable<PatchLine>): Generator<ReadLine> {
   let number = 1;
-  const read = Array.from(changes, (change) => ({
-    change,
-    text: "",
-    number: ++number,
-    values: 0,
-    hasPrototypeKey: false,
-  }));
-  return stage(held, read, kind);
+  for (const change of changes)
+    yield { number: ++number, change, text: JSON.stringify(change), values: 0, hasPrototypeKey: false };
+}
+
+/** A stage that has taken lines. @throws {SnapshotError} once a thousand errors were found */
+export function stageLines(kind: LinesKind, held: HeldState, lines: Iterable<ReadLine>): LinesStage {
+  const stage = new LinesStage(kind, held);
+  for (const line of lines) drain(stage.apply(line));
+  return stage;
 }
 
 /**
@@ -58,7 +64,7 @@ export function applyPatch(base: ClusterSnapshot, patch: SnapshotPatch): Cluster
   const reader = new LinesReader();
   const lines = [...encodeChanges(base.clusterId, patch)].flatMap((piece) => [...reader.feed(piece)]);
   reader.finish();
-  return changeTables(base, stage(heldSnapshot(base), lines, "changes"));
+  return changeTables(base, drain(stageLines("changes", heldSnapshot(base), lines).finish()));
 }
 
 /**
@@ -111,10 +117,4 @@ export function changesBetween(from: HeldState, to: ClusterSnapshot): SnapshotDe
   }
   const changed = SINGLES.filter((name) => !equalJson(from.single(name), to[name]));
   return { entries, singles: Object.fromEntries(changed.map((name) => [name, to[name]])) };
-}
-
-function stage(held: HeldState, lines: Iterable<ReadLine>, kind: LinesKind): SnapshotDelta {
-  const staged = new LinesStage(kind, held);
-  for (const line of lines) drain(staged.apply(line));
-  return drain(staged.finish());
 }

@@ -1,29 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { drain } from "../../../src/snapshot/drain.ts";
 import { emptySnapshot, heldSnapshot, NOTHING_HELD } from "../../../src/snapshot/lines/held-state.ts";
-import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
+import type { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../../src/snapshot/lines/patch-line.ts";
 import type { Collection } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
-import { applyLines, changeTables, linesOf } from "../changes.ts";
+import { applyLines, changeTables, linesOf, readLines, stageLines } from "../changes.ts";
 import { headlessExport, shopSnapshot } from "../worlds.ts";
 
-function staged(snapshot: ClusterSnapshot, held: ClusterSnapshot): LinesStage {
-  const stage = new LinesStage("whole", heldSnapshot(held));
-  let number = 1;
-  for (const change of linesOf(snapshot))
-    drain(
-      stage.apply({
-        number: ++number,
-        change,
-        text: JSON.stringify(change),
-        values: 0,
-        hasPrototypeKey: false,
-      }),
-    );
-  return stage;
-}
+const staged = (snapshot: ClusterSnapshot, held: ClusterSnapshot): LinesStage =>
+  stageLines("whole", heldSnapshot(held), readLines(linesOf(snapshot)));
+
+/** Changes that were read, of any form. */
+const linesFrom = (changes: readonly unknown[]) => readLines(changes as PatchLine[]);
 
 test("a whole state that has every held entry is compared without a list of the held keys", () => {
   const held = shopSnapshot("west", 3);
@@ -64,11 +54,6 @@ const namespaces = (count: number): ClusterSnapshot => ({
   namespaces: Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, {}])),
 });
 
-/** A line that was read. */
-const line = (number: number, change: unknown, hasPrototypeKey = false) => ({
-  ...{ number, change: change as PatchLine, text: JSON.stringify(change), values: 0, hasPrototypeKey },
-});
-
 describe("a whole state", () => {
   test("is compared in steps of 16 of its entries, and of 256 held ones that it lacks", () => {
     expect([...staged(namespaces(100), emptySnapshot("west")).finish()]).toHaveLength(6);
@@ -78,9 +63,7 @@ describe("a whole state", () => {
   test("has no lines to keep, unlike changes: its entries are its own", () => {
     const changes = [...linesOf(namespaces(3))];
     expect([...staged(namespaces(3), emptySnapshot("west")).lines()]).toEqual([]);
-    const stage = new LinesStage("changes", NOTHING_HELD);
-    for (const [index, change] of changes.entries()) drain(stage.apply(line(index + 2, change)));
-    expect([...stage.lines()]).toEqual(changes);
+    expect([...stageLines("changes", NOTHING_HELD, readLines(changes)).lines()]).toEqual(changes);
   });
 
   test("changes what differs from the state that is held when it ends", () => {
@@ -110,7 +93,6 @@ describe("a whole state", () => {
   });
 
   test("lists no value that a later line removed", () => {
-    const stage = new LinesStage("whole", NOTHING_HELD);
     const lines = [
       ["namespaces", "a", {}],
       ["namespaces", "b", {}],
@@ -118,7 +100,7 @@ describe("a whole state", () => {
       ["topology", { region: "eu" }],
       ["topology", null],
     ];
-    for (const [index, change] of lines.entries()) drain(stage.apply(line(index + 2, change)));
+    const stage = stageLines("whole", NOTHING_HELD, linesFrom(lines));
     expect([...stage.values()]).toEqual([{ path: ["namespaces", "b"], value: {} }]);
     expect(drain(stage.finish())).toEqual({
       entries: [{ collection: "namespaces", key: "b", entry: {} }],
@@ -162,16 +144,16 @@ describe("a whole state", () => {
 
 describe("errors in lines", () => {
   test("end the reading at the thousandth", () => {
-    const stage = new LinesStage("changes", NOTHING_HELD);
-    for (let number = 2; number < 1001; number++)
-      drain(stage.apply(line(number, ["pods", `n${number}`, {}])));
-    expect(() => drain(stage.apply(line(1001, ["pods", "last", {}])))).toThrow(SnapshotError);
+    const lines = Array.from({ length: 1000 }, (_, index) => ["pods", `n${index}`, {}]);
+    const stage = stageLines("changes", NOTHING_HELD, linesFrom(lines.slice(1)));
+    expect(() => drain(stage.apply([...linesFrom(lines)][0]!))).toThrow(SnapshotError);
   });
 
   test("of a member __proto__ name its path, or the entry where it is not in the patch itself", () => {
     const issueOf = (change: unknown) => {
-      const stage = new LinesStage("changes", NOTHING_HELD);
-      drain(stage.apply(line(7, change, true)));
+      const [line] = linesFrom([change]);
+      const lines = [{ ...line!, number: 7, hasPrototypeKey: true }];
+      const stage = stageLines("changes", NOTHING_HELD, lines);
       try {
         drain(stage.finish());
       } catch (error) {
@@ -188,14 +170,13 @@ describe("errors in lines", () => {
   });
 
   test("of an entry that failed are not repeated, also where a later line would be right", () => {
-    const stage = new LinesStage("changes", NOTHING_HELD);
     const lines = [
       ["namespaces", "a", { wrong: 1 }],
       ["namespaces", "a", null],
       ["namespaces", "a", { wrong: 2 }],
       ["namespaces", "b", { wrong: 3 }],
     ];
-    for (const [index, change] of lines.entries()) drain(stage.apply(line(index + 2, change)));
+    const stage = stageLines("changes", NOTHING_HELD, linesFrom(lines));
     expect(() => drain(stage.finish())).toThrow(
       "line 2: namespaces.a.wrong: is not a known field; line 5: namespaces.b.wrong: is not a known field",
     );

@@ -1,31 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { drain } from "../../../src/snapshot/drain.ts";
 import { knownMembers, memberNames } from "../../../src/snapshot/held/member-names.ts";
 import { emptySnapshot, heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
-import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot, Endpoint, ExportedService } from "../../../src/snapshot/schema.ts";
-import { linesOf } from "../changes.ts";
+import { applyLines, linesOf } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 
 const KEY = "shop/web";
 
 /** What a change makes of the only service; undefined where it makes nothing of it. */
 function changed(held: ClusterSnapshot, lines: Iterable<PatchLine>): ExportedService | undefined {
-  const stage = new LinesStage("changes", heldSnapshot(held));
-  let number = 1;
-  for (const change of lines)
-    drain(
-      stage.apply({
-        number: ++number,
-        change,
-        text: JSON.stringify(change),
-        values: 0,
-        hasPrototypeKey: false,
-      }),
-    );
-  const { entries } = drain(stage.finish());
+  const { entries } = applyLines(heldSnapshot(held), lines, "changes");
   return entries.find(({ collection }) => collection === "exports")?.entry as ExportedService | undefined;
 }
 

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { drain } from "../../../src/snapshot/drain.ts";
 import type { JsonObject } from "../../../src/snapshot/json-value.ts";
 import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../../../src/snapshot/lines/patch-line.ts";
 import { parseSnapshot } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
-import { applyLines, applyPatch, linesOf } from "../changes.ts";
+import { applyLines, applyPatch, linesOf, readLines, stageLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
 
@@ -178,7 +179,9 @@ describe("a patch, as the lines of a push", () => {
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = { a: deep };
     const held = heldSnapshot(shopSnapshot("west"));
-    expect(() => applyLines(held, [["exports", "shop/web", deep as JsonObject]], "changes")).toThrow(
+    const [line] = readLines([["exports", "shop/web", {}]]);
+    const deepLine = { ...line!, change: ["exports", "shop/web", deep as JsonObject] } as const;
+    expect(() => drain(stageLines("changes", held, [deepLine]).finish())).toThrow(
       /exports\["shop\/web"\]\.a: is not a known field/,
     );
   });
