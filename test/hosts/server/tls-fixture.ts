@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { NodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
+import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
 
 interface Closable {
@@ -34,6 +35,17 @@ export function serversOf(name: string) {
       return tls;
     },
     anotherCertificate: () => keepSelfSigned(join(folder, "other"), "localhost", Date.now()),
+    /** Starts a server that answers every request with 200, and stops it after the test. @returns its port */
+    async startFine(): Promise<number> {
+      const server = await startNodeServer({
+        listen: { host: "127.0.0.1", port: 0 },
+        tls,
+        fetch: () => new Response("fine"),
+        limits: DEFAULT_SERVER_LIMITS,
+      });
+      servers.push(server);
+      return server.address.port;
+    },
     /** Stops a server after the test. */
     stopLater(server: NodeServer): void {
       servers.push(server);

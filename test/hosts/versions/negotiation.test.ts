@@ -2,28 +2,14 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
-import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { serversOf } from "../server/tls-fixture.ts";
 
 const servers = serversOf("negotiation");
 
-async function start(): Promise<number> {
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: servers.tls,
-    fetch: () => new Response("fine"),
-    limits: DEFAULT_SERVER_LIMITS,
-  });
-  servers.stopLater(server);
-  return server.address.port;
-}
-
 /** A client whose handshake is over. @throws where there is none */
 async function connected(options: ConnectionOptions): Promise<TLSSocket> {
-  const socket = servers.keep(
-    connect({ host: "127.0.0.1", port: await start(), ca: servers.tls.cert, ...options }),
-  );
+  const port = await servers.startFine();
+  const socket = servers.keep(connect({ host: "127.0.0.1", port, ca: servers.tls.cert, ...options }));
   await once(socket, "secureConnect");
   return socket;
 }
@@ -71,7 +57,8 @@ describe("a connection", () => {
 });
 
 test("CONNECT is not implemented (section 8.5)", async () => {
-  const session = servers.keep(connectHttp2(`https://127.0.0.1:${await start()}`, { ca: servers.tls.cert }));
+  const origin = `https://127.0.0.1:${await servers.startFine()}`;
+  const session = servers.keep(connectHttp2(origin, { ca: servers.tls.cert }));
   const stream = session.request({ ":method": "CONNECT", ":authority": "example.org:443" });
   const [fields] = await once(stream, "response");
   expect(fields[":status"]).toBe(501);

@@ -3,8 +3,6 @@ import { connect } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../../src/config/limits/server-limits.ts";
-import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
 import { FRAME, frame, framesIn, PREFACE } from "../http2-frames.ts";
 import { serversOf } from "../tls-fixture.ts";
 import { get } from "./connected.ts";
@@ -66,15 +64,9 @@ async function openIdle(port: number): Promise<void> {
 
 test("an idle connection holds no buffer", async () => {
   const count = 30;
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: servers.tls,
-    fetch: () => new Response("fine"),
-    limits: DEFAULT_SERVER_LIMITS,
-  });
-  servers.stopLater(server);
-  await openIdle(server.address.port);
+  const port = await servers.startFine();
+  await openIdle(port);
   const before = await heldBytes();
-  for (let opened = 0; opened < count; opened++) await openIdle(server.address.port);
+  for (let opened = 0; opened < count; opened++) await openIdle(port);
   expect((await heldBytes()) - before).toBeLessThan(count * 4096);
 });
