@@ -105,8 +105,9 @@ function addWaits(samples: Samples, milliseconds: readonly number[]): void {
 async function timeOfChange(probe: ChangingCluster, poller: Poller): Promise<number> {
   const begun = performance.now();
   const acknowledged = probe.change();
-  const answered = await poller.waitForAddress(ChangingCluster.query, probe.address);
-  await acknowledged;
+  // Both are awaited together: after the error of one, that of the other, which is stopped then, would end the process and hide the first.
+  const answer = poller.waitForAddress(ChangingCluster.query, probe.address);
+  const [answered] = await Promise.all([answer, acknowledged]);
   return answered - begun;
 }
 
