@@ -223,8 +223,8 @@ export class Serving<Generation extends ServedGeneration> {
     for (const cluster of joined) this.#set(cluster);
     const pushes = this.#pushesOf(new Map(joined.map((cluster) => [cluster.clusterId, cluster])));
     const lost = joined.find(({ clusterId }) => this.#parts.remembered.isLost(clusterId))?.clusterId;
-    const resuming = kept.length > 0 && known?.clusters.length !== 0 ? this.#servedScopes : [];
-    for (const servedScope of resuming) this.#follow(servedScope.resume(pushes, lost));
+    const isEmpty = kept.length === 0 || known?.clusters.length === 0;
+    for (const scope of isEmpty ? [] : this.#servedScopes) this.#follow(scope.resume(pushes, lost));
     for (const cluster of kept) if (!compiled.has(cluster.clusterId)) this.#set(cluster);
   }
 

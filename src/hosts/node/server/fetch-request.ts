@@ -4,7 +4,7 @@ import type { NodeRequest } from "./node-request.ts";
 
 /**
  * Answers requests of the Fetch standard.
- * @param sender tells whether anybody still waits for the response. Default: somebody does
+ * @param sender tells whether the client has gone. Default: it waits for the response
  */
 export type FetchHandler = (
   request: Request,

@@ -4,7 +4,7 @@ import type { NodeClient } from "../access/node-client.ts";
 /** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
 export interface NodeRequest extends HttpRequest {
   readonly client: NodeClient;
-  /** Whether nobody waits for a response: there was one, or the client has gone. */
+  /** Whether the request has its response, or its client has gone. */
   readonly isClosed: boolean;
   readonly scheme: "http" | "https";
   /** Header fields in their order: names and values in turn. */

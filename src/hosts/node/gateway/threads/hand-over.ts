@@ -14,8 +14,8 @@ import {
  */
 const MOST_UNTAKEN = 64;
 
-/** Nobody gets it. */
-const NOBODY = 503;
+/** The status of a response to a client that has gone, so that none is sent. */
+const CLIENT_GONE = 503;
 
 /** Hands requests to the main thread: pushes, transfers, pages, metrics, federations, explanations. */
 export class HandOver {
@@ -46,7 +46,7 @@ export class HandOver {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
       if (sender?.isClosed) {
         this.#next();
-        return new Response(null, { status: NOBODY });
+        return new Response(null, { status: CLIENT_GONE });
       }
     }
     const { method, url, headers, body } = request;
