@@ -3,7 +3,7 @@ import type { MergedServices } from "../merge/index/merged-services.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
+import type { ClusterStatus, GatewayStatus, ServingStatus } from "./gateway-types.ts";
 import type { ServedGeneration } from "./stages.ts";
 
 /** What the DNS routes need of the gateway. */
@@ -41,6 +41,8 @@ export interface ServedZone<Generation extends ServedGeneration> {
 export interface ScopeTerms {
   /** When the lease of each known cluster expires; undefined where it has expired. */
   readonly expiresAt: ReadonlyMap<string, number | undefined>;
+  /** The known clusters as `status` has them: JSON answers say when each was last seen. */
+  readonly clusters: readonly ClusterStatus[];
   /** Where answers say that they are stale: since when. */
   readonly behindSince: number | undefined;
 }

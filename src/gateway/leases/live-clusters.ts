@@ -97,10 +97,10 @@ export class LiveClusters {
     return expiries;
   }
 
-  /** Every cluster known, sorted by its id. */
-  statuses(): ClusterStatus[] {
+  /** Every cluster known, sorted by its id. @param served clusters that are in the answers: others are not live */
+  statuses(served: ReadonlyMap<string, unknown>): ClusterStatus[] {
     const live = Array.from(this.live, ([clusterId, cluster]) =>
-      cluster.status(true, this.#count(clusterId)),
+      cluster.status(served.has(clusterId), this.#count(clusterId)),
     );
     return [...live, ...this.#lapsed.values()].sort((one, other) =>
       one.clusterId < other.clusterId ? -1 : 1,

@@ -4,7 +4,7 @@ import { type Visibility, visibilityKey } from "../../merge/visibility/visibilit
 import { messageOf } from "../../store/store-error.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
 import type { Clock } from "../clock.ts";
-import type { ServedZone } from "../doh-gateway.ts";
+import type { ScopeTerms, ServedZone } from "../doh-gateway.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { GatewayStatus } from "../gateway-types.ts";
 import type { CompiledPush, GenerationStore } from "../keeping/generation-store.ts";
@@ -167,6 +167,11 @@ export class ServedScope<Generation extends ServedGeneration> {
     else if (this.#error === undefined) this.#ready = true;
   }
 
+  /** What is known of clusters, for threads that answer. */
+  get terms(): Omit<ScopeTerms, "behindSince"> {
+    return { expiresAt: this.clusters.expiries(), clusters: this.clusters.statuses(this.#compiled) };
+  }
+
   status(): GatewayStatus {
     const served = this.#served;
     const error = this.#error;
@@ -175,11 +180,7 @@ export class ServedScope<Generation extends ServedGeneration> {
       rootHash: served?.generation.rootHash,
       generationBytes: served?.generation.byteLength ?? 0,
       services: served?.services ?? 0,
-      clusters: this.clusters
-        .statuses()
-        .map((cluster) =>
-          cluster.live && !this.#compiled.has(cluster.clusterId) ? { ...cluster, live: false } : cluster,
-        ),
+      clusters: this.clusters.statuses(this.#compiled),
       conflicts: served?.conflicts ?? [],
       findings: served?.findings ?? [],
       ...(error === undefined ? {} : { compileError: error }),

@@ -197,7 +197,7 @@ export class Serving<Generation extends ServedGeneration> {
     };
     return {
       current,
-      terms: (now) => ({ expiresAt: servedScope.clusters.expiries(), behindSince: behindSince(now) }),
+      terms: (now) => ({ ...servedScope.terms, behindSince: behindSince(now) }),
       answer(query, given, now, transport) {
         const served = current(now);
         const asked = { view: view ?? given, transport };

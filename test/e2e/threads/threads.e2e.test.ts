@@ -67,6 +67,16 @@ describe("a gateway with two threads", () => {
     expect(explained.body.toString()).toContain("west");
   });
 
+  it("says in JSON on every connection when each cluster was last seen", async () => {
+    await push(connections[0]!, 2);
+    for (const connection of connections) {
+      const { body } = await connection.get(`/resolve?name=${NAME}&type=A`, { accept: "application/json" });
+      expect(JSON.parse(body.toString()).Comment).toMatch(
+        /^seen from outside; 1 of 1 cluster live; west last seen \d+ s ago$/,
+      );
+    }
+  });
+
   it("passes on a body of some megabytes, and rejects one without a token on every connection", async () => {
     const exports = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [`shop/web-${index}`, headlessExport(50)]),

@@ -11,7 +11,8 @@ const cluster = (clusterId: string, meta: Partial<typeof META> = {}) =>
   HeldCluster.of(exporting(clusterId), { ...META, ...meta });
 const COUNTS = { exports: 3, imports: 1 };
 const open = (mostLapsed = 2) => new LiveClusters(mostLapsed, () => COUNTS);
-const idsOf = (clusters: LiveClusters) => clusters.statuses().map(({ clusterId, live }) => [clusterId, live]);
+const idsOf = (clusters: LiveClusters) =>
+  clusters.statuses(clusters.live).map(({ clusterId, live }) => [clusterId, live]);
 
 describe("no name may be denied", () => {
   it("before a cluster has pushed, and while all that pushed have died", () => {
@@ -41,6 +42,19 @@ describe("no name may be denied", () => {
   });
 });
 
+describe("a cluster whose lease runs", () => {
+  it("is not live by its status as long as it is not in the answers", () => {
+    const clusters = open();
+    clusters.set(cluster("east"));
+    clusters.set(cluster("west"));
+    const live = clusters.statuses(new Map([["west", {}]])).map((status) => [status.clusterId, status.live]);
+    expect(live).toEqual([
+      ["east", false],
+      ["west", true],
+    ]);
+  });
+});
+
 describe("a cluster whose lease expired", () => {
   it("is taken out at that time, and not before; the status says that it is not live", () => {
     const clusters = open();
@@ -51,7 +65,7 @@ describe("a cluster whose lease expired", () => {
     expect(clusters.takeExpired(9_999)).toEqual([]);
     expect(clusters.takeExpired(10_000)).toEqual([west]);
     expect(clusters.nextExpiry).toBe(20_000);
-    expect(clusters.statuses()).toEqual([
+    expect(clusters.statuses(clusters.live)).toEqual([
       { clusterId: "east", ...META, expiresAt: 20_000, live: true, ...COUNTS },
       { clusterId: "west", ...META, live: false, ...COUNTS },
     ]);

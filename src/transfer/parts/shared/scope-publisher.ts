@@ -106,5 +106,5 @@ function isEqual(one: SharedScope, other: SharedScope): boolean {
   if (one.behindSince !== other.behindSince || one.expiresAt.size !== other.expiresAt.size) return false;
   for (const [clusterId, expiresAt] of one.expiresAt)
     if (!other.expiresAt.has(clusterId) || other.expiresAt.get(clusterId) !== expiresAt) return false;
-  return true;
+  return JSON.stringify(one.clusters) === JSON.stringify(other.clusters);
 }

@@ -76,10 +76,12 @@ export class SharedScopes {
         return (view ?? clusterId) === clusterId && held.get(key)?.scope.expiresAt.has(clusterId) === true;
       },
       status() {
-        const generation = held.get(key)?.generation;
-        if (generation === undefined) return NOT_READY;
+        const { generation, scope } = held.get(key) ?? {};
+        const { clusters = [], behindSince } = scope ?? {};
+        const status = { ...NOT_READY, clusters, ...(behindSince !== undefined && { behindSince }) };
+        if (generation === undefined) return status;
         const { rootHash, byteLength: generationBytes } = generation;
-        return { ...NOT_READY, ready: true, rootHash, generationBytes };
+        return { ...status, ready: true, rootHash, generationBytes };
       },
     };
   }

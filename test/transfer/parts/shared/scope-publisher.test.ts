@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ScopeTerms } from "../../../../src/gateway/doh-gateway.ts";
+import type { ClusterStatus } from "../../../../src/gateway/gateway-types.ts";
 import {
   type PublishedScope,
   ScopePublisher,
@@ -7,7 +8,15 @@ import {
 import { Generation, Trunk } from "../../../../src/zone/generation/generation.ts";
 import { compileSmall, partsOf } from "../keeper-world.ts";
 
-const TERMS: ScopeTerms = { expiresAt: new Map([["west", 1000]]), behindSince: undefined };
+const WEST: ClusterStatus = {
+  ...{ clusterId: "west", generation: 1, pushedAt: 5, renewedAt: 10, expiresAt: 1000 },
+  ...{ live: true, exports: 1, imports: 0, degraded: [{ reason: "API_SERVER_UNREACHABLE", since: 7 }] },
+};
+const TERMS: ScopeTerms = {
+  expiresAt: new Map([["west", 1000]]),
+  clusters: [WEST],
+  behindSince: undefined,
+};
 const first = compileSmall([], 7);
 const changed = compileSmall([0, 1, 2], 8);
 
@@ -78,6 +87,12 @@ describe("an update has a scope", () => {
     ["one cluster more", { terms: terms({ expiresAt: new Map([...TERMS.expiresAt, ["east", undefined]]) }) }],
     ["no cluster", { terms: terms({ expiresAt: new Map() }) }],
     ["another cluster", { terms: terms({ expiresAt: new Map([["east", 1000]]) }) }],
+    ["a cluster that was seen", { terms: terms({ clusters: [{ ...WEST, renewedAt: 11 }] }) }],
+    [
+      "a cluster whose push is not in the answers",
+      { terms: terms({ clusters: [{ ...WEST, live: false }] }) },
+    ],
+    ["a cluster that is whole again", { terms: terms({ clusters: [{ ...WEST, degraded: [] }] }) }],
     ["a change that is not in the answers", { terms: terms({ behindSince: 5 }) }],
   ])("that has %s, alone", (_, change) => {
     const { serves, update } = publisherOf("a", "b");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ClusterStatus } from "../../../../src/gateway/gateway-types.ts";
 import { type Visibility, visibilityKey } from "../../../../src/merge/visibility/visibility.ts";
 import { ScopePublisher } from "../../../../src/transfer/parts/shared/scope-publisher.ts";
 import { SharedScopes, type SharedSource } from "../../../../src/transfer/parts/shared/shared-scopes.ts";
@@ -12,6 +13,16 @@ const QUERY = encodeQuery("web-1.shop.svc.clusterset.local", "A");
 const AS_WEST: Visibility = { view: "west" };
 const NOW = 1_700_000_000_000;
 const first = compileSmall([], 7);
+const WEST: ClusterStatus = {
+  ...{
+    clusterId: "west",
+    generation: 1,
+    pushedAt: NOW - 5000,
+    renewedAt: NOW - 1000,
+    expiresAt: NOW + 60_000,
+  },
+  ...{ live: true, exports: 3, imports: 0 },
+};
 
 /** A thread that takes over what a publisher of two scopes says, and which generation it answers each query from. */
 function openThread(source: Partial<SharedSource> = {}) {
@@ -19,9 +30,10 @@ function openThread(source: Partial<SharedSource> = {}) {
     ...{ generation: first, behindSince: undefined },
   };
   const leases = new Map<string, number | undefined>([["west", NOW + 60_000]]);
+  const clusters: ClusterStatus[] = [];
   const published = {
     current: () => serves.generation && { generation: serves.generation },
-    terms: () => ({ expiresAt: new Map(leases), behindSince: serves.behindSince }),
+    terms: () => ({ expiresAt: new Map(leases), clusters: [...clusters], behindSince: serves.behindSince }),
   };
   const publisher = new ScopePublisher(
     new Map([{}, AS_WEST].map((scope) => [visibilityKey(scope), published])),
@@ -46,7 +58,7 @@ function openThread(source: Partial<SharedSource> = {}) {
     everything.answer(QUERY, undefined, NOW);
     return answered.at(-1)!.generation;
   };
-  return { serves, leases, shared, everything, answered, update, taken };
+  return { serves, leases, clusters, shared, everything, answered, update, taken };
 }
 
 describe("a thread that takes over an update", () => {
@@ -111,7 +123,7 @@ describe("a thread that takes over an update", () => {
 });
 
 describe("the gateway of a thread", () => {
-  it("is ready with the root and the bytes of its generation, and names no service and no cluster", () => {
+  it("is ready with the root and the bytes of its generation, and counts no services", () => {
     const { everything, taken } = openThread();
     const nothing = { services: 0, clusters: [] };
     expect(everything.status()).toEqual({
@@ -120,6 +132,22 @@ describe("the gateway of a thread", () => {
     const { byteLength } = taken();
     expect(everything.status()).toEqual({
       ...{ ready: true, rootHash: first.rootHash, generationBytes: byteLength, ...nothing },
+    });
+  });
+
+  it("names the clusters and since when a change waits, as the thread that compiles does, also where names cannot be denied", () => {
+    const { serves, clusters, everything, taken, shared, update } = openThread();
+    clusters.push(WEST);
+    serves.behindSince = NOW - 9000;
+    taken();
+    expect(everything.status()).toMatchObject({ ready: true, clusters: [WEST], behindSince: NOW - 9000 });
+    clusters[0] = { ...WEST, live: false };
+    serves.generation = undefined;
+    serves.behindSince = undefined;
+    shared.take(update());
+    expect(everything.status()).toEqual({
+      ...{ ready: false, rootHash: undefined, generationBytes: 0, services: 0 },
+      clusters: [{ ...WEST, live: false }],
     });
   });
 
