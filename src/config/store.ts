@@ -1,20 +1,65 @@
 import * as z from "zod";
+import { countOf, text } from "./values/values.ts";
 
 /** What a prefix may be. Every key has it in braces, as a hash tag: so it has no braces itself. */
 const PREFIX = /^[A-Za-z0-9._:-]{1,64}$/;
 
-/** Valkey or Redis, where the state is kept instead of in the state folder. */
-export const Store = z.strictObject({
-  /** `redis://` or `rediss://` (TLS), with host, port and database. */
-  url: z.string().refine(isRedisUrl, "must be redis://HOST[:PORT][/DATABASE], or rediss:// for TLS"),
-  /** The ACL user. */
-  username: z.string().min(1).optional(),
-  passwordFile: z.string().min(1).optional(),
-  /** Certificates in PEM of the authorities that sign the engine's. */
-  caFile: z.string().min(1).optional(),
-  /** What all keys begin with: gateways that share an engine need one each. */
-  prefix: z.string().regex(PREFIX, "must be 1 to 64 letters, digits, and . _ : -").default("clusterset-doh"),
+const HostPort = z.string().refine(isHostPort, "must be HOST or HOST:PORT");
+const Nodes = z.array(HostPort).min(1).max(32);
+
+/** The master of servers that Sentinels watch. */
+const Sentinel = z.strictObject({
+  /** How the Sentinels call the group of servers. */
+  name: text,
+  /** Addresses of Sentinels. */
+  nodes: Nodes,
+  /** The ACL user at the Sentinels. */
+  username: text.optional(),
+  passwordFile: text.optional(),
+  database: z.int().min(0).max(99_999).default(0),
+  /** Whether Sentinels and servers use TLS. */
+  tls: z.boolean().default(false),
 });
+
+/** A Cluster, of which one node has all keys of a prefix. */
+const Cluster = z.strictObject({
+  /** Addresses of some of its nodes. */
+  nodes: Nodes,
+  tls: z.boolean().default(false),
+});
+
+/** Valkey or Redis, where the state is kept instead of in the state folder. */
+export const Store = z
+  .strictObject({
+    /** `redis://` or `rediss://` (TLS), with host, port and database. */
+    url: z
+      .string()
+      .refine(isRedisUrl, "must be redis://HOST[:PORT][/DATABASE], or rediss:// for TLS")
+      .optional(),
+    sentinel: Sentinel.optional(),
+    cluster: Cluster.optional(),
+    /** The ACL user. */
+    username: z.string().min(1).optional(),
+    passwordFile: z.string().min(1).optional(),
+    /** Certificates in PEM of the authorities that sign the engine's. */
+    caFile: z.string().min(1).optional(),
+    /** The certificate for servers that demand one, and its key. */
+    certificateFile: z.string().min(1).optional(),
+    keyFile: z.string().min(1).optional(),
+    /** What all keys begin with: gateways that share an engine need one each. */
+    prefix: z
+      .string()
+      .regex(PREFIX, "must be 1 to 64 letters, digits, and . _ : -")
+      .default("clusterset-doh"),
+  })
+  .refine(
+    (value) => countOf(value, ["url", "sentinel", "cluster"]) === 1,
+    "must have one of url, sentinel and cluster",
+  )
+  .refine(
+    (value) => countOf(value, ["certificateFile", "keyFile"]) !== 1,
+    "must have both of certificateFile and keyFile, or none",
+  );
 export type Store = z.infer<typeof Store>;
 
 function isRedisUrl(text: string): boolean {
@@ -22,4 +67,8 @@ function isRedisUrl(text: string): boolean {
   const { protocol, hostname, pathname, search, hash } = new URL(text);
   const isPlain = search === "" && hash === "" && /^(?:\/\d{0,5})?$/.test(pathname);
   return (protocol === "redis:" || protocol === "rediss:") && hostname !== "" && isPlain;
+}
+
+function isHostPort(text: string): boolean {
+  return /^[^/@?#\s]+$/.test(text) && isRedisUrl(`redis://${text}`);
 }

@@ -24,6 +24,38 @@ describe("the setting store", () => {
     });
   });
 
+  test.each([
+    [{ sentinel: { name: "valkey", nodes: ["sentinel-0", "[::1]:26379"] } }],
+    [
+      {
+        sentinel: {
+          name: "valkey",
+          nodes: ["10.0.0.1:5000"],
+          username: "u",
+          passwordFile: "f",
+          tls: true,
+          database: 2,
+        },
+      },
+    ],
+    [{ cluster: { nodes: ["node-0:6379", "10.0.0.1"], tls: true } }],
+  ])("takes %j", (store) => expect(Store.parse(store)).toMatchObject(store));
+
+  test.each<[object, (string | number)[]]>([
+    [{}, []],
+    [{ url: "redis://valkey", cluster: { nodes: ["node-0"] } }, []],
+    [{ cluster: { nodes: ["node-0"] }, sentinel: { name: "valkey", nodes: ["s"] } }, []],
+    [{ url: "redis://valkey", certificateFile: "tls.crt" }, []],
+    [{ cluster: { nodes: [] } }, ["cluster", "nodes"]],
+    [{ cluster: { nodes: ["node-0:x"] } }, ["cluster", "nodes", 0]],
+    [{ cluster: { nodes: ["redis://node-0"] } }, ["cluster", "nodes", 0]],
+    [{ cluster: { nodes: ["user@node-0"] } }, ["cluster", "nodes", 0]],
+    [{ sentinel: { nodes: ["s"] } }, ["sentinel", "name"]],
+    [{ sentinel: { name: "valkey", nodes: ["s/0"] } }, ["sentinel", "nodes", 0]],
+  ])("rejects %j", (store, path) => {
+    expect(Store.safeParse(store).error?.issues[0]?.path).toEqual(path);
+  });
+
   test.each(["", "{a}", "a b", "x".repeat(65)])("rejects the prefix %j", (prefix) => {
     expect(Store.safeParse({ url: "redis://valkey", prefix }).error?.issues[0]?.path).toEqual(["prefix"]);
   });

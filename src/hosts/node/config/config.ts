@@ -47,7 +47,10 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
   if (flags.store !== undefined)
-    values.store = { ...(isMapping(values.store) ? values.store : {}), url: flags.store };
+    values.store = {
+      ...(isMapping(values.store) ? values.store : {}),
+      ...{ url: flags.store, sentinel: undefined, cluster: undefined },
+    };
   if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
   if (flags.public === true)
     values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };

@@ -8,7 +8,7 @@ import { openTextFolder } from "../../../store/remembered/text-folder.ts";
 import type { SnapshotStore } from "../../../store/store.ts";
 import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import { prepareStateFolder } from "../state-folder.ts";
-import { readEngineAddress } from "./engine-address.ts";
+import { nameOfEngine, readEngineAddress } from "./engine-address.ts";
 
 /** Where a gateway keeps what it was pushed, and who came first. */
 export interface Stores {
@@ -48,13 +48,7 @@ async function openEngine(store: Store, onWarning: OnStoreWarning): Promise<Stor
     return await openRedisStores(address, store.prefix, onWarning);
   } catch (error) {
     if (error instanceof StoreError)
-      throw new UsageError(`the store ${withoutSecrets(store.url)}: ${error.message}`);
+      throw new UsageError(`the store ${nameOfEngine(store)}: ${error.message}`);
     throw error;
   }
-}
-
-/** A URL without the user and the password in it. */
-function withoutSecrets(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
 }

@@ -36,8 +36,6 @@ export async function startRedisCluster({
         [
           ...["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"],
           ...["--cluster-port", String(await freePort()), "--repl-diskless-sync-delay", "0"],
-          // Keys of the other masters are served while one is down.
-          ...["--cluster-require-full-coverage", "no"],
           ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
           ...directives,
         ],

@@ -1,0 +1,198 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RedisConnection } from "../../../../src/store/redis/connection.ts";
+import type { RedisAddress } from "../../../../src/store/redis/servers/address.ts";
+import { makeAuthority, makeServer } from "../../../hosts/client-certificates.ts";
+import { type SentinelGroup, startSentinelGroup } from "../../servers/redis/sentinel-group.ts";
+import type { Redis } from "../../servers/redis.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { waitFor } from "../../servers/wait.ts";
+
+const PASSWORD = "correct-horse";
+const SENTINEL_PASSWORD = "battery-staple";
+
+/** The address of a group, without TLS. */
+function addressOf({ name, nodes }: SentinelGroup, port = 0): RedisAddress {
+  return {
+    password: PASSWORD,
+    sentinel: {
+      ...{ name, tls: false, database: 0, login: { password: SENTINEL_PASSWORD } },
+      nodes: [...(port === 0 ? [] : [{ host: "127.0.0.1", port }]), ...nodes.map(endpointOf)],
+    },
+  };
+}
+
+function endpointOf(node: string) {
+  const [host, port] = node.split(":");
+  return { host: host!, port: Number(port) };
+}
+
+/** Appends numbers to a list until it is stopped, also while writes fail. @param first the first number */
+function keepWriting(connection: RedisConnection, first = 1) {
+  const acknowledged: number[] = [];
+  const reasons = new Set<string>();
+  let isStopped = false;
+  let next = first - 1;
+  const written = (async () => {
+    while (!isStopped) {
+      const value = ++next;
+      try {
+        await connection.run((client) => client.rPush("{test}:written", String(value)));
+        acknowledged.push(value);
+      } catch (error) {
+        reasons.add((error as Error).message);
+      }
+      await sleep(1);
+    }
+  })();
+  return {
+    ...{ acknowledged, reasons },
+    /** Waits for a write that begins from now on. */
+    async goesOn() {
+      const from = next;
+      await waitFor("a write", () => (acknowledged.at(-1) ?? 0) > from);
+    },
+    async stop() {
+      isStopped = true;
+      await written;
+    },
+  };
+}
+
+describe("a connection through Sentinels", () => {
+  let group: SentinelGroup;
+  let connection: RedisConnection;
+
+  beforeAll(async () => {
+    group = await startSentinelGroup({ password: PASSWORD, sentinelPassword: SENTINEL_PASSWORD });
+    // The first Sentinel does not reply.
+    connection = await RedisConnection.open(addressOf(group, 1));
+  });
+
+  afterAll(async () => {
+    connection?.close();
+    await group?.stop();
+  });
+
+  const listOf = async (server: Redis) =>
+    ((await server.run("LRANGE", "{test}:written", "0", "-1")) as string[]).map(Number);
+
+  test("writes to the new master after SENTINEL FAILOVER, and leaves the old one, which takes writes for some seconds yet", async () => {
+    const writing = keepWriting(connection);
+    await writing.goesOn();
+    const before = await group.master();
+    const after = await group.failover();
+    await waitFor("a write to the new master", async () => {
+      return (await listOf(after)).includes(writing.acknowledged.at(-1)!);
+    });
+    expect(after).not.toBe(before);
+    const left = (await listOf(before)).length;
+    await writing.goesOn();
+    await writing.stop();
+    expect(await listOf(before)).toHaveLength(left);
+    await group.replicated();
+  });
+
+  test("after kill -9 of the master fails at once with the cause, and writes to the next master without an acknowledged write lost", async () => {
+    await connection.run((client) => client.del("{test}:written"));
+    const writing = keepWriting(connection);
+    await writing.goesOn();
+    const before = await group.master();
+    await writing.stop();
+    await group.replicated();
+    await before.process.kill();
+    const meanwhile = keepWriting(connection, 1_000_000);
+    const after = await group.masterOtherThan(before);
+    await meanwhile.goesOn();
+    await meanwhile.stop();
+    expect([...meanwhile.reasons].join("\n")).toContain("ECONNREFUSED");
+    expect([...meanwhile.reasons].join("\n")).not.toMatch(/correct-horse|battery-staple/);
+    const list = new Set(await listOf(after));
+    expect([...writing.acknowledged, ...meanwhile.acknowledged].filter((value) => !list.has(value))).toEqual(
+      [],
+    );
+    await before.process.start();
+    await group.replicated();
+  });
+
+  test("replaces a connection to a master that hangs, and finds the new one", async () => {
+    const before = await group.master();
+    before.process.signal("SIGSTOP");
+    const hanging = connection.run((client) => client.get("{test}:written-not"));
+    await expect(hanging).rejects.toMatchObject({ code: "STORE_FAILED" });
+    const after = await group.masterOtherThan(before);
+    await waitFor("a write", () => connection.run((client) => client.set("{test}:after", "1")));
+    expect(await after.run("GET", "{test}:after")).toBe("1");
+    before.process.signal("SIGCONT");
+    await group.replicated();
+  });
+
+  test("goes on while all Sentinels are gone, and finds them again", async () => {
+    for (const sentinel of group.sentinels) await sentinel.kill();
+    await sleep(2500);
+    await connection.run((client) => client.set("{test}:alone", "1"));
+    for (const sentinel of group.sentinels) await sentinel.start();
+    const after = await group.failover();
+    await waitFor("a write to the new master", async () => {
+      await connection.run((client) => client.set("{test}:found", "1"));
+      return (await after.run("GET", "{test}:found")) === "1";
+    });
+  });
+
+  test.each<[string, Partial<NonNullable<RedisAddress["sentinel"]>>, RegExp]>([
+    [
+      "no Sentinel replies",
+      { nodes: [{ host: "127.0.0.1", port: 1 }] },
+      /Sentinel 127\.0\.0\.1:1: ECONNREFUSED/,
+    ],
+    ["the Sentinels do not know the name", { name: "other" }, /watches no servers with the name other/],
+    ["the password is not that of the Sentinels", { login: { password: "wrong" } }, /WRONGPASS/],
+  ])("is not opened where %s, and says so", async (_, different, message) => {
+    const address = addressOf(group);
+    const opened = RedisConnection.open({ ...address, sentinel: { ...address.sentinel!, ...different } });
+    await expect(opened).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test("lets a command block for longer than others may take, on a connection of its own", async () => {
+    const blocking = await RedisConnection.open(addressOf(group), { mostWait: 20_000 });
+    const read = blocking.run((client) => client.blPop("{test}:awaited", 15));
+    await sleep(6000);
+    await connection.run((client) => client.rPush("{test}:awaited", "there"));
+    expect(await read).toEqual({ key: "{test}:awaited", element: "there" });
+    blocking.close();
+    await expect(blocking.run((client) => client.ping())).rejects.toThrow(/the connection is closed/);
+  });
+});
+
+test("a connection through Sentinels with TLS follows a failover", async () => {
+  const folder = temporaryFolder("sentinel-tls");
+  const authority = await makeAuthority("engines");
+  const identity = await makeServer(authority, [], ["127.0.0.1"]);
+  const files = { ca: authority.cert, cert: identity.cert, key: identity.key };
+  const tls = { ca: "", cert: "", key: "" };
+  for (const [name, text] of Object.entries(files) as [keyof typeof files, string][]) {
+    tls[name] = join(folder, name);
+    writeFileSync(tls[name], text);
+  }
+  const group = await startSentinelGroup({
+    ...{ password: PASSWORD, sentinelPassword: SENTINEL_PASSWORD, tls },
+  });
+  const plain = addressOf(group);
+  const address = { ...plain, sentinel: { ...plain.sentinel!, tls: true } };
+  await expect(RedisConnection.open(address)).rejects.toThrow(/SELF_SIGNED_CERT_IN_CHAIN/);
+  const connection = await RedisConnection.open({ ...address, ca: authority.cert });
+  await connection.run((client) => client.set("{test}:secure", "1"));
+  await group.replicated();
+  const after = await group.failover();
+  await waitFor("a write to the new master", async () => {
+    await connection.run((client) => client.set("{test}:secure", "2"));
+    return (await after.run("GET", "{test}:secure")) === "2";
+  });
+  connection.close();
+  await group.stop();
+});
