@@ -98,7 +98,8 @@ export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<
     },
     cancel: () => {
       end();
-      parts.pause();
+      // Another thread may cancel it after the response, when the rest is read and dropped.
+      if (parts.listenerCount("data") === 0) parts.pause();
     },
   };
   return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
