@@ -13,6 +13,7 @@ import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } fro
 import { forwardSection } from "./forward/section.ts";
 import { generationSection } from "./generation/section.ts";
 import { idleSection } from "./idle/section.ts";
+import { manySection } from "./many/section.ts";
 import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
@@ -39,6 +40,7 @@ const sections = [
   edgeStartSection,
   forwardSection,
   accessSection,
+  manySection,
 ];
 
 interface Options {
@@ -66,7 +68,7 @@ const program = new Command("npm run bench --")
   .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
   .option(
     "--endpoints <number>",
-    "endpoints of the world of edge-size, edge-object and edge-start (default: 1000000, with --small 20000), and of control (10000, 500)",
+    "endpoints of the world of edge-size, edge-object, edge-start and many (default: 1000000, with --small 20000), and of control (10000, 500)",
     positive,
   )
   .option(

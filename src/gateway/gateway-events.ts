@@ -43,6 +43,13 @@ export type GatewayEvent =
   /** Nothing can be stored: changes are refused, what is in memory is answered. */
   | { readonly event: "store-failed"; readonly clusterId: string; readonly error: unknown }
   | { readonly event: "store-works-again" }
+  /** The shared log cannot be read: what is held is answered, changes are refused. */
+  | { readonly event: "log-not-followed"; readonly reason: string }
+  | { readonly event: "log-followed-again" }
+  /** The shared log does not go on from what was applied: what it has now was taken over. @see LogFollower.reload */
+  | { readonly event: "log-reloaded"; readonly lost: boolean }
+  /** What the shared log has of a cluster is not valid: what is held of it stays, and its worker pushes in full. */
+  | { readonly event: "log-damaged"; readonly clusterId: string; readonly error: unknown }
   /** A cluster that has gone stays in the store until that can be written, at the latest until the next start. */
   | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
 
@@ -57,6 +64,9 @@ const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
   "memory-lost",
   "founding-void",
   "store-works-again",
+  "log-not-followed",
+  "log-followed-again",
+  "log-reloaded",
 ]);
 
 /** The level at which an event is logged. */

@@ -40,6 +40,8 @@ export interface ServingStatus {
    * Unix milliseconds.
    */
   readonly staleSince?: number;
+  /** The newest entry of the shared log that the generation has; absent where no log is shared. */
+  readonly position?: number;
   /** Why, and since when (Unix milliseconds), changes cannot be stored: what is in memory is served, and new changes are refused. */
   readonly storeTrouble?: StoreTrouble;
   /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */

@@ -1,10 +1,10 @@
 import { type Visibility, visibilityKey, withoutView } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import { HeldTables } from "../snapshot/held/held-tables.ts";
 import type { HeldState } from "../snapshot/lines/held-state.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
+import type { SharedLog } from "../store/shared/shared-log.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { Control } from "./desired/control.ts";
@@ -13,25 +13,27 @@ import type { ScopedGateway, ScopeTerms, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import type { GenerationStore } from "./keeping/generation-store.ts";
-import { HeldCluster } from "./leases/held-cluster.ts";
+import { KeyedQueue } from "./keeping/keyed-queue.ts";
+import { loadStore } from "./keeping/load-store.ts";
+import type { LoadedState } from "./keeping/loaded-state.ts";
 import type { RequestedTerms } from "./leases/lease-terms.ts";
 import type { LeaseWatch } from "./leases/lease-timer.ts";
-import { resumed } from "./leases/stored-lease.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
 import type { SettlePush } from "./pushing/push-backlog.ts";
 import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
 import type { WholeState } from "./pushing/whole-state.ts";
-import { Precedence } from "./remembered/precedence.ts";
-import { packRecord, type ResumedCluster } from "./remembered/recover.ts";
-import { ReverseMemory } from "./remembered/reverse-memory.ts";
+import { loadLog } from "./replica/load-log.ts";
 import { Serving } from "./serving/serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
 import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Generation extends ServedGeneration> {
-  readonly store: SnapshotStore;
+  /** A store of this gateway, or a log that several gateways share. */
+  readonly store: SnapshotStore | SharedLog;
+  /** For how many milliseconds after their end leases hold while a shared log is gone. Default: an hour. */
+  readonly leaseHold?: number | undefined;
   /** Remembers which cluster came first, also after leases and restarts. Default: as long as the process lives. */
   readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Generation>;
@@ -59,7 +61,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   readonly damage: DamageCounters;
   /** What all its long work has in turn. */
   readonly turns: Turns;
-  readonly #store: SnapshotStore;
+  readonly #store: SnapshotStore | SharedLog;
   readonly #clock: Clock;
   readonly #serving: Serving<Generation>;
   readonly #pushes: Pushes<Generation>;
@@ -69,8 +71,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   private constructor(
     dependencies: GatewayDependencies<Generation>,
     turns: Turns,
-    precedence: Precedence,
-    reverse: ReverseMemory,
+    { precedence, reverse, hold, ...loaded }: LoadedState<Generation>,
   ) {
     const { stages, clock, onEvent, watchLeases, generations, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
@@ -84,6 +85,9 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       turns,
       onEvent,
       mostLapsed: limits.clusters,
+      hold,
+      position: loaded.position,
+      disconnectedAt: loaded.disconnectedAt,
       generations,
       scopes,
       control: dependencies.control,
@@ -94,7 +98,9 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, clock, turns, limits, onEvent, serving });
+    const parts = { precedence, clock, turns, limits, onEvent, serving };
+    const queue = new KeyedQueue();
+    this.#pushes = new Pushes(parts, loaded.createKeeper(parts, queue), queue, loaded.stateOf);
   }
 
   /**
@@ -120,25 +126,17 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       if (event.event === "memory-lost") damage.countPart("memory-lost");
       dependencies.onEvent(event);
     };
-    const kept: HeldCluster[] = [];
-    const stored: ResumedCluster[] = [];
-    for await (const { clusterId, snapshot, meta } of store.load()) {
-      const following = store.entries?.(clusterId) ?? HeldTables.of(snapshot!);
-      const cluster = HeldCluster.in(clusterId, following, resumed(meta, clock));
-      const { state } = cluster;
-      kept.push(cluster);
-      stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });
-    }
     const turns = new Turns(clock);
-    const remembered = dependencies.remembered ?? createMemoryRememberedStore();
-    const records = await remembered.load(packRecord);
-    for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const precedence = await Precedence.open({
-      ...{ store: remembered, turns, records, stored, onEvent, now: unixTime(clock, now) },
-    });
-    const reverse = ReverseMemory.from(remembered, records.values, onEvent);
-    const gateway = new Gateway({ ...dependencies, damage }, turns, precedence, reverse);
-    gateway.#started = gateway.#serving.start(kept, now);
+    const loaded: LoadedState<Generation> =
+      "follow" in store
+        ? await loadLog(store, { clock, turns, onEvent, hold: dependencies.leaseHold })
+        : await loadStore(store, dependencies.remembered ?? createMemoryRememberedStore(), {
+            ...{ clock, turns, onEvent },
+          });
+    const gateway = new Gateway({ ...dependencies, damage }, turns, loaded);
+    for (const { clusterId, why, meta } of loaded.gone ?? []) gateway.#serving.recall(clusterId, why, meta);
+    gateway.#started = gateway.#serving.start(loaded.kept, now);
+    loaded.follow?.();
     // Whoever waits for it is told.
     gateway.#started.catch(() => {});
     return gateway;

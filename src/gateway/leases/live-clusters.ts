@@ -1,3 +1,4 @@
+import type { ClusterMeta } from "../../store/cluster-meta.ts";
 import type { ClusterStatus } from "../gateway-types.ts";
 import { firstExpiry, type HeldCluster } from "./held-cluster.ts";
 
@@ -9,18 +10,21 @@ export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
   readonly #lapsed = new Map<string, ClusterStatus>();
   readonly #mostLapsed: number;
+  readonly #hold: number;
   readonly #count: CountVisible;
   #someLeft = false;
   /** The highest generation of the clusters that left, or were forgotten. */
   #forgotten = 0;
   #nextExpiry = Number.POSITIVE_INFINITY;
 
-  constructor(mostLapsed: number, count: CountVisible) {
+  /** @param hold milliseconds after its lease for which a cluster is live */
+  constructor(mostLapsed: number, hold: number, count: CountVisible) {
     this.#mostLapsed = mostLapsed;
+    this.#hold = hold;
     this.#count = count;
   }
 
-  /** When the next lease expires, by the gateway's clock. */
+  /** When the next cluster is not live any more, by the gateway's clock. */
   get nextExpiry(): number {
     return this.#nextExpiry;
   }
@@ -64,10 +68,33 @@ export class LiveClusters {
     return known;
   }
 
+  /** Remembers a cluster that went before this gateway knew it. Nothing is known of what it had. */
+  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
+    if (this.live.has(clusterId)) return;
+    if (why === "expired")
+      this.#lapsed.set(clusterId, { clusterId, ...meta, live: false, exports: 0, imports: 0 });
+    else {
+      this.#someLeft = true;
+      this.#forgotten = Math.max(this.#forgotten, meta.generation);
+    }
+  }
+
   /** Takes out the clusters whose lease has expired. */
   takeExpired(now: number): HeldCluster[] {
-    const expired = [...this.live.values()].filter(({ meta }) => meta.expiresAt <= now);
-    if (expired.length === 0) return expired;
+    const expired = [...this.live.values()].filter(({ meta }) => meta.expiresAt + this.#hold <= now);
+    this.#lapse(expired);
+    return expired;
+  }
+
+  /** Takes a cluster out as one whose lease has expired. @returns it, if it was live */
+  lapse(clusterId: string): HeldCluster | undefined {
+    const cluster = this.live.get(clusterId);
+    if (cluster !== undefined) this.#lapse([cluster]);
+    return cluster;
+  }
+
+  #lapse(expired: readonly HeldCluster[]): void {
+    if (expired.length === 0) return;
     for (const cluster of expired) {
       const { clusterId } = cluster;
       this.live.delete(clusterId);
@@ -79,11 +106,10 @@ export class LiveClusters {
       }
     }
     this.leasesChanged();
-    return expired;
   }
 
   leasesChanged(): void {
-    this.#nextExpiry = firstExpiry(this.live);
+    this.#nextExpiry = firstExpiry(this.live) + this.#hold;
   }
 
   /** When a cluster's lease expires, by the gateway's clock; undefined for one that is not live. */

@@ -20,10 +20,19 @@ export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
  * whole length, whatever the wall clock showed then and shows now.
  */
 export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
-  const { generation, pushedAt, expiresAt } = stored;
   // Read once: between two looks at the clock a busy machine may run something else for a while.
   const now = clock.now();
-  const renewedAt = now - elapsedSince(stored, clock, now);
+  return goneOn(stored, now - elapsedSince(stored, clock, now));
+}
+
+/** The same of a lease that another process gave, by any clock. @param elapsed milliseconds since it was renewed */
+export function received(stored: ClusterMeta, elapsed: number, clock: Clock): ClusterMeta {
+  return goneOn(stored, clock.now() - elapsed);
+}
+
+/** @param renewedAt when the lease was renewed, by the clock that it goes on with */
+function goneOn(stored: ClusterMeta, renewedAt: number): ClusterMeta {
+  const { generation, pushedAt, expiresAt } = stored;
   return {
     generation,
     pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),

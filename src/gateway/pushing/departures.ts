@@ -4,16 +4,16 @@ import { Removals } from "../keeping/removals.ts";
 import type { StoreHealth } from "../keeping/store-health.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import type { ServedGeneration } from "../stages.ts";
-import type { PushParts } from "./push-parts.ts";
+import type { KeptParts } from "./kept-changes.ts";
 
 /** Removes clusters that leave, and clusters whose lease expired, from the store; those that leave also from the answers. */
 export class Departures<Generation extends ServedGeneration> {
-  readonly #parts: PushParts<Generation>;
+  readonly #parts: KeptParts<Generation>;
   readonly #queue: KeyedQueue;
   readonly #removals: Removals;
 
   /** @param queue of pushes, by cluster id */
-  constructor(parts: PushParts<Generation>, queue: KeyedQueue, health: StoreHealth) {
+  constructor(parts: KeptParts<Generation>, queue: KeyedQueue, health: StoreHealth) {
     this.#parts = parts;
     this.#queue = queue;
     const { clock, onEvent, store, precedence, serving } = parts;

@@ -1,50 +1,60 @@
 import { drain } from "../../snapshot/drain.ts";
 import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import type { ClusterMeta, StoreChange } from "../../store/store.ts";
+import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
+import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
-import type { Acknowledgement } from "../gateway-types.ts";
-import type { StoreHealth } from "../keeping/store-health.ts";
+import { GenerationMismatch } from "../gateway-types.ts";
+import type { KeyedQueue } from "../keeping/keyed-queue.ts";
+import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
 import { reportChange } from "../leases/lease-terms.ts";
+import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
+import type { ChangeKeeper, CheckedChange, KeptChange, TakenChange } from "./change-keeper.ts";
+import { Departures } from "./departures.ts";
 import { inverseOf } from "./inverse-change.ts";
 import type { PushParts } from "./push-parts.ts";
 
-/** A change that is valid and within the limits. */
-export interface CheckedChange {
-  readonly cluster: HeldCluster;
-  readonly measured: MeasuredChange;
-  /** The cluster's after it. */
-  readonly meta: ClusterMeta;
-  /** Whether the cluster's lease ran until now. */
-  readonly live: boolean;
-}
+const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
 
-/** A change that is stored. */
-export interface TakenChange {
-  readonly acknowledgement: Acknowledgement;
-  /** Resolves when the change is in the answers; undefined if nobody has requested a compilation with it yet. */
-  readonly compiled?: Promise<void>;
-}
+/** What a gateway with a store of its own is opened with. */
+export type KeptParts<Generation extends ServedGeneration> = PushParts<Generation> & {
+  readonly store: SnapshotStore;
+};
 
-type Stored = Exclude<StoreChange, { kind: "lease" }>;
-
-/** Stores changes and has them served. Changes of one cluster must not overlap. */
-export class KeptChanges<Generation extends ServedGeneration> {
-  readonly #parts: PushParts<Generation>;
+/** Keeps changes in a store of this gateway. */
+export class KeptChanges<Generation extends ServedGeneration> implements ChangeKeeper {
+  readonly #parts: KeptParts<Generation>;
   readonly #health: StoreHealth;
+  readonly #departures: Departures<Generation>;
 
-  constructor(parts: PushParts<Generation>, health: StoreHealth) {
+  /** @param queue of pushes, by cluster id */
+  constructor(parts: KeptParts<Generation>, queue: KeyedQueue) {
     this.#parts = parts;
-    this.#health = health;
+    const { clock, onEvent, serving } = parts;
+    const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
+    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#departures.owes(id));
+    this.#departures = new Departures(parts, queue, this.#health);
   }
 
-  /** Stores a change, then has it served. @throws {Error} what the store fails with; then nothing has changed */
-  async take(checked: CheckedChange, stored: Stored): Promise<TakenChange> {
+  get trouble(): StoreTrouble | undefined {
+    return this.#health.trouble;
+  }
+
+  baseOf(): undefined {
+    return undefined;
+  }
+
+  run<Result>(_clusterId: string, task: () => Promise<Result>): Promise<Result> {
+    return task();
+  }
+
+  async take(checked: CheckedChange, stored: KeptChange): Promise<TakenChange> {
     const { cluster, measured, meta } = checked;
     const { clusterId } = cluster;
     const { change } = measured;
-    const { serving, clock, turns } = this.#parts;
+    const { serving, precedence, clock, turns } = this.#parts;
+    if (stored.kind === "snapshot") await precedence.introduce(clusterId, stored.meta.pushedAt);
     await turns.run(serving.retain(clusterId, change));
     try {
       await this.#store(clusterId, stored);
@@ -55,7 +65,7 @@ export class KeptChanges<Generation extends ServedGeneration> {
     await turns.run(cluster.apply(measured));
     const ranked = await this.#see(checked);
     // Rank and entries are taken over in one step, so that nothing is compiled with one of them alone.
-    this.setMeta(cluster, meta);
+    this.#setMeta(cluster, meta);
     serving.set(cluster, change, ranked);
     const acknowledgement = cluster.acknowledgement(clock);
     await this.#pushed(checked, stored);
@@ -65,10 +75,9 @@ export class KeptChanges<Generation extends ServedGeneration> {
   /**
    * Stores a change, and has it served meanwhile if it can be taken back: on a busy disk `fdatasync` takes as long as all the rest. The promise settles
    * when the disk has answered.
-   * @param delta the change
    * @throws {Error} what the store fails with; then what was served before is served again
    */
-  async takeSmall(checked: CheckedChange, delta: SnapshotDelta, stored: Stored): Promise<TakenChange> {
+  async takeSmall(checked: CheckedChange, delta: SnapshotDelta, stored: KeptChange): Promise<TakenChange> {
     const { cluster, measured, meta } = checked;
     const { clusterId } = cluster;
     const { serving, clock } = this.#parts;
@@ -96,14 +105,50 @@ export class KeptChanges<Generation extends ServedGeneration> {
     return ranked.length === 0 ? { acknowledgement, compiled } : { acknowledgement };
   }
 
+  async renew(held: HeldCluster, meta: ClusterMeta): Promise<void> {
+    const { store, serving, precedence, clock, turns } = this.#parts;
+    const { clusterId } = held;
+    await this.#health.attempt(clusterId, () =>
+      store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
+    );
+    // Its lease may have run out while the renewal was being kept.
+    if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
+    this.#setMeta(held, meta);
+    serving.renew();
+    const seen = { now: unixTime(clock, meta.renewedAt), live: true, generation: meta.generation };
+    serving.reconsider(clusterId, await turns.run(precedence.see(held, seen, NO_CHANGE)));
+    await precedence.save(clusterId);
+  }
+
+  leave(clusterId: string): Promise<boolean> {
+    return this.#departures.leave(clusterId);
+  }
+
+  forget(expired: readonly HeldCluster[]): void {
+    this.#departures.forget(expired);
+  }
+
+  /** What is held of a cluster whose change the disk refused goes on being answered. */
+  refused(clusterId: string, error: unknown, renewed: (held: HeldCluster) => ClusterMeta): void {
+    const { serving } = this.#parts;
+    const held = serving.clusters.live.get(clusterId);
+    if (!isDiskFailure(error) || held === undefined) return;
+    this.#setMeta(held, renewed(held));
+    serving.renew();
+  }
+
+  close(): void {
+    this.#departures.close();
+  }
+
   /** Takes over a cluster's lease and its worker's report. */
-  setMeta(cluster: HeldCluster, meta: ClusterMeta): void {
+  #setMeta(cluster: HeldCluster, meta: ClusterMeta): void {
     const { meta: before, clusterId } = cluster;
     cluster.meta = meta;
     this.#report(clusterId, before, meta);
   }
 
-  #store(clusterId: string, stored: Stored): Promise<void> {
+  #store(clusterId: string, stored: KeptChange): Promise<void> {
     return this.#health.must(clusterId, () => this.#parts.store.keep(clusterId, stored));
   }
 
@@ -120,7 +165,7 @@ export class KeptChanges<Generation extends ServedGeneration> {
     return turns.run(precedence.see(cluster, seen, live ? measured.change : "everything"));
   }
 
-  async #pushed({ cluster: { clusterId }, meta }: CheckedChange, { kind }: Stored): Promise<void> {
+  async #pushed({ cluster: { clusterId }, meta }: CheckedChange, { kind }: KeptChange): Promise<void> {
     const { precedence, onEvent } = this.#parts;
     onEvent({ event: "pushed", clusterId, generation: meta.generation, kind });
     await precedence.save(clusterId);

@@ -1,4 +1,3 @@
-import type { SnapshotStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { Precedence } from "../remembered/precedence.ts";
@@ -9,7 +8,6 @@ import type { GatewayLimits } from "./limits.ts";
 
 /** The parts of a gateway that pushes use. */
 export interface PushParts<Generation extends ServedGeneration> {
-  readonly store: SnapshotStore;
   readonly precedence: Precedence;
   readonly clock: Clock;
   readonly turns: Turns;

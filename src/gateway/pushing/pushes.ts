@@ -1,18 +1,17 @@
 import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import type { FollowingState } from "../../snapshot/held/held-tables.ts";
 import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { ClusterMeta } from "../../store/store.ts";
-import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
-import { KeyedQueue } from "../keeping/keyed-queue.ts";
-import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
+import type { KeyedQueue } from "../keeping/keyed-queue.ts";
+import type { StoreTrouble } from "../keeping/store-health.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { type LeaseTerms, leasedAt, type RequestedTerms, renewed } from "../leases/lease-terms.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
-import { Departures } from "./departures.ts";
-import { KeptChanges, type TakenChange } from "./kept-changes.ts";
+import type { ChangeKeeper, TakenChange } from "./change-keeper.ts";
 import {
   checkBounds,
   checkCharacters,
@@ -31,48 +30,49 @@ export interface ValidChanges {
   readonly lines: Iterable<PatchLine>;
 }
 
-const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
-
 /** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
 export class Pushes<Generation extends ServedGeneration> {
   readonly #parts: PushParts<Generation>;
-  readonly #queue = new KeyedQueue();
-  readonly #health: StoreHealth;
-  readonly #departures: Departures<Generation>;
-  readonly #keptChanges: KeptChanges<Generation>;
+  readonly #queue: KeyedQueue;
+  readonly #keeper: ChangeKeeper;
+  readonly #stateOf: (clusterId: string) => FollowingState | undefined;
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
 
-  constructor(parts: PushParts<Generation>) {
+  /** @param queue what the keeper takes turns in, too, by cluster id @param stateOf where the state of a new cluster is held */
+  constructor(
+    parts: PushParts<Generation>,
+    keeper: ChangeKeeper,
+    queue: KeyedQueue,
+    stateOf: (clusterId: string) => FollowingState | undefined = () => undefined,
+  ) {
     this.#parts = parts;
-    const { clock, onEvent, serving } = parts;
-    const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
-    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#departures.owes(id));
-    this.#departures = new Departures(parts, this.#queue, this.#health);
-    this.#keptChanges = new KeptChanges(parts, this.#health);
+    this.#keeper = keeper;
+    this.#queue = queue;
+    this.#stateOf = stateOf;
   }
 
   /** Why nothing can be stored; undefined while it can. */
   get storeTrouble(): StoreTrouble | undefined {
-    return this.#health.trouble;
+    return this.#keeper.trouble;
   }
 
   /** See `Gateway.replace`. */
   async replace(clusterId: string, whole: WholeState, requested: RequestedTerms): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving, clock, turns } = this.#parts;
+    const { limits, serving, clock, turns } = this.#parts;
     const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
+      const base = this.#keeper.baseOf(clusterId, false);
       const known = serving.clusters.live.get(clusterId);
-      const cluster = known ?? HeldCluster.empty(clusterId, store.entries?.(clusterId));
+      const cluster = known ?? HeldCluster.empty(clusterId, this.#stateOf(clusterId));
       const measured = await turns.run(measure(cluster, whole));
       checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
         const meta = this.#nextMeta(clusterId, now, terms);
-        await precedence.introduce(clusterId, unixTime(clock, now));
-        const lines = whole.lines();
-        const stored = { kind: "snapshot", lines, meta: toStored(meta, clock) } as const;
-        return await this.#keptChanges.take({ cluster, measured, meta, live: known !== undefined }, stored);
+        const stored = { kind: "snapshot", lines: whole.lines(), meta: toStored(meta, clock) } as const;
+        const live = known !== undefined;
+        return await this.#keeper.take({ cluster, measured, meta, live, base }, stored);
       } finally {
         this.#arriving.delete(clusterId);
       }
@@ -90,12 +90,13 @@ export class Pushes<Generation extends ServedGeneration> {
     const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
+      const base = this.#keeper.baseOf(clusterId, true);
       const measured = await turns.run(cluster.measure(delta));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(delta), measured.totals);
       const meta = this.#nextMeta(clusterId, now, terms);
       const stored = { kind: "patch", lines, meta: toStored(meta, clock) } as const;
-      return this.#keptChanges.takeSmall({ cluster, measured, meta, live: true }, delta, stored);
+      return this.#keeper.takeSmall({ cluster, measured, meta, live: true, base }, delta, stored);
     });
   }
 
@@ -124,38 +125,29 @@ export class Pushes<Generation extends ServedGeneration> {
 
   /** See `Gateway.renew`. */
   async renew(clusterId: string, generation: number, requested: RequestedTerms): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving, clock, turns } = this.#parts;
+    const { limits, serving, clock } = this.#parts;
     const terms = termsOf(limits, requested);
-    return this.#queue.run(clusterId, async () => {
+    return this.#inTurn(clusterId, async () => {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
-      const meta = renewed(held.meta, now, terms);
-      await this.#health.attempt(clusterId, () =>
-        store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
-      );
-      // Its lease may have run out while the renewal was being kept.
-      if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
-      this.#keptChanges.setMeta(held, meta);
-      serving.renew();
-      const seen = { now: unixTime(clock, now), live: true, generation };
-      serving.reconsider(clusterId, await turns.run(precedence.see(held, seen, NO_CHANGE)));
-      await precedence.save(clusterId);
+      const base = this.#keeper.baseOf(clusterId, true);
+      await this.#keeper.renew(held, renewed(held.meta, now, terms), base);
       return held.acknowledgement(clock);
     });
   }
 
   leave(clusterId: string): Promise<boolean> {
-    return this.#departures.leave(clusterId);
+    return this.#keeper.leave(clusterId);
   }
 
   /** Forgets clusters whose lease expired. */
   forget(expired: readonly HeldCluster[]): void {
-    this.#departures.forget(expired);
+    this.#keeper.forget(expired);
   }
 
   /** Takes no more. Resolves when no push is left. */
   close(): Promise<void> {
-    this.#departures.close();
+    this.#keeper.close();
     return this.#queue.idle();
   }
 
@@ -165,10 +157,10 @@ export class Pushes<Generation extends ServedGeneration> {
     change: (now: number) => Promise<TakenChange>,
   ): Promise<Acknowledgement> {
     const { serving } = this.#parts;
-    const { acknowledgement, compiled } = await this.#queue.run(clusterId, async () => {
+    const { acknowledgement, compiled } = await this.#inTurn(clusterId, async () => {
       const now = serving.expireNow();
       return change(now).catch((error) => {
-        if (isDiskFailure(error)) this.#prolong(clusterId, now, terms);
+        this.#keeper.refused(clusterId, error, ({ meta }) => renewed(meta, now, terms));
         throw error;
       });
     });
@@ -176,13 +168,8 @@ export class Pushes<Generation extends ServedGeneration> {
     return acknowledgement;
   }
 
-  /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
-  #prolong(clusterId: string, now: number, terms: LeaseTerms): void {
-    const { serving } = this.#parts;
-    const held = serving.clusters.live.get(clusterId);
-    if (held === undefined) return;
-    this.#keptChanges.setMeta(held, renewed(held.meta, now, terms));
-    serving.renew();
+  #inTurn<Result>(clusterId: string, task: () => Promise<Result>): Promise<Result> {
+    return this.#queue.run(clusterId, () => this.#keeper.run(clusterId, task));
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {

@@ -1,8 +1,11 @@
 import type { AdjustedTime } from "../../merge/service/declaration.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
+import { sharedText } from "../../snapshot/held/shared-text.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
+import type { FoundingDay, Sight } from "../../store/shared/shared-log.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { Turns } from "../turns.ts";
+import { Founding } from "./founding.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
 import { isJudged, keysToJudge, type ServedCluster } from "./judged-keys.ts";
 import type { RankedClusters } from "./ranked-clusters.ts";
@@ -67,31 +70,37 @@ export class Precedence implements RankedClusters {
    * @param change what changed since the cluster was last seen
    * @returns the services whose rank changed
    */
-  *see(
+  *see(cluster: ServedCluster, at: SeenAt, change: HeldDelta | "everything"): Generator<void, string[]> {
+    return this.take(cluster.clusterId, yield* this.judge(cluster, at, change));
+  }
+
+  /**
+   * Judges what a cluster is going to serve, in steps. Nothing counts before `take`.
+   * @param cluster with its state after the change
+   * @param change what changed since the cluster was last seen
+   * @returns undefined while nothing can be judged: the clock of a new gateway is not set yet
+   */
+  *judge(
     { clusterId, state }: ServedCluster,
     { now, live, generation }: SeenAt,
     change: HeldDelta | "everything",
-  ): Generator<void, string[]> {
+  ): Generator<void, Sight | undefined> {
     const sights = this.#sights;
     const known = sights.get(clusterId);
     const instant = sights.instant(now);
     const looked = known?.isCurrent === true && change !== "everything" ? change : undefined;
-    // The clock of a new gateway that was not set yet: nothing can be judged by it.
-    if (instant < FIRST_SERVICE_EXPORT) {
-      if (known !== undefined) known.isCurrent = false;
-      return [];
-    }
+    if (instant < FIRST_SERVICE_EXPORT) return undefined;
     sights.pass(now);
     sights.reach(now);
-    if (known !== undefined && looked?.entries.some(isJudged) === false) {
-      known.seenAt = now;
-      return [];
-    }
+    const exports: Record<string, Sight["exports"][string]> = {};
+    const imports: Record<string, number | null> = {};
+    if (known !== undefined && looked?.entries.some(isJudged) === false)
+      return { seenAt: now, generation: known.generation, exports, imports };
     sights.reach(instant);
     const notBefore = this.#notBefore(live ? known : undefined, instant);
     const { isOn, at: foundedAt = instant } = sights.founding;
     const seen = known ?? SeenCluster.unseen(generation, now);
-    const changed = new Set<string>();
+    let hasChanged = known === undefined;
     for (const { table, key, isServed } of keysToJudge(state, seen, looked)) {
       if (table === "exports") {
         const before = seen.exports.get(key);
@@ -99,23 +108,63 @@ export class Precedence implements RankedClusters {
         const isSame =
           before?.reported === reported || (before && reported && isSameTime(before.reported, reported));
         if (!isSame) {
-          const counts = reported === undefined ? 0 : judge(reported, { instant, notBefore });
-          seen.setExport(key, reported === undefined ? undefined : { reported, counts });
-          changed.add(key);
+          hasChanged = true;
+          exports[key] = reported === undefined ? null : [reported, judge(reported, { instant, notBefore })];
         }
       } else if (isServed !== seen.imports.has(key)) {
-        seen.setImport(key, isServed ? (isOn ? foundedAt : instant) : undefined);
-        changed.add(key);
+        hasChanged = true;
+        imports[key] = isServed ? (isOn ? foundedAt : instant) : null;
       }
       yield;
     }
-    seen.seenAt = now;
+    return { seenAt: now, generation: hasChanged ? generation : known!.generation, exports, imports };
+  }
+
+  /**
+   * Takes over what was judged of a cluster. `save` keeps it.
+   * @returns the services whose rank changed
+   */
+  take(clusterId: string, sight: Sight | undefined): string[] {
+    const sights = this.#sights;
+    const known = sights.get(clusterId);
+    if (sight === undefined) {
+      if (known !== undefined) known.isCurrent = false;
+      return [];
+    }
+    const { seenAt, generation, exports, imports } = sight;
+    const seen = known ?? SeenCluster.unseen(generation, seenAt);
+    const changed = new Set([...Object.keys(exports), ...Object.keys(imports)]);
+    for (const [key, rank] of Object.entries(exports)) {
+      seen.setExport(sharedText(key), rank === null ? undefined : { reported: rank[0], counts: rank[1] });
+      sights.reach(rank?.[1] ?? seenAt);
+    }
+    for (const [key, since] of Object.entries(imports)) {
+      seen.setImport(sharedText(key), since ?? undefined);
+      sights.reach(since ?? seenAt);
+    }
+    seen.seenAt = seenAt;
     seen.isCurrent = true;
     if (known === undefined || changed.size > 0) {
       seen.generation = generation;
       sights.set(clusterId, seen);
     }
+    sights.reach(seenAt);
     return [...changed];
+  }
+
+  /**
+   * Takes over all that another gateway knows of a cluster.
+   * @param sight undefined for nothing: what is known stays
+   * @returns the services whose rank changed
+   */
+  restore(clusterId: string, sight: Sight | undefined): string[] {
+    if (sight === undefined) return [];
+    const known = this.#sights.get(clusterId);
+    const gone = <Value>(keys: Iterable<string> = [], table: Readonly<Record<string, Value | null>>) =>
+      Object.fromEntries(Array.from(keys).flatMap((key) => (key in table ? [] : [[key, null]])));
+    const exports = { ...sight.exports, ...gone(known?.exports.keys(), sight.exports) };
+    const imports = { ...sight.imports, ...gone(known?.imports.keys(), sight.imports) };
+    return this.take(clusterId, { ...sight, exports, imports });
   }
 
   /** Keeps what changed of a cluster. What cannot be kept is reported, and kept with the next change. */
@@ -123,13 +172,28 @@ export class Precedence implements RankedClusters {
     return this.#sights.keep(clusterId);
   }
 
-  /** Keeps when a cluster that leaves the answers was last seen, which its snapshot does not tell any more. */
-  async parted(clusterId: string): Promise<void> {
+  /** A cluster leaves the answers: its snapshot does not tell any more when it was last seen. `save` keeps it. */
+  part(clusterId: string): void {
     const known = this.#sights.get(clusterId);
     if (known === undefined) return;
     known.isCurrent = false;
     this.#sights.set(clusterId, known);
-    await this.save(clusterId);
+  }
+
+  /** As `part`, and keeps it. */
+  parted(clusterId: string): Promise<void> {
+    this.part(clusterId);
+    return this.save(clusterId);
+  }
+
+  /** The first day as it is known now. */
+  get founding(): FoundingDay {
+    return this.#sights.founding.toRecord();
+  }
+
+  /** Takes over the first day as another gateway decided it. */
+  found(day: FoundingDay): void {
+    this.#sights.found(Founding.read(day)!, true);
   }
 
   adjusted(clusterId: string): ReadonlyMap<string, AdjustedTime> | undefined {

@@ -12,11 +12,26 @@ const PREFIX = "addresses@";
 const ADDRESSES_IN_STEP = 512;
 const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.array(z.string()));
 
+/** Which cluster reported an address first, where several do. */
+export interface ReverseOrders {
+  /** What the first generation of a scope is compiled with. @param scope its `visibilityKey` @param restored the clusters whose snapshots were loaded */
+  history(scope: string, restored: ReadonlySet<string>): ReverseHistory;
+  /** Takes over the orders that count from now on in a scope, in steps; `kept` has them kept. Newer ones may come between two steps. */
+  update(scope: string, orders: ClaimOrders): Generator<void>;
+  /** What changed in a scope in orders that were decided elsewhere. @param names as what decides them names them. Default: nothing is */
+  changesIn?(
+    scope: string,
+    names: Iterable<string>,
+  ): ReadonlyMap<AddressKey, readonly ReverseClaim[] | undefined>;
+  /** Resolves when everything that counts is kept. What cannot be kept is reported, and tried again the next time. */
+  kept(): Promise<void>;
+}
+
 /**
  * Remembers over restarts which cluster reported an address first, if several do. An address that one cluster reports alone needs no memory:
  * it has the name, and clusters that report it later come second.
  */
-export class ReverseMemory {
+export class ReverseMemory implements ReverseOrders {
   readonly #store: RememberedStore;
   readonly #onEvent: OnGatewayEvent;
   #orders: ClaimOrders;
@@ -48,13 +63,13 @@ export class ReverseMemory {
     return new ReverseMemory(store, ClaimOrders.none.with(orders), onEvent);
   }
 
-  /** What the first generation is compiled with. @param restored the clusters whose snapshots were loaded */
-  history(restored: ReadonlySet<string>): ReverseHistory {
+  history(_scope: string, restored: ReadonlySet<string>): ReverseHistory {
     return { ...NO_HISTORY, orders: this.#orders, restored };
   }
 
-  /** Takes over the orders that count from now on, in steps; `kept` has them written. Newer ones may come between two steps. */
-  *update(orders: ClaimOrders): Generator<void> {
+  /** Other scopes begin with what is known where everything exists. */
+  *update(scope: string, orders: ClaimOrders): Generator<void> {
+    if (scope !== "") return;
     const before = this.#orders;
     this.#orders = orders;
     let count = 0;
@@ -75,7 +90,6 @@ export class ReverseMemory {
     return record;
   }
 
-  /** Resolves when everything that counts is kept. What cannot be kept is reported, and tried again the next time. */
   kept(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;

@@ -1,8 +1,10 @@
 import { MergedServices } from "../../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
+import type { ClusterMeta } from "../../store/cluster-meta.ts";
 import { messageOf } from "../../store/store-error.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
+import { type AddressKey, isSameOrder, type ReverseClaim } from "../../zone/reverse/reverse-order.ts";
 import type { Clock } from "../clock.ts";
 import type { ScopeTerms, ServedZone } from "../doh-gateway.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
@@ -27,6 +29,8 @@ export interface ScopeParts<Generation extends ServedGeneration> {
   readonly onEvent: OnGatewayEvent;
   /** Clusters whose lease ran out that are remembered. */
   readonly mostLapsed: number;
+  /** For how many milliseconds after its lease a cluster stays in the answers unless `Serving.lapse` takes it out. */
+  readonly hold: number;
   /** Default: generations end with the process. */
   readonly generations?: GenerationStore<Generation> | undefined;
 }
@@ -37,7 +41,8 @@ export interface ScopeParts<Generation extends ServedGeneration> {
  */
 export class ServedScope<Generation extends ServedGeneration> {
   readonly clusters: LiveClusters;
-  readonly #scope: Visibility;
+  /** As `visibilityKey` has it. */
+  readonly key: string;
   readonly #parts: ScopeParts<Generation>;
   readonly #services: MergedServices;
   readonly #source: IndexSource;
@@ -61,13 +66,15 @@ export class ServedScope<Generation extends ServedGeneration> {
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
   constructor(scope: Visibility, index: ServiceIndex, parts: ScopeParts<Generation>) {
-    this.#scope = scope;
+    this.key = visibilityKey(scope);
     this.#parts = parts;
     const services = new MergedServices(index, scope, parts.stages.merging);
     this.#services = services;
     this.#source = new IndexSource(index, services);
-    this.#compiler = parts.stages.createCompiler(visibilityKey(scope));
-    this.clusters = new LiveClusters(parts.mostLapsed, (clusterId) => services.countsOf(clusterId));
+    this.#compiler = parts.stages.createCompiler(this.key);
+    this.clusters = new LiveClusters(parts.mostLapsed, parts.hold, (clusterId) =>
+      services.countsOf(clusterId),
+    );
   }
 
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
@@ -90,6 +97,21 @@ export class ServedScope<Generation extends ServedGeneration> {
     this.#reverse = history;
   }
 
+  /** Remembers a cluster that went before this gateway knew it, if it exists in the scope. */
+  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
+    if (this.#services.filter?.hasCluster(clusterId) !== false) this.clusters.recall(clusterId, why, meta);
+  }
+
+  /** Takes over which claims come first, in steps. @returns claims whose services have to be compiled again */
+  *adopt(
+    orders: ReadonlyMap<AddressKey, readonly ReverseClaim[] | undefined>,
+  ): Generator<void, ReverseClaim[]> {
+    const before = this.#reverse.orders;
+    const changed = new Map([...orders].filter(([key, order]) => !isSameOrder(order, before.get(key))));
+    this.#reverse = { ...this.#reverse, orders: yield* before.withInSteps(changed) };
+    return Array.from(changed, ([key, order = []]) => [...order, ...(before.get(key) ?? [])]).flat();
+  }
+
   /** Since when what there is cannot be compiled, in Unix milliseconds; undefined where it could be. */
   get failedAt(): number | undefined {
     return this.#failedAt;
@@ -108,7 +130,7 @@ export class ServedScope<Generation extends ServedGeneration> {
   *resume(joined: ReadonlyMap<string, CompiledPush>, lost: string | undefined): Generator<void> {
     const { generations, onEvent } = this.#parts;
     if (generations?.resumable === undefined || this.#compiler.resume === undefined) return;
-    const key = visibilityKey(this.#scope);
+    const { key } = this;
     const { filter } = this.#services;
     const visible = new Map([...joined].filter(([id]) => filter?.hasCluster(id) !== false));
     const why =
@@ -266,7 +288,7 @@ export class ServedScope<Generation extends ServedGeneration> {
       const { exports, imports } = services.countsOf(clusterId);
       return { clusterId, ...push, exports, imports };
     });
-    generations.keep(visibilityKey(this.#scope), generation, { services: services.size, clusters });
+    generations.keep(this.key, generation, { services: services.size, clusters });
   }
 
   #failed(error: unknown, startedAt: number): void {
@@ -277,7 +299,7 @@ export class ServedScope<Generation extends ServedGeneration> {
 
   /** The scope, for events. */
   get #named(): { readonly scope?: string } {
-    const key = visibilityKey(this.#scope);
+    const { key } = this;
     return key === "" ? {} : { scope: key };
   }
 

@@ -8,6 +8,7 @@ import {
 } from "../../merge/visibility/visibility.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import { claimant, serviceOf } from "../../zone/reverse/reverse-order.ts";
 import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
@@ -17,7 +18,7 @@ import { LeaseTimer, type LeaseWatch } from "../leases/lease-timer.ts";
 import type { LiveClusters } from "../leases/live-clusters.ts";
 import { PushBacklog } from "../pushing/push-backlog.ts";
 import type { RankedClusters } from "../remembered/ranked-clusters.ts";
-import type { ReverseMemory } from "../remembered/reverse-memory.ts";
+import type { ReverseOrders } from "../remembered/reverse-memory.ts";
 import type { ServedGeneration } from "../stages.ts";
 import type { Turns } from "../turns.ts";
 import { entriesOf, SMALL_CHANGE } from "./change-size.ts";
@@ -29,7 +30,11 @@ export interface ServingParts<Generation extends ServedGeneration> extends Scope
   readonly turns: Turns;
   readonly scopes: readonly Visibility[];
   readonly remembered: RankedClusters;
-  readonly reverse: ReverseMemory;
+  readonly reverse: ReverseOrders;
+  /** The newest entry of a shared log that was applied. Default: none is shared. */
+  readonly position?: (() => number) | undefined;
+  /** Since when a shared log cannot be read, by the clock. Default: none is shared. */
+  readonly disconnectedAt?: (() => number | undefined) | undefined;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
@@ -65,6 +70,8 @@ export class Serving<Generation extends ServedGeneration> {
   readonly #servedScopes: readonly ServedScope<Generation>[];
   readonly #schedule: CompileSchedule;
   readonly #leases: LeaseWatch;
+  /** The newest entry of a shared log that is in the answers. */
+  #position: number | undefined;
   #closed = false;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
@@ -109,10 +116,12 @@ export class Serving<Generation extends ServedGeneration> {
       for (const servedScope of this.#servedScopes) for (const _ of servedScope.settle());
     }
     this.#takeExpired(now);
-    const history = this.#parts.reverse.history(new Set(this.clusters.live.keys()));
-    for (const servedScope of this.#servedScopes) servedScope.remember(history);
+    const restored = new Set(this.clusters.live.keys());
+    for (const servedScope of this.#servedScopes)
+      servedScope.remember(this.#parts.reverse.history(servedScope.key, restored));
     this.#watchLeases();
-    if (this.clusters.live.size > 0) await this.#schedule.runNow();
+    if (this.clusters.live.size > 0 || !this.clusters.unknown) await this.#schedule.runNow();
+    this.#position ??= this.#parts.position?.();
   }
 
   /**
@@ -158,6 +167,33 @@ export class Serving<Generation extends ServedGeneration> {
     return known;
   }
 
+  /** Takes a cluster out whose lease expired, before `expireNow` would. @returns it, if it was live */
+  lapse(clusterId: string): HeldCluster | undefined {
+    const [lapsed] = this.#servedScopes.map(({ clusters }) => clusters.lapse(clusterId));
+    if (lapsed !== undefined) this.#follow(this.#index.leave(clusterId));
+    this.#watchLeases();
+    return lapsed;
+  }
+
+  /** Remembers a cluster that went before this gateway knew it. */
+  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
+    for (const servedScope of this.#servedScopes) servedScope.recall(clusterId, why, meta);
+  }
+
+  /** Takes over which claims on addresses come first, for the next compilation. @param names see `ReverseOrders.changesIn` */
+  adopt(names: readonly string[]): void {
+    if (names.length > 0) this.#follow(this.#adopt(names));
+  }
+
+  *#adopt(names: readonly string[]): Generator<void> {
+    const { reverse } = this.#parts;
+    const services = new Map<string, Set<string>>();
+    for (const servedScope of this.#servedScopes)
+      for (const claim of yield* servedScope.adopt(reverse.changesIn!(servedScope.key, names)))
+        services.set(claimant(claim), (services.get(claimant(claim)) ?? new Set()).add(serviceOf(claim)));
+    for (const [clusterId, keys] of services) yield* this.#index.reconsider(clusterId, keys);
+  }
+
   /**
    * Resolves when all scopes have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their
    * reverse names is kept.
@@ -185,11 +221,14 @@ export class Serving<Generation extends ServedGeneration> {
 
   /** Answers from the generation of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
   #answersIn({ view }: Visibility, servedScope: ServedScope<Generation>): ScopedGateway<Generation> {
-    const { stages } = this.#parts;
+    const { stages, mostBehind } = this.#parts;
     const behindSince = (now: number) => {
       const failed = servedScope.failedAt ?? Number.POSITIVE_INFINITY;
-      const since = this.backlog.behindSince(now);
-      return now - failed > this.#parts.mostBehind ? Math.min(failed, since ?? failed) : since;
+      const since = Math.min(
+        ...[failed, this.#parts.disconnectedAt?.() ?? failed].filter((at) => now - at > mostBehind),
+        this.backlog.behindSince(now) ?? Number.POSITIVE_INFINITY,
+      );
+      return since === Number.POSITIVE_INFINITY ? undefined : since;
     };
     const current = (now?: number) => {
       this.expireNow(now);
@@ -209,7 +248,11 @@ export class Serving<Generation extends ServedGeneration> {
       hasCluster: (clusterId) => (view ?? clusterId) === clusterId && servedScope.clusters.has(clusterId),
       status: () => {
         const since = behindSince(this.expireNow());
-        return { ...servedScope.status(), ...(since !== undefined && { behindSince: since }) };
+        return {
+          ...servedScope.status(),
+          ...(since !== undefined && { behindSince: since }),
+          ...(this.#position !== undefined && { position: this.#position }),
+        };
       },
     };
   }
@@ -254,14 +297,16 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   *#compile(): Generator<void> {
+    const position = this.#parts.position?.();
     yield* this.#update();
     // A cluster that leaves from now on is compiled once more. It gives its claims up at the beginning of the next compilation.
     const left = this.#left;
     this.#left = new Set();
     const pushes = this.#pushesOf(this.clusters.live);
     for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes, left);
-    yield* this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
+    for (const { key, reverse } of this.#servedScopes) yield* this.#parts.reverse.update(key, reverse.orders);
     for (const feed of this.feeds.values()) yield* feed.update();
+    this.#position = position;
   }
 
   #openFeeds(

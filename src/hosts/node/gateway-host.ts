@@ -101,8 +101,8 @@ async function startParts(
     damage.count(warning);
     logDamage(warning);
   };
-  const { store, remembered } = await openStores(config, onWarning);
-  closers.add(store);
+  const stores = await openStores(config, onWarning);
+  closers.add(stores.store);
   const tls = await openTlsSource(config, listen.host);
   const access = closers.add(await loadAccess(config, logger));
   const { admission, pushing, secondaries } = access;
@@ -150,7 +150,7 @@ async function startParts(
       },
     }),
     generations: {
-      ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
+      ...{ ...stores, damage, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
       ...sharing?.parts,
       explainer: SERVICE_EXPLAINER,

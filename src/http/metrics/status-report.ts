@@ -46,6 +46,7 @@ export function statusReport(
   const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
   return {
     ready: status.ready,
+    ...(status.position !== undefined && { position: status.position }),
     stale: describeStale(status, now),
     services: status.services,
     clusters: status.clusters.map(

@@ -1,5 +1,6 @@
 import { StoreError } from "../store-error.ts";
 import { type RedisAddress, RedisConnection } from "./connection.ts";
+import { refuseEviction } from "./eviction.ts";
 import { CLAIM, type Script } from "./scripts.ts";
 
 /** The version of what is kept in the engine. Another one is not read. */
@@ -96,15 +97,4 @@ export class RedisWriter {
       );
     return result !== "changed";
   }
-}
-
-/** An engine that evicts keys would forget clusters without a word. `INFO` is there where providers do not allow `CONFIG`. */
-async function refuseEviction(connection: RedisConnection): Promise<void> {
-  const facts = await connection.run((client) => client.info("memory"));
-  const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1];
-  if (policy === "noeviction") return;
-  throw new StoreError(
-    "STORE_FAILED",
-    `its maxmemory-policy is ${policy ?? "unknown"}, so it may drop what it keeps: set maxmemory-policy to noeviction`,
-  );
 }

@@ -7,7 +7,8 @@ export interface Script {
   readonly sha1: string;
 }
 
-function script(text: string): Script {
+/** A script of a text. */
+export function script(text: string): Script {
   return { text, sha1: createHash("sha1").update(text).digest("hex") };
 }
 

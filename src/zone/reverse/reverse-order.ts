@@ -94,9 +94,7 @@ export function orderClaims(
   // Sorting is stable: claims of one cluster stay as they are, new ones last.
   const order = [...kept, ...fresh].sort((one, other) => placeOf(one) - placeOf(other));
   if (now.size > 0) order.length = order.findLastIndex((claim) => now.has(claim)) + 1;
-  return order.length === known.length && order.every((claim, index) => claim === known[index])
-    ? known
-    : order;
+  return isSameOrder(order, known) ? known : order;
 }
 
 /** Ages of Infinity are equal. */
@@ -111,6 +109,15 @@ function isSame(known: readonly ReverseClaim[], current: readonly CurrentClaim[]
     known.length <= 8 &&
     known.every((one) => current.some(({ claim }) => claim === one))
   );
+}
+
+/** Whether two orders are equal; undefined for none. */
+export function isSameOrder(
+  one: readonly ReverseClaim[] | undefined,
+  other: readonly ReverseClaim[] | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.length === other.length && one.every((claim, index) => claim === other[index]);
 }
 
 /** Puts `LOST` first where several clusters were loaded with claims whose order is not known; the others came later. */

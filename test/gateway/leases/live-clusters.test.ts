@@ -10,7 +10,7 @@ const META = { generation: 7, pushedAt: 1000, renewedAt: 2000, expiresAt: 10_000
 const cluster = (clusterId: string, meta: Partial<typeof META> = {}) =>
   HeldCluster.of(exporting(clusterId), { ...META, ...meta });
 const COUNTS = { exports: 3, imports: 1 };
-const open = (mostLapsed = 2) => new LiveClusters(mostLapsed, () => COUNTS);
+const open = (mostLapsed = 2) => new LiveClusters(mostLapsed, 0, () => COUNTS);
 const idsOf = (clusters: LiveClusters) =>
   clusters.statuses(clusters.live).map(({ clusterId, live }) => [clusterId, live]);
 

@@ -54,7 +54,7 @@ describe("memory that cannot be kept is reported once for each record until it i
     const { store, disk, onEvent, records } = openMemory();
     const memory = ReverseMemory.from(store, new Map(), onEvent);
     const keep = (order: readonly string[]) => {
-      drain(memory.update(ClaimOrders.none.with(new Map([["0a000001", order]]))));
+      drain(memory.update("", ClaimOrders.none.with(new Map([["0a000001", order]]))));
       return memory.kept();
     };
     disk.isFull = true;

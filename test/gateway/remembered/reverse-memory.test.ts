@@ -27,7 +27,7 @@ function open(values: Record<string, unknown> = {}) {
     (event) => void events.push(event),
   );
   const keep = async (orders: ClaimOrders) => {
-    drain(memory.update(orders));
+    drain(memory.update("", orders));
     await memory.kept();
     return written.splice(0);
   };
@@ -42,7 +42,7 @@ describe("who reported an address first", () => {
       "addresses@03": { "0A000003": [], "0a00": [], "0a0000011": [] },
       "other@01": { [C]: ["west a/b"] },
     });
-    const { orders, restored } = memory.history(new Set(["west"]));
+    const { orders, restored } = memory.history("", new Set(["west"]));
     expect([...orders].map(([address]) => address).sort()).toEqual([A, V6].sort());
     expect([orders.get(A), [...restored]]).toEqual([["west a/b", "east a/b"], ["west"]]);
   });
@@ -81,9 +81,9 @@ describe("who reported an address first", () => {
   it("is taken over in steps of 512 addresses, the newest orders first", () => {
     const { memory } = open();
     const many = Object.fromEntries(Array.from({ length: 1024 }, (_, index) => [hex(index), ["west a/b"]]));
-    expect([...memory.update(ordersOf(many))]).toHaveLength(2);
-    expect([...memory.history(new Set()).orders]).toHaveLength(1024);
-    expect([...memory.update(ordersOf({}))]).toHaveLength(2);
+    expect([...memory.update("", ordersOf(many))]).toHaveLength(2);
+    expect([...memory.history("", new Set()).orders]).toHaveLength(1024);
+    expect([...memory.update("", ordersOf({}))]).toHaveLength(2);
   });
 });
 

@@ -66,12 +66,12 @@ describe("many addresses that two clusters report are taken over in steps:", () 
   it("what is remembered of them, where newer orders that come meanwhile win", async () => {
     const store = createMemoryRememberedStore();
     const memory = ReverseMemory.from(store, new Map(), () => {});
-    const steps = memory.update(orders);
+    const steps = memory.update("", orders);
     steps.next();
     const newer = orders.with(
       new Map([...changes.keys()].map((address) => [address, ["west shop/db", "east shop/web"]])),
     );
-    drain(memory.update(newer.with(new Map([[keyOf(3), undefined]]))));
+    drain(memory.update("", newer.with(new Map([[keyOf(3), undefined]]))));
     expect(countSteps(steps).count).toBeGreaterThan(fewest);
     await memory.kept();
     const kept = Object.assign({}, ...(await store.load()).values.values()) as Record<string, string[]>;

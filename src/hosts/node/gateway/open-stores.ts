@@ -5,6 +5,7 @@ import { openFileStore } from "../../../store/files/file-store.ts";
 import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
 import type { RememberedStore } from "../../../store/remembered/remembered-store.ts";
 import { openTextFolder } from "../../../store/remembered/text-folder.ts";
+import type { SharedLog } from "../../../store/shared/shared-log.ts";
 import type { SnapshotStore } from "../../../store/store.ts";
 import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import { prepareStateFolder } from "../state-folder.ts";
@@ -12,9 +13,9 @@ import { nameOfEngine, readEngineAddress } from "./engine-address.ts";
 
 /** Where a gateway keeps what it was pushed, and who came first. */
 export interface Stores {
-  readonly store: SnapshotStore;
-  /** Closed with `store`. */
-  readonly remembered: RememberedStore;
+  readonly store: SnapshotStore | SharedLog;
+  /** Closed with `store`; absent where a shared log has it. */
+  readonly remembered?: RememberedStore;
 }
 
 /**
@@ -43,9 +44,9 @@ export async function openStores(
 async function openEngine(store: Store, onWarning: OnStoreWarning): Promise<Stores> {
   const address = await readEngineAddress(store);
   // The client is loaded by gateways that need it alone.
-  const { openRedisStores } = await import("../../../store/redis/open-redis-stores.ts");
+  const { RedisLog } = await import("../../../store/redis/redis-log.ts");
   try {
-    return await openRedisStores(address, store.prefix, onWarning);
+    return { store: await RedisLog.open(address, store.prefix, onWarning) };
   } catch (error) {
     if (error instanceof StoreError)
       throw new UsageError(`the store ${nameOfEngine(store)}: ${error.message}`);

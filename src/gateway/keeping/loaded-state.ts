@@ -1,0 +1,37 @@
+import type { FollowingState } from "../../snapshot/held/held-tables.ts";
+import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { HeldCluster } from "../leases/held-cluster.ts";
+import type { ChangeKeeper } from "../pushing/change-keeper.ts";
+import type { PushParts } from "../pushing/push-parts.ts";
+import type { Precedence } from "../remembered/precedence.ts";
+import type { ReverseOrders } from "../remembered/reverse-memory.ts";
+import type { ServedGeneration } from "../stages.ts";
+import type { KeyedQueue } from "./keyed-queue.ts";
+
+/** A cluster that is not live any more, as it was last. */
+export interface GoneCluster {
+  readonly clusterId: string;
+  readonly why: "left" | "expired";
+  readonly meta: ClusterMeta;
+}
+
+/** What a gateway starts with, and what keeps its changes from then on. */
+export interface LoadedState<Generation extends ServedGeneration> {
+  readonly kept: readonly HeldCluster[];
+  /** Those that are known to have gone. Default: none. */
+  readonly gone?: readonly GoneCluster[];
+  readonly precedence: Precedence;
+  readonly reverse: ReverseOrders;
+  /** For how many milliseconds after its lease a cluster stays in the answers unless the keeper takes it out. */
+  readonly hold: number;
+  /** Called once. @param queue of pushes, by cluster id */
+  createKeeper(parts: PushParts<Generation>, queue: KeyedQueue): ChangeKeeper;
+  /** Where the entries of a new cluster are held. Default: in memory. */
+  stateOf?(clusterId: string): FollowingState | undefined;
+  /** The newest entry of a shared log that was applied. Default: none is shared. */
+  position?(): number;
+  /** Since when a shared log cannot be read, by the gateway's clock. Default: none is shared. */
+  disconnectedAt?(): number | undefined;
+  /** Begins to follow what other gateways do. Called once, when what was loaded is being served. */
+  follow?(): void;
+}

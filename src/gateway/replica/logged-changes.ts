@@ -1,0 +1,152 @@
+import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { BaseChanged, type LogDraft } from "../../store/shared/shared-log.ts";
+import type { ClusterMeta } from "../../store/store.ts";
+import { isDiskFailure, StoreError } from "../../store/store-error.ts";
+import { unixTime } from "../clock.ts";
+import { GenerationMismatch } from "../gateway-types.ts";
+import type { StoreTrouble } from "../keeping/store-health.ts";
+import type { HeldCluster } from "../leases/held-cluster.ts";
+import { toStored } from "../leases/stored-lease.ts";
+import type { Base, ChangeKeeper, CheckedChange, KeptChange, TakenChange } from "../pushing/change-keeper.ts";
+import type { ServedGeneration } from "../stages.ts";
+import { changedState } from "./changed-state.ts";
+import type { OwnChange, Replica, ReplicaParts } from "./replica.ts";
+
+const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
+/** How often a change is decided again where other gateways changed its cluster meanwhile. */
+const MOST_TRIES = 5;
+/** Milliseconds until it is decided again, at most. */
+const PAUSE = 100;
+
+/** Adds changes to a log that several gateways share. They count when this gateway has applied the log up to them. */
+export class LoggedChanges<Generation extends ServedGeneration> implements ChangeKeeper {
+  readonly #parts: ReplicaParts<Generation>;
+  readonly #replica: Replica<Generation>;
+  /** Why the log took no change, the last time that one was to be added. */
+  #refused: StoreTrouble | undefined;
+
+  constructor(parts: ReplicaParts<Generation>, replica: Replica<Generation>) {
+    this.#parts = parts;
+    this.#replica = replica;
+    replica.onConnected = () => this.#added();
+  }
+
+  get trouble(): StoreTrouble | undefined {
+    return this.#replica.trouble ?? this.#refused;
+  }
+
+  baseOf(clusterId: string, isDelta: boolean): Base {
+    return this.#replica.baseOf(clusterId, isDelta);
+  }
+
+  async run<Result>(clusterId: string, task: () => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await task();
+      } catch (error) {
+        if (error instanceof StoreError && error.code === "NO_SNAPSHOT")
+          throw new GenerationMismatch(undefined);
+        if (!(error instanceof BaseChanged)) throw error;
+        if (tries === MOST_TRIES)
+          throw new GenerationMismatch(this.#parts.serving.clusters.generationOf(clusterId));
+        await this.#replica.positions.pause(PAUSE);
+      }
+  }
+
+  async take(checked: CheckedChange, change: KeptChange): Promise<TakenChange> {
+    const { cluster, measured, meta, live, base } = checked;
+    const { clusterId } = cluster;
+    const { precedence, clock, turns, onEvent } = this.#parts;
+    const state = changedState(cluster.state, measured.change);
+    const seenAt = { now: unixTime(clock, meta.pushedAt), live, generation: meta.generation };
+    const judged = precedence.judge({ clusterId, state }, seenAt, live ? measured.change : "everything");
+    const sight = await turns.run(judged);
+    const draft = { clusterId, base, change, sight, founding: precedence.founding };
+    await this.#add(draft, { cluster, measured, sight });
+    onEvent({ event: "pushed", clusterId, generation: meta.generation, kind: change.kind });
+    return { acknowledgement: cluster.acknowledgement(clock) };
+  }
+
+  takeSmall(checked: CheckedChange, _delta: SnapshotDelta, change: KeptChange): Promise<TakenChange> {
+    return this.take(checked, change);
+  }
+
+  async renew(held: HeldCluster, meta: ClusterMeta, base: Base): Promise<void> {
+    const { serving, precedence, clock, turns } = this.#parts;
+    const { clusterId } = held;
+    const seenAt = { now: unixTime(clock, meta.renewedAt), live: true, generation: meta.generation };
+    const sight = await turns.run(precedence.judge(held, seenAt, NO_CHANGE));
+    const change = { kind: "lease", meta: toStored(meta, clock) } as const;
+    await this.#add({ clusterId, base, change, sight, founding: precedence.founding });
+    if (serving.clusters.live.get(clusterId)?.meta.generation !== meta.generation)
+      throw new GenerationMismatch(undefined);
+  }
+
+  async leave(clusterId: string): Promise<boolean> {
+    const { serving, onEvent } = this.#parts;
+    const isLeft = await this.run(clusterId, async () => {
+      const isLive = serving.clusters.live.has(clusterId);
+      const base = this.#replica.baseOf(clusterId, false);
+      if (base === undefined) return serving.leave(clusterId);
+      try {
+        await this.#add({ clusterId, base, change: { kind: "left" } });
+      } catch (error) {
+        // The log has it as gone already.
+        if (!(error instanceof StoreError && error.code === "NO_SNAPSHOT")) throw error;
+        return serving.leave(clusterId);
+      }
+      return isLive;
+    });
+    if (isLeft) onEvent({ event: "left", clusterId });
+    await serving.compile();
+    return isLeft;
+  }
+
+  /** Their leases ended long ago while the log could not be written: what it has of them ends as soon as it can. */
+  forget(expired: readonly HeldCluster[]): void {
+    const { onEvent, precedence, clock } = this.#parts;
+    for (const { clusterId, meta } of expired) {
+      precedence.part(clusterId);
+      onEvent({ event: "lease-expired", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
+    }
+  }
+
+  /** What is held goes on being answered until its lease ends; and while the log is gone, for a time after that. */
+  refused(): void {}
+
+  close(): void {
+    this.#replica.close();
+  }
+
+  /** Adds a change, and waits until it is applied. */
+  async #add(draft: LogDraft, own?: Omit<OwnChange, "added">): Promise<void> {
+    const { clusterId } = draft;
+    const { promise: added, resolve } = Promise.withResolvers<string | undefined>();
+    if (own !== undefined) this.#replica.expect(clusterId, { ...own, added });
+    try {
+      const { position, id } = await this.#parts.log.append(draft);
+      this.#added();
+      resolve(id);
+      await this.#replica.positions.reached(position);
+    } catch (error) {
+      this.#failed(clusterId, error);
+      throw error;
+    } finally {
+      resolve(undefined);
+      this.#replica.forget(clusterId);
+    }
+  }
+
+  #failed(clusterId: string, error: unknown): void {
+    if (!isDiskFailure(error) || this.#refused !== undefined) return;
+    const { clock, onEvent } = this.#parts;
+    this.#refused = { reason: error.message, since: unixTime(clock, clock.now()) };
+    onEvent({ event: "store-failed", clusterId, error });
+  }
+
+  #added(): void {
+    if (this.#refused === undefined) return;
+    this.#refused = undefined;
+    this.#parts.onEvent({ event: "store-works-again" });
+  }
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Chaos } from "./harness/chaos.ts";
+import { Engine } from "./harness/engine.ts";
+import { chooseFaults } from "./harness/faults.ts";
+
+/** Which faults, and how many times: `CHAOS_SEED=7 CHAOS_ROUNDS=100` runs other ones, and more. */
+const SEED = Number(process.env.CHAOS_SEED ?? 20_261_124);
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 15);
+const GATEWAYS = Number(process.env.CHAOS_GATEWAYS ?? 5);
+
+let engine: Engine;
+let chaos: Chaos;
+
+beforeAll(async () => {
+  engine = await Engine.start();
+  chaos = await Chaos.start({ count: GATEWAYS, connect: () => engine.connect(), clusters: 4, seed: SEED });
+});
+
+afterAll(async () => {
+  await chaos?.stop();
+  await engine?.stop();
+});
+
+const resources = async () => ({
+  connections: await engine.figure("connected_clients"),
+  memoryOfEngine: await engine.figure("used_memory"),
+  memory: Math.max(...chaos.gateways.members.map((member) => member.residentMebibytes())),
+});
+
+test(`${GATEWAYS} gateways lose no acknowledged push, answer nothing wrong and end alike, whatever fails in ${ROUNDS} rounds (seed ${SEED})`, async () => {
+  console.log(`seed ${SEED}, ${ROUNDS} rounds`);
+  let early = await resources();
+  for (let round = 1; round <= ROUNDS; round++) {
+    chaos.startWorkers();
+    chaos.note(`round ${round}`);
+    await chaos.meet();
+    const faults = chooseFaults(engine, chaos.gateways, chaos.random);
+    for (const fault of faults) {
+      chaos.note(fault.name);
+      await fault.begin();
+    }
+    await chaos.meet();
+    for (const fault of faults) {
+      chaos.note(`it is over that ${fault.name}`);
+      await fault.end();
+    }
+    await chaos.meet();
+    await chaos.settle();
+    expect(chaos.wrong).toEqual([]);
+    if (round === Math.ceil(ROUNDS / 3)) early = await resources();
+  }
+  const late = await resources();
+  expect(late.connections).toBeLessThanOrEqual(early.connections + GATEWAYS);
+  expect(late.memoryOfEngine).toBeLessThan(1.5 * early.memoryOfEngine + 16 * 1024 * 1024);
+  expect(late.memory).toBeLessThan(1.5 * early.memory + 64);
+}, 1_200_000);

@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from "node:crypto";
+import { startGateway } from "../../../harness/processes.ts";
+import type { EngineLink } from "./engine.ts";
+import { Member } from "./member.ts";
+import { type ClusterHistory, GatewayView } from "./pushed-states.ts";
+
+/** How gateways that share an engine are set up. */
+export interface GatewaysOptions {
+  readonly count: number;
+  /** Called once for each of them. */
+  readonly connect: () => Promise<EngineLink>;
+  /** The clusters that may push. */
+  readonly histories: readonly ClusterHistory[];
+  /** The shortest lease, in seconds. */
+  readonly leaseSeconds?: number;
+  /** Further keys of `store` in each config file. */
+  readonly store?: Record<string, unknown>;
+  /** Further keys of each config file. */
+  readonly config?: Record<string, unknown>;
+}
+
+/** Gateways that share an engine. */
+export class Gateways {
+  readonly members: readonly Member[];
+  readonly #histories: readonly ClusterHistory[];
+
+  private constructor(members: readonly Member[], histories: readonly ClusterHistory[]) {
+    this.#histories = histories;
+    this.members = members;
+  }
+
+  static async start({
+    count,
+    connect,
+    histories,
+    leaseSeconds = 5,
+    store = {},
+    config = {},
+  }: GatewaysOptions): Promise<Gateways> {
+    const transferToken = randomBytes(32).toString("base64url");
+    const tokenSha256 = createHash("sha256").update(transferToken).digest("hex");
+    const members: Member[] = [];
+    for (let number = 1; number <= count; number++) {
+      const { link, store: reached } = await connect();
+      const gateway = await startGateway({
+        ...{ clusters: histories.map(({ clusterId }) => clusterId), tls: false, leaseSeconds },
+        ...(members[0] !== undefined && { tokensOf: members[0].gateway }),
+        config: {
+          ...{ access: { public: true }, ttlSeconds: 1, transfer: { credentials: [{ tokenSha256 }] } },
+          store: { ...reached, prefix: "shared", ...store },
+          ...config,
+        },
+      });
+      const view = new GatewayView(histories);
+      members.push(new Member({ name: `gateway ${number}`, gateway, link, view, transferToken }));
+    }
+    return new Gateways(members, histories);
+  }
+
+  get running(): readonly Member[] {
+    return this.members.filter(({ isRunning }) => isRunning);
+  }
+
+  /** To be called before and after the engine loses what it had stored. */
+  lost(): void {
+    for (const history of this.#histories) history.lost();
+    for (const { view } of this.members) view.lost();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.stop()));
+  }
+}

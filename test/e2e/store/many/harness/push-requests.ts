@@ -1,0 +1,66 @@
+import { expect } from "vitest";
+import type { ClusterSnapshot } from "../../../../../src/snapshot/schema.ts";
+import { diffSnapshots } from "../../../../snapshot/diff-snapshots.ts";
+import { pushed } from "../../../../snapshot/lines/push-lines.ts";
+import type { GatewayClient, HttpAnswer } from "../../../harness/gateway-client.ts";
+import { clusterState, type ServiceState } from "./cluster-states.ts";
+
+/** The exported services of a cluster, by name. */
+export type Services = Readonly<Record<string, ServiceState>>;
+
+function send(to: GatewayClient, method: string, clusterId: string, path: string, content: object) {
+  const authorization = `Bearer ${to.tokenFor(clusterId)}`;
+  return to.http(...pushed(method, `/api/v1/clusters/${clusterId}${path}`, content, { authorization }));
+}
+
+/** A full push. */
+export function put(
+  to: GatewayClient,
+  clusterId: string,
+  services: Services,
+  leaseSeconds = 600,
+): Promise<HttpAnswer> {
+  return send(
+    to,
+    "PUT",
+    clusterId,
+    `/snapshot?leaseSeconds=${leaseSeconds}`,
+    clusterState(clusterId, services),
+  );
+}
+
+/** A delta. @param from what the cluster has in `baseGeneration` */
+export function patch(
+  to: GatewayClient,
+  clusterId: string,
+  baseGeneration: number,
+  from: Services,
+  after: Services,
+): Promise<HttpAnswer> {
+  const [before, next] = [from, after].map((services) => clusterState(clusterId, services)) as [
+    ClusterSnapshot,
+    ClusterSnapshot,
+  ];
+  const content = { baseGeneration, patch: diffSnapshots(before, next)! };
+  return send(to, "PATCH", clusterId, "/snapshot?leaseSeconds=600", content);
+}
+
+export function renew(
+  to: GatewayClient,
+  clusterId: string,
+  generation: number,
+  leaseSeconds: number,
+): Promise<HttpAnswer> {
+  return send(to, "POST", clusterId, `/lease?leaseSeconds=${leaseSeconds}`, { generation });
+}
+
+export function leave(to: GatewayClient, clusterId: string): Promise<HttpAnswer> {
+  const headers = { authorization: `Bearer ${to.tokenFor(clusterId)}` };
+  return to.http(`/api/v1/clusters/${clusterId}`, { method: "DELETE", headers });
+}
+
+/** The generation of a request that must have been accepted. */
+export function generationOf(answer: HttpAnswer): number {
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"generation"')]);
+  return answer.json<{ generation: number }>().generation;
+}

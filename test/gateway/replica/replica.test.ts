@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { exporting } from "../../merge/fixtures.ts";
+import { heldOf, patchCluster, putSnapshot } from "../pushes.ts";
+import { Replicas, sharedStatus } from "./replicas.ts";
+
+let replicas: Replicas;
+afterEach(() => replicas.close());
+
+async function start(count: number): Promise<Replicas> {
+  replicas = await Replicas.start(count);
+  return replicas;
+}
+
+/** Every gateway that is at the log's end has what the others have. */
+function agree(): ReturnType<typeof sharedStatus> {
+  const [first, ...others] = replicas.members.map(({ gateway }) => sharedStatus(gateway));
+  for (const other of others) expect(other).toEqual(first);
+  expect(first!.position).toBe(replicas.log.position);
+  return first!;
+}
+
+describe("gateways that share a log", () => {
+  test("a push to one is answered by all, with equal positions and root hashes", async () => {
+    const { members } = await start(3);
+    await putSnapshot(members[0]!.gateway, exporting("east"));
+    await putSnapshot(members[1]!.gateway, exporting("west"));
+    await replicas.settled();
+    expect(agree()).toMatchObject({ ready: true, live: [{ clusterId: "east" }, { clusterId: "west" }] });
+  });
+
+  test("an acknowledged push is answered by the gateway that took it", async () => {
+    const { members } = await start(2);
+    const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"));
+    expect(sharedStatus(members[0]!.gateway)).toMatchObject({ live: [{ clusterId: "east", generation }] });
+  });
+
+  test("a delta builds on a push that another gateway took", async () => {
+    const { members } = await start(2);
+    const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"));
+    await replicas.settled();
+    await patchCluster(members[1]!.gateway, "east", generation, { namespaces: { new: {} } });
+    await replicas.settled();
+    agree();
+    expect(heldOf(members[0]!.gateway, "east").namespaces).toHaveProperty("new");
+  });
+
+  test("a delta for a state that another gateway has replaced is refused", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    const { generation } = await putSnapshot(one!.gateway, exporting("east"));
+    await replicas.settled();
+    await patchCluster(one!.gateway, "east", generation, { namespaces: { new: {} } });
+    await replicas.settled();
+    await expect(other!.gateway.renew("east", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+  });
+
+  test("a lease is renewed through any gateway, and holds on all", async () => {
+    const { members } = await start(2);
+    const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    await replicas.pass(8000);
+    await members[1]!.gateway.renew("east", generation, { leaseSeconds: 10 });
+    await replicas.pass(8000);
+    expect(agree().live).toHaveLength(1);
+    await replicas.pass(4000);
+    expect(agree().live).toEqual([]);
+  });
+
+  test("a cluster that leaves through one has left all", async () => {
+    const { members } = await start(2);
+    await putSnapshot(members[0]!.gateway, exporting("east"));
+    await putSnapshot(members[0]!.gateway, exporting("west"));
+    await replicas.settled();
+    expect(await members[1]!.gateway.leave("east")).toBe(true);
+    await replicas.settled();
+    expect(agree().live).toMatchObject([{ clusterId: "west" }]);
+  });
+
+  test("a gateway that starts later has all", async () => {
+    const { members } = await start(1);
+    const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"));
+    await patchCluster(members[0]!.gateway, "east", generation, { namespaces: { new: {} } });
+    await replicas.add();
+    await replicas.settled();
+    expect(agree().live).toHaveLength(1);
+  });
+
+  test("a gateway that was away while entries were trimmed has all again", async () => {
+    const { members, log } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(one!.gateway, exporting("east"));
+    await putSnapshot(one!.gateway, exporting("north"));
+    await replicas.settled();
+    other!.log.disconnect();
+    await putSnapshot(one!.gateway, exporting("west"));
+    await one!.gateway.leave("north");
+    log.trim();
+    other!.log.reconnect();
+    await replicas.settled();
+    expect(agree().live).toMatchObject([{ clusterId: "east" }, { clusterId: "west" }]);
+    expect(other!.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("while the log is gone, pushes are refused, and leases hold for the time that is configured", async () => {
+    replicas = new Replicas();
+    const one = await replicas.add(60_000);
+    const { generation } = await putSnapshot(one.gateway, exporting("east"), { leaseSeconds: 10 });
+    one.log.disconnect();
+    await replicas.settled();
+    await expect(putSnapshot(one.gateway, exporting("west"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(one.gateway.renew("east", generation)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await replicas.pass(65_000);
+    expect(one.gateway.status()).toMatchObject({ clusters: [{ live: true }], storeTrouble: {}, ready: true });
+    expect(one.gateway.status().behindSince).toBeDefined();
+    await replicas.pass(10_000);
+    expect(one.gateway.status().clusters).toMatchObject([{ live: false }]);
+    one.log.reconnect();
+    await replicas.pass(3000);
+    expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
+    await putSnapshot(one.gateway, exporting("west"));
+    expect(sharedStatus(one.gateway).live).toMatchObject([{ clusterId: "west" }]);
+  });
+
+  test("an outage that is shorter than that ends no lease that is renewed afterwards", async () => {
+    const { members } = await start(2);
+    const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    for (const { log } of members) log.disconnect();
+    await replicas.pass(8000);
+    for (const { log } of members) log.reconnect();
+    await replicas.settled();
+    await members[1]!.gateway.renew("east", generation, { leaseSeconds: 10 });
+    await replicas.pass(8000);
+    expect(agree().live).toHaveLength(1);
+  });
+
+  test("what the engine lost goes on being answered, and comes back with full pushes", async () => {
+    const { members, log } = await start(2);
+    const [one, other] = members;
+    const { generation } = await putSnapshot(one!.gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    log.loseEverything();
+    await replicas.settled();
+    for (const { gateway } of members) expect(sharedStatus(gateway).live).toHaveLength(1);
+    await expect(other!.gateway.renew("east", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+    await putSnapshot(other!.gateway, exporting("east"), { leaseSeconds: 60 });
+    await replicas.settled();
+    expect(agree().live).toHaveLength(1);
+    await replicas.pass(20_000);
+    expect(agree().live).toHaveLength(1);
+  });
+
+  test("a cluster that the engine lost and that does not come back leaves when its lease ends", async () => {
+    const { members, log } = await start(2);
+    await putSnapshot(members[0]!.gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    log.loseEverything();
+    await replicas.pass(15_000);
+    for (const { gateway } of members) expect(sharedStatus(gateway).live).toEqual([]);
+  });
+
+  test("newest entries that the engine lost are not taken back, and deltas on them are refused", async () => {
+    const { members, log } = await start(2);
+    const [one] = members;
+    const { generation } = await putSnapshot(one!.gateway, exporting("east"));
+    const newer = await patchCluster(one!.gateway, "east", generation, { namespaces: { new: {} } });
+    await replicas.settled();
+    log.loseLast(1);
+    await replicas.settled();
+    for (const { gateway } of members) expect(heldOf(gateway, "east").namespaces).toHaveProperty("new");
+    await expect(one!.gateway.renew("east", newer.generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+    await putSnapshot(one!.gateway, exporting("east"));
+    await replicas.settled();
+    agree();
+  });
+
+  test("pushes of one cluster to two gateways at once are taken one after the other", async () => {
+    const { members } = await start(2);
+    const taken = await Promise.allSettled([
+      putSnapshot(members[0]!.gateway, exporting("east")),
+      putSnapshot(members[1]!.gateway, exporting("east")),
+    ]);
+    expect(taken.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+    await replicas.settled();
+    agree();
+  });
+});
