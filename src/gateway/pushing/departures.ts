@@ -4,7 +4,7 @@ import { Removals } from "../keeping/removals.ts";
 import type { StoreHealth } from "../keeping/store-health.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import type { ServedGeneration } from "../stages.ts";
-import type { KeptParts } from "./kept-changes.ts";
+import type { KeptParts } from "./push-parts.ts";
 
 /** Removes clusters that leave, and clusters whose lease expired, from the store; those that leave also from the answers. */
 export class Departures<Generation extends ServedGeneration> {

@@ -1,6 +1,6 @@
 import { drain } from "../../snapshot/drain.ts";
 import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
+import type { ClusterMeta } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
 import { GenerationMismatch } from "../gateway-types.ts";
@@ -13,14 +13,9 @@ import type { ServedGeneration } from "../stages.ts";
 import type { ChangeKeeper, CheckedChange, KeptChange, TakenChange } from "./change-keeper.ts";
 import { Departures } from "./departures.ts";
 import { inverseOf } from "./inverse-change.ts";
-import type { PushParts } from "./push-parts.ts";
+import type { KeptParts } from "./push-parts.ts";
 
 const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
-
-/** What a gateway with a store of its own is opened with. */
-export type KeptParts<Generation extends ServedGeneration> = PushParts<Generation> & {
-  readonly store: SnapshotStore;
-};
 
 /** Keeps changes in a store of this gateway. */
 export class KeptChanges<Generation extends ServedGeneration> implements ChangeKeeper {

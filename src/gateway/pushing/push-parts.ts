@@ -1,3 +1,4 @@
+import type { SnapshotStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { Precedence } from "../remembered/precedence.ts";
@@ -14,4 +15,9 @@ export interface PushParts<Generation extends ServedGeneration> {
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Generation>;
+}
+
+/** Those of a gateway with a store of its own. */
+export interface KeptParts<Generation extends ServedGeneration> extends PushParts<Generation> {
+  readonly store: SnapshotStore;
 }

@@ -2,24 +2,25 @@ import type { AddressOrders, SharedLog } from "../../store/shared/shared-log.ts"
 import { ClaimOrders } from "../../zone/reverse/claim-orders.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
 import { type AddressKey, isSameOrder, LOST, type ReverseClaim } from "../../zone/reverse/reverse-order.ts";
+import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { ReverseOrders } from "../remembered/reverse-memory.ts";
-
-type Order = readonly ReverseClaim[] | undefined;
 
 /** The key of the scope where everything exists. */
 const EVERYTHING = "";
 /** Addresses of one step, and of one decision. */
 const ADDRESSES_IN_STEP = 512;
 const MOST_DECIDED = 512;
+/** For how many milliseconds other gateways may say who had an address first, before it is decided that nobody knows. */
+const UNKNOWN_DELAY = 5000;
 
 /**
- * Which cluster reported an address first, where several do, as the gateways of a log decided it: each decides what it sees first, and the first decision
- * in the log counts for all. What is decided where everything exists counts in all scopes; other scopes decide only what is left, since clusters that do not exist there
- * may keep claims out of the answers. Decisions are named by the address, in a scope with its key and a space before it.
+ * Which cluster reported an address first, where several do, as the gateways of a log decided it: each decides what it sees first, and the first
+ * decision in the log counts for all. Each scope has its own decisions. They are named by the address, in a scope with its key and a space before it.
  */
 export class DecidedOrders implements ReverseOrders {
   readonly #log: SharedLog;
+  readonly #clock: Pick<Clock, "setTimer">;
   readonly #onEvent: OnGatewayEvent;
   /** Those in the log, by name. */
   readonly #decided = new Map<string, readonly ReverseClaim[]>();
@@ -27,22 +28,29 @@ export class DecidedOrders implements ReverseOrders {
   readonly #orders = new Map<string, ClaimOrders>();
   /** Names of orders in generations that are not decided so. */
   readonly #undecided = new Set<string>();
+  /** Names of those among them whose first cluster is not known here. */
+  readonly #unknown = new Set<string>();
+  #cancelUnknown: (() => void) | undefined;
   #isReported = false;
   #deciding: Promise<void> = Promise.resolve();
 
-  constructor(log: SharedLog, orders: AddressOrders, onEvent: OnGatewayEvent) {
+  constructor(
+    log: SharedLog,
+    orders: AddressOrders,
+    clock: Pick<Clock, "setTimer">,
+    onEvent: OnGatewayEvent,
+  ) {
     this.#log = log;
+    this.#clock = clock;
     this.#onEvent = onEvent;
     for (const [name, order] of Object.entries(orders)) if (order !== null) this.#decided.set(name, order);
   }
 
   history(scope: string, restored: ReadonlySet<string>): ReverseHistory {
-    const names = [...this.#decided.keys()].filter((name) => [EVERYTHING, scope].includes(scopeOf(name)));
-    const orders = new Map(
-      names.map((name) => [addressIn(name), this.#decidedIn(scope, addressIn(name))] as const),
-    );
-    this.#orders.set(scope, ClaimOrders.none.with(orders));
-    return { ...NO_HISTORY, orders: this.#orders.get(scope)!, restored };
+    const names = [...this.#decided.keys()].filter((name) => scopeOf(name) === scope);
+    const orders = ClaimOrders.none.with(this.changesIn(scope, names));
+    this.#orders.set(scope, orders);
+    return { ...NO_HISTORY, orders, restored };
   }
 
   *update(scope: string, orders: ClaimOrders): Generator<void> {
@@ -50,7 +58,7 @@ export class DecidedOrders implements ReverseOrders {
     this.#orders.set(scope, orders);
     let count = 0;
     for (const address of orders.changedSince(before)) {
-      this.#compare(scope, address);
+      this.#compare(nameOf(scope, address));
       if (++count % ADDRESSES_IN_STEP === 0) yield;
     }
   }
@@ -65,7 +73,9 @@ export class DecidedOrders implements ReverseOrders {
     for (const [name, order] of Object.entries(orders)) {
       if (order === null) this.#decided.delete(name);
       else this.#decided.set(name, order);
+      // The next compilation goes on from it, and is compared then.
       this.#undecided.delete(name);
+      this.#unknown.delete(name);
     }
     return Object.keys(orders);
   }
@@ -76,48 +86,62 @@ export class DecidedOrders implements ReverseOrders {
     return this.adopt({ ...Object.fromEntries(gone), ...orders });
   }
 
-  changesIn(scope: string, names: Iterable<string>): Map<AddressKey, Order> {
-    const changes = new Map<AddressKey, Order>();
+  changesIn(scope: string, names: Iterable<string>): Map<AddressKey, readonly ReverseClaim[] | undefined> {
+    const changes = new Map<AddressKey, readonly ReverseClaim[] | undefined>();
     for (const name of names)
-      if ([EVERYTHING, scope].includes(scopeOf(name)))
-        changes.set(addressIn(name), this.#decidedIn(scope, addressIn(name)));
+      if (scopeOf(name) === scope) changes.set(addressIn(name), this.#decided.get(name));
     return changes;
   }
 
-  #decidedIn(scope: string, address: AddressKey): Order {
-    return this.#decided.get(address) ?? this.#decided.get(nameOf(scope, address));
+  close(): void {
+    this.#cancelUnknown?.();
   }
 
-  #compare(scope: string, address: AddressKey): void {
-    const order = this.#orders.get(scope)!.get(address);
-    const name = nameOf(scope, address);
-    // Who had the address may be known to another gateway; and where everything exists it may be decided for this scope.
-    const isUnknown = order?.includes(LOST) === true || (scope !== EVERYTHING && this.#decided.has(address));
-    if (isUnknown || isSameOrder(order, this.#decided.get(name))) this.#undecided.delete(name);
-    else this.#undecided.add(name);
+  #compare(name: string): void {
+    const order = this.#orderIn(name);
+    const decided = this.#decided.get(name);
+    this.#undecided.delete(name);
+    this.#unknown.delete(name);
+    if (isSameOrder(order, decided)) return;
+    if (decided === undefined && order!.includes(LOST)) {
+      this.#unknown.add(name);
+      this.#cancelUnknown ??= this.#clock.setTimer(UNKNOWN_DELAY, () => this.#decideUnknown());
+    } else this.#undecided.add(name);
+  }
+
+  #orderIn(name: string): readonly ReverseClaim[] | undefined {
+    return this.#orders.get(scopeOf(name))?.get(addressIn(name));
+  }
+
+  /** Nobody said who came first. */
+  #decideUnknown(): void {
+    this.#cancelUnknown = undefined;
+    for (const name of this.#unknown) this.#undecided.add(name);
+    this.#unknown.clear();
+    void this.kept();
   }
 
   async #decide(): Promise<void> {
-    const orders: Record<string, readonly ReverseClaim[] | null> = {};
-    const before: Record<string, readonly ReverseClaim[]> = {};
-    const names = [...this.#undecided].slice(0, MOST_DECIDED);
-    if (names.length === 0) return;
-    for (const name of names) {
-      orders[name] = this.#orders.get(scopeOf(name))?.get(addressIn(name)) ?? null;
-      const decided = this.#decided.get(name);
-      if (decided !== undefined) before[name] = decided;
-      this.#undecided.delete(name);
+    while (this.#undecided.size > 0) {
+      const names = [...this.#undecided].slice(0, MOST_DECIDED);
+      const orders: Record<string, readonly ReverseClaim[] | null> = {};
+      const before: Record<string, readonly ReverseClaim[]> = {};
+      for (const name of names) {
+        orders[name] = this.#orderIn(name) ?? null;
+        const decided = this.#decided.get(name);
+        if (decided !== undefined) before[name] = decided;
+        this.#undecided.delete(name);
+      }
+      try {
+        await this.#log.decide(orders, before);
+        this.#isReported = false;
+      } catch (error) {
+        for (const name of names) this.#compare(name);
+        if (!this.#isReported) this.#onEvent({ event: "memory-not-kept", record: "addresses", error });
+        this.#isReported = true;
+        return;
+      }
     }
-    try {
-      await this.#log.decide(orders, before);
-      this.#isReported = false;
-    } catch (error) {
-      for (const name of names) this.#compare(scopeOf(name), addressIn(name));
-      if (!this.#isReported) this.#onEvent({ event: "memory-not-kept", record: "addresses", error });
-      this.#isReported = true;
-      return;
-    }
-    await this.#decide();
   }
 }
 

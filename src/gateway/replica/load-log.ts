@@ -59,7 +59,7 @@ export async function loadLog<Generation extends ServedGeneration>(
     const endsAt = isHeld ? cluster.meta.expiresAt : Number.POSITIVE_INFINITY;
     known.set(clusterId, { id, position, isHeld, endsAt });
   }
-  const reverse = new DecidedOrders(log, facts.orders, onEvent);
+  const reverse = new DecidedOrders(log, facts.orders, clock, onEvent);
   let replica: Replica<Generation> | undefined;
   return {
     ...{ kept, gone, precedence, reverse, hold },

@@ -85,7 +85,7 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
   async leave(clusterId: string): Promise<boolean> {
     const { serving, onEvent } = this.#parts;
     const isLeft = await this.run(clusterId, async () => {
-      const isLive = serving.clusters.live.has(clusterId);
+      const isKnown = serving.clusters.has(clusterId);
       const base = this.#replica.baseOf(clusterId, false);
       if (base === undefined) return serving.leave(clusterId);
       try {
@@ -95,7 +95,7 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
         if (!(error instanceof StoreError && error.code === "NO_SNAPSHOT")) throw error;
         return serving.leave(clusterId);
       }
-      return isLive;
+      return isKnown;
     });
     if (isLeft) onEvent({ event: "left", clusterId });
     await serving.compile();

@@ -39,9 +39,6 @@ export interface OwnChange {
   readonly added: Promise<string | undefined>;
 }
 
-/** Pause before the log is read again, in milliseconds. */
-const RETRY = 500;
-
 /** Applies the entries of a log, in their order, so that this gateway holds what all others hold. */
 export class Replica<Generation extends ServedGeneration> implements LogFollower {
   readonly known: KnownClusters;
@@ -53,7 +50,6 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
   readonly #own = new Map<string, OwnChange>();
   #trouble: StoreTrouble | undefined;
   #disconnectedAt: number | undefined;
-  #closed = false;
 
   constructor(parts: ReplicaParts<Generation>, known: KnownClusters, position: number) {
     this.#parts = parts;
@@ -136,8 +132,8 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
   }
 
   close(): void {
-    this.#closed = true;
     this.#ends.close();
+    this.#parts.reverse.close();
     this.positions.close();
   }
 
@@ -175,6 +171,7 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
         this.known.set(clusterId, { id, position, isHeld: true, endsAt: expiresAt });
       } else await this.#reread(clusterId);
     } catch (error) {
+      if (isDiskFailure(error)) throw error;
       // What is held stays, and its worker pushes in full.
       this.#parts.onEvent({ event: "log-damaged", clusterId, error });
       this.known.set(clusterId, { id, position, isHeld: false, endsAt: Number.POSITIVE_INFINITY });
@@ -205,17 +202,10 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
     return true;
   }
 
-  /** Reads what the log has of a cluster now, as often as it takes. */
+  /** Reads what the log has of a cluster now. @throws {StoreError} where it cannot be read */
   async #reread(clusterId: string): Promise<void> {
-    while (!this.#closed)
-      try {
-        const shared = await this.#parts.log.stateOf(clusterId);
-        if (shared !== undefined) await this.#takeState(shared);
-        return;
-      } catch (error) {
-        if (!isDiskFailure(error)) throw error;
-        await this.positions.pause(RETRY);
-      }
+    const shared = await this.#parts.log.stateOf(clusterId);
+    if (shared !== undefined) await this.#takeState(shared);
   }
 
   async #reloadOne(shared: SharedCluster, isLost: boolean): Promise<void> {

@@ -120,7 +120,7 @@ export class Serving<Generation extends ServedGeneration> {
     for (const servedScope of this.#servedScopes)
       servedScope.remember(this.#parts.reverse.history(servedScope.key, restored));
     this.#watchLeases();
-    if (this.clusters.live.size > 0 || !this.clusters.unknown) await this.#schedule.runNow();
+    if (this.#servedScopes.some(({ clusters }) => !clusters.unknown)) await this.#schedule.runNow();
     this.#position ??= this.#parts.position?.();
   }
 

@@ -49,7 +49,7 @@ local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber
  * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's ranks, its entries, and those before (or the same again). Values: format, random text,
  * cluster id, base (empty for none), kind, length of the lease in milliseconds, version and meta (empty where the cluster goes: then the last meta stays), the entry, the founding day (empty
  * for none); how many values set its entries, remove some, set its ranks, remove some; those values.
- * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there; `unstaged` where
+ * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there (one whose lease ended can leave); `unstaged` where
  * the entries are not; `format <version>`. Then nothing is changed.
  */
 export const APPEND = script(`${BEGIN}
@@ -59,7 +59,8 @@ if (id or '') ~= ARGV[4] then return 'changed' end
 local kind = ARGV[5]
 local isWhole = kind == 'snapshot'
 local isGone = kind == 'left' or kind == 'expired'
-if not isWhole and not string.match(rest or '', '^[^!]') then return 'missing' end
+local isThere = string.match(rest or '', '^[^!]') or kind == 'left' and string.match(rest or '', '^!expired')
+if not isWhole and not isThere then return 'missing' end
 if isWhole and redis.call('EXISTS', KEYS[5]) == 0 then return 'unstaged' end
 ${NOW}
 if kind == 'expired' and tonumber(now) < tonumber(renewed) + tonumber(lease) then return 'changed' end

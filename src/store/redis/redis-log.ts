@@ -89,6 +89,7 @@ export class RedisLog implements SharedLog {
     if (!isClusterId(clusterId)) throw new RangeError(`"${clusterId}" is not a cluster id`);
     const held = base === undefined ? undefined : await this.#versionAt(clusterId, base);
     if (change.kind !== "snapshot") {
+      if (change.kind === "left") return this.#append(draft, held ?? "", held ?? "", NO_VALUES);
       if (held === undefined) throw await this.#nothingHeld(clusterId, base);
       const values = change.kind === "patch" ? await this.#patched(draft, held) : NO_VALUES;
       return this.#append(draft, held, held, values);

@@ -1,5 +1,5 @@
 import { ClaimOrders } from "./claim-orders.ts";
-import type { AddressKey, ReverseClaim } from "./reverse-order.ts";
+import { type AddressKey, type CurrentClaim, orderRestored, type ReverseClaim } from "./reverse-order.ts";
 
 /** What is known of the claims on addresses before a generation is compiled. */
 export interface ReverseHistory {
@@ -20,3 +20,13 @@ export const NO_HISTORY: ReverseHistory = {
   restored: new Set(),
   reports: () => false,
 };
+
+/** The claims on an address whose order is not known, first come first. @param current those that are made now */
+export function knownClaims(
+  history: ReverseHistory,
+  bytes: Uint8Array,
+  current: readonly CurrentClaim[],
+): readonly ReverseClaim[] {
+  const before = history.claimsOn(bytes);
+  return before.length > 0 ? before : orderRestored(current, history.restored);
+}

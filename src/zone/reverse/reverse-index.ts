@@ -25,15 +25,13 @@ import {
   isOfService,
   type ReverseCandidate,
 } from "./reverse-candidate.ts";
-import type { ReverseHistory } from "./reverse-history.ts";
+import { knownClaims, type ReverseHistory } from "./reverse-history.ts";
 import {
   type AddressKey,
-  type CurrentClaim,
   claimant,
   isNeeded,
   LOST,
   orderClaims,
-  orderRestored,
   type ReverseClaim,
 } from "./reverse-order.ts";
 import type { AddressList, WantedAddresses } from "./wanted-addresses.ts";
@@ -57,6 +55,8 @@ export class ReverseIndex<Result> {
   readonly #contested = new ContestedAddresses();
   readonly #undecided = new UndecidedAddresses();
   #orders = ClaimOrders.none;
+  /** As the last compilation decided them. */
+  #before = ClaimOrders.none;
   /** Whether fresh candidates are decided, too. */
   #isDecided = true;
   /** Of ordinary addresses, whose targets are in segments. */
@@ -80,6 +80,7 @@ export class ReverseIndex<Result> {
 
   /** Begins to take over changes. @param orders those that are known */
   begin(orders: ClaimOrders): void {
+    this.#before = this.#orders;
     this.#orders = orders;
     this.#isDecided = false;
   }
@@ -202,9 +203,10 @@ export class ReverseIndex<Result> {
     this.#isDecided = true;
   }
 
-  /** The addresses whose order is known and may have changed. */
+  /** The addresses whose order is known and may have changed, and those whose order was decided elsewhere. */
   *#ordered({ orders }: ReverseHistory, touched: ReadonlySet<string> | undefined): Generator<AddressKey> {
     if (touched === undefined) for (const [address] of orders) yield address;
+    else yield* orders.changedSince(this.#before);
     for (const service of touched ?? []) yield* this.#contested.of(service);
   }
 
@@ -235,7 +237,7 @@ export class ReverseIndex<Result> {
     let order = known;
     let winner: Contender | undefined = contenders[0];
     if (contenders.length > 1) {
-      order = orderClaims(known ?? knownOf(history, record, current), current, staysOn);
+      order = orderClaims(known ?? knownClaims(history, bytesOfId(record.id), current), current, staysOn);
       const decided = firstOf(order, contenders);
       winner = decided.winner;
       this.#losses.set(address, decided.first, losersOf(contenders, winner, decided.first));
@@ -288,13 +290,4 @@ export class ReverseIndex<Result> {
   findings(): Generator<void, readonly ClusterFinding[]> {
     return this.#losses.findings();
   }
-}
-
-function knownOf(
-  history: ReverseHistory,
-  { id }: AddressRecord,
-  current: readonly CurrentClaim[],
-): readonly ReverseClaim[] {
-  const before = history.claimsOn(bytesOfId(id));
-  return before.length > 0 ? before : orderRestored(current, history.restored);
 }

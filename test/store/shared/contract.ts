@@ -180,6 +180,23 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
     );
 
     test(
+      "a cluster whose lease ended can leave, once, and nothing else but a whole state follows",
+      withReplicas(2, async (_, a, b) => {
+        const meta = { ...metaOf(1), expiresAt: metaOf(1).renewedAt };
+        await a.add("west", wholeOf(snapshotOf("west", 1), meta) as LogChange);
+        await a.add("west", { kind: "expired" });
+        await expect(a.add("west", lease(1, 5))).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
+        await b.after(a).add("west", { kind: "left" });
+        await both(a, b);
+        expect(await a.log.stateOf("west")).toMatchObject({ meta: undefined, gone: { why: "left", meta } });
+        await expect(b.add("west", { kind: "left" })).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
+        await b.add("west", first());
+        await both(b, a);
+        expect(a.replica.state.clusters.west).toMatchObject({ meta: metaOf(1), values: valuesOf(1) });
+      }),
+    );
+
+    test(
       "the ranks of a cluster that left stay, and its entries do not",
       withReplicas(2, async (log, a, b) => {
         const sight = sightOf(1, { "shop/web": ["x", 1] });

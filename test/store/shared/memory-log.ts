@@ -91,7 +91,9 @@ export class MemoryLog {
   append({ clusterId, base, change, sight, founding }: LogDraft): { position: number; id: string } {
     const before = this.#state.clusters.get(clusterId);
     if (before?.id !== base) throw new BaseChanged(`${clusterId}: ${before?.id}, not ${base}`);
-    if (change.kind !== "snapshot" && before?.meta === undefined) throw StoreError.noSnapshot(clusterId);
+    const mayLeave = change.kind === "left" && before?.gone?.why === "expired";
+    if (change.kind !== "snapshot" && before?.meta === undefined && !mayLeave)
+      throw StoreError.noSnapshot(clusterId);
     if (change.kind === "expired") {
       const { renewedAt, expiresAt } = before!.meta!;
       if (this.now < before!.renewedAt + expiresAt - renewedAt)
