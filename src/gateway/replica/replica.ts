@@ -124,10 +124,10 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
       this.#disconnectedAt = undefined;
       this.onConnected();
       void this.#parts.reverse.kept();
-    } else if (this.#trouble === undefined) {
-      this.#disconnectedAt = clock.now();
+    } else {
+      if (this.#trouble === undefined) onEvent({ event: "log-not-followed", reason });
+      this.#disconnectedAt ??= clock.now();
       this.#trouble = { reason, since: unixTime(clock, this.#disconnectedAt) };
-      onEvent({ event: "log-not-followed", reason });
     }
   }
 

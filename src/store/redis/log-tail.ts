@@ -27,7 +27,8 @@ export class LogTail {
   #seen: Mark = this.#applied;
   #mustReload = false;
   #isLost = false;
-  #isConnected = true;
+  /** Why the log cannot be read, as the follower was told; undefined while it can. */
+  #reason: string | undefined;
 
   /** @param onVersion gets of each applied entry where the values of its cluster are */
   constructor(
@@ -157,8 +158,8 @@ export class LogTail {
   }
 
   #say(follower: LogFollower, reason: string | undefined): void {
-    if (this.#isConnected === (reason === undefined)) return;
-    this.#isConnected = reason === undefined;
+    if (this.#reason === reason) return;
+    this.#reason = reason;
     follower.connection(reason);
   }
 }

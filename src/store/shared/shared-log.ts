@@ -116,7 +116,7 @@ export interface LogFollower {
    * @param isLost whether the engine lost entries that were applied here
    */
   reload(clusters: AsyncIterable<SharedCluster>, facts: SharedFacts, isLost: boolean): Promise<void>;
-  /** The log can be read, or cannot be read any more. @param reason what the engine or the system said, without secrets; undefined if it can */
+  /** The log can be read again, or cannot be read, for another reason than before. @param reason what the engine or the system said, without secrets; undefined if it can */
   connection(reason: string | undefined): void;
 }
 

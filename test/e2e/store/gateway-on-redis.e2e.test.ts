@@ -121,20 +121,6 @@ test("where Redis lost all of its data, workers push in full, and a restart has 
   expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
 });
 
-test("a second gateway takes over: the first answers, and rejects pushes", async () => {
-  const second = await startGateway({ ...onRedis(), tokensOf: gateway });
-  expect(await answered(second, "db.shop")).toEqual(["10.1.0.4"]);
-  const refused = await put(gateway);
-  expect([refused.status, refused.json()]).toEqual([
-    503,
-    { code: "STORE_FAILED", message: expect.stringContaining("another gateway has taken over") },
-  ]);
-  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
-  expect((await put(second)).status).toBe(200);
-  expect(await second.stop()).toBe(0);
-  await gateway.restart();
-});
-
 test("an engine that cannot be used ends the start with its address and the cause, without the password", async () => {
   const start = (url: string) => runCli(["serve", "--listen", "127.0.0.1:0", "--no-tls", "--store", url]);
   const nobody = await start("redis://user:hidden@127.0.0.1:1/3");

@@ -70,7 +70,7 @@ test("a service of 20,000 endpoints comes back as it was pushed", async () => {
   await Promise.all([log.close(), late.log.close()]);
 });
 
-test("one changed endpoint is ten commands and few bytes, a renewal seven commands", async () => {
+test("one changed endpoint is nine commands and less than 3,000 bytes, a renewal seven commands", async () => {
   const { log, prefix } = await logs.open();
   const shop = shopSnapshot("west", 10);
   const first = { clusterId: "west", base: undefined, change: wholeOf(shop, metaOf(1)) as LogChange };

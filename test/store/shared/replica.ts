@@ -24,7 +24,7 @@ export class Replica implements LogFollower {
   readonly entries: LogEntry[] = [];
   /** `isLost` of each reload. */
   readonly reloads: boolean[] = [];
-  /** What `connection` was called with. */
+  /** The first reason of each outage, and `undefined` at its end. */
   readonly connections: (string | undefined)[] = [];
   position = 0;
   #state = new HeldState();
@@ -69,7 +69,8 @@ export class Replica implements LogFollower {
   }
 
   connection(reason: string | undefined): void {
-    this.connections.push(reason);
+    // An outage may have one reason after the other.
+    if (reason === undefined || this.connections.at(-1) === undefined) this.connections.push(reason);
     this.#wake();
   }
 
