@@ -38,6 +38,7 @@ export async function openPrimary(
     store,
     damage,
     remembered,
+    leaseHold,
     watchLeases,
     generations,
     onLoaded,
@@ -49,7 +50,7 @@ export async function openPrimary(
   }: PrimaryParts,
 ): Promise<PrimaryAnswers> {
   const gateway = await Gateway.load({
-    ...{ store, stages, clock },
+    ...{ store, stages, clock, leaseHold },
     ...(damage && { damage }),
     ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),

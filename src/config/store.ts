@@ -46,11 +46,13 @@ export const Store = z
     /** The certificate for servers that demand one, and its key. */
     certificateFile: z.string().min(1).optional(),
     keyFile: z.string().min(1).optional(),
-    /** What all keys begin with: gateways that share an engine need one each. */
+    /** What all keys begin with: gateways that have the same share one log. */
     prefix: z
       .string()
       .regex(PREFIX, "must be 1 to 64 letters, digits, and . _ : -")
       .default("clusterset-doh"),
+    /** Leases end at the latest this long after their time while the engine is gone. */
+    leaseHoldSeconds: z.int().min(0).max(604_800).default(3600),
   })
   .refine(
     (value) => countOf(value, ["url", "sentinel", "cluster"]) === 1,

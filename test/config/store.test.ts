@@ -7,7 +7,7 @@ describe("the setting store", () => {
     "redis://valkey:6380/2",
     "rediss://user:secret@[::1]:6379",
     "redis://valkey/",
-  ])("takes %s", (url) => expect(Store.parse({ url })).toEqual({ url, prefix: "clusterset-doh" }));
+  ])("takes %s", (url) => expect(Store.parse({ url })).toEqual({ url, prefix: "clusterset-doh", leaseHoldSeconds: 3600 }));
 
   test.each([
     "http://valkey",
@@ -54,6 +54,12 @@ describe("the setting store", () => {
     [{ sentinel: { name: "valkey", nodes: ["s/0"] } }, ["sentinel", "nodes", 0]],
   ])("rejects %j", (store, path) => {
     expect(Store.safeParse(store).error?.issues[0]?.path).toEqual(path);
+  });
+
+  test.each([-1, 0.5, 604_801])("rejects leaseHoldSeconds %d", (leaseHoldSeconds) => {
+    expect(Store.safeParse({ url: "redis://valkey", leaseHoldSeconds }).error?.issues[0]?.path).toEqual([
+      "leaseHoldSeconds",
+    ]);
   });
 
   test.each(["", "{a}", "a b", "x".repeat(65)])("rejects the prefix %j", (prefix) => {

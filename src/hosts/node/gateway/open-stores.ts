@@ -16,6 +16,8 @@ export interface Stores {
   readonly store: SnapshotStore | SharedLog;
   /** Closed with `store`; absent where a shared log has it. */
   readonly remembered?: RememberedStore;
+  /** For how many milliseconds after their end leases hold while a shared log is gone. */
+  readonly leaseHold?: number;
 }
 
 /**
@@ -46,7 +48,8 @@ async function openEngine(store: Store, onWarning: OnStoreWarning): Promise<Stor
   // The client is loaded by gateways that need it alone.
   const { RedisLog } = await import("../../../store/redis/redis-log.ts");
   try {
-    return { store: await RedisLog.open(address, store.prefix, onWarning) };
+    const log = await RedisLog.open(address, store.prefix, onWarning);
+    return { store: log, leaseHold: store.leaseHoldSeconds * 1000 };
   } catch (error) {
     if (error instanceof StoreError)
       throw new UsageError(`the store ${nameOfEngine(store)}: ${error.message}`);

@@ -47,6 +47,7 @@ export class Gateways {
         ...(members[0] !== undefined && { tokensOf: members[0].gateway }),
         config: {
           ...{ access: { public: true }, ttlSeconds: 1, transfer: { credentials: [{ tokenSha256 }] } },
+          limits: { pushesPerSecond: 100_000, pushBurst: 100_000 },
           store: { ...reached, prefix: "shared", ...store },
           ...config,
         },
