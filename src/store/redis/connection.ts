@@ -14,7 +14,7 @@ const MOST_WAIT = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MOST_PAUSE = 1000;
 /** How often Sentinels are asked for the master, in milliseconds: for some seconds the one that they replaced may take writes that will be lost. */
-const WATCH_EVERY = 1000;
+const WATCH_EVERY = 250;
 /** How many nodes of a Cluster may pass on one command. */
 const MOST_MOVES = 5;
 
