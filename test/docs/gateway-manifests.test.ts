@@ -33,6 +33,25 @@ it("the pod mounts every folder that the config file names, and writes to the st
   expect(volumeClaimTemplates).toHaveLength(1);
 });
 
+it("the gateway takes the config file of components/shared-store, whose files are in the folders that the pod mounts", () => {
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-manifests-"));
+  const config = join(folder, "gateway.yaml");
+  const shared = text("components/shared-store/gateway.yaml");
+  writeFileSync(config, shared);
+  expect(readServeConfig({ config }).store).toMatchObject({
+    passwordFile: "/etc/clusterset-doh/store/password",
+  });
+  rmSync(folder, { recursive: true });
+  const patches: { value?: { mountPath?: string } }[] = read("components/shared-store/deployment.yaml");
+  const added = patches.flatMap(({ value }) => value?.mountPath ?? []);
+  const mounts = [...added, ...container.volumeMounts.map((mount: { mountPath: string }) => mount.mountPath)];
+  for (const [path] of shared.matchAll(/\/(?:etc|var)\/[\w./-]+/g))
+    expect(
+      mounts.filter((mounted) => path.startsWith(`${mounted}/`)),
+      path,
+    ).toHaveLength(1);
+});
+
 it("the Service and the probes lead to the port that the gateway listens on", () => {
   const [{ containerPort, name }] = container.ports;
   expect(configText).toContain(`listen: ":${containerPort}"`);

@@ -147,6 +147,12 @@ describe("Pod Security", () => {
     },
   );
 
+  test("with the component shared-store the gateway can write nothing", () => {
+    const [{ volumeMounts }] = podOf("gateway/components/shared-store").spec.containers as [Container];
+    expect(volumeMounts).toHaveLength(4);
+    expect(volumeMounts.every(({ readOnly }) => readOnly === true)).toBe(true);
+  });
+
   test("infra/kubernetes/gateway can write only its state, has resource limits, and has neither token nor rights", () => {
     const { automountServiceAccountToken, serviceAccountName, containers } = podOf("gateway").spec;
     expect([automountServiceAccountToken, serviceAccountName]).toEqual([false, "gateway"]);

@@ -25,9 +25,18 @@ labels:
 {{ .Values.tokensSecret | default (printf "%s-tokens" .Release.Name) }}
 {{- end }}
 
+{{- define "gateway.storeSecret" -}}
+{{ .Values.storeSecret | default (printf "%s-store" .Release.Name) }}
+{{- end }}
+
 {{- /* The config file: what the pod needs, then `clusters`, then `config` over it. */ -}}
 {{- define "gateway.config" -}}
-{{- $config := dict "listen" ":8443" "stateDirectory" "/var/lib/clusterset-doh" -}}
+{{- $config := dict "listen" ":8443" -}}
+{{- if .Values.store -}}
+{{- $_ := set $config "store" (merge (deepCopy .Values.store) (dict "passwordFile" "/etc/clusterset-doh/store/password")) -}}
+{{- else -}}
+{{- $_ := set $config "stateDirectory" "/var/lib/clusterset-doh" -}}
+{{- end -}}
 {{- $_ := set $config "tls" (dict "certificateFile" "/etc/clusterset-doh/tls/tls.crt" "keyFile" "/etc/clusterset-doh/tls/tls.key") -}}
 {{- with .Values.host }}{{ $_ := set $config "publicUrl" (printf "https://%s" .) }}{{ end -}}
 {{- $credentials := list -}}

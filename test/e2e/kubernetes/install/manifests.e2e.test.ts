@@ -20,6 +20,7 @@ const gatewayComponents: Record<string, Record<string, string>> = {
   "http-route": { "httpRoute.enabled": "true" },
   ingress: { "ingress.enabled": "true" },
   monitoring: { "serviceMonitor.enabled": "true", "prometheusRule.enabled": "true" },
+  "shared-store": { "store.url": "rediss://valkey.example.org:6379" },
   "tls-route": { "tlsRoute.enabled": "true" },
 };
 const workerComponents: Record<string, Record<string, string>> = {
@@ -63,7 +64,10 @@ function overlay(
 
 /** The gateway with components, for the host. */
 function gatewayOverlay(chosen: readonly string[]): KubeObject[] {
-  const config = `${readFileSync(join(gatewayFolder, "gateway.yaml"), "utf8")}publicUrl: https://${HOST}\n`;
+  const folder = chosen.includes("shared-store")
+    ? join(gatewayFolder, "components/shared-store")
+    : gatewayFolder;
+  const config = `${readFileSync(join(folder, "gateway.yaml"), "utf8")}publicUrl: https://${HOST}\n`;
   const { namespace } = charts.gateway;
   const generator = { name: "gateway", namespace, behavior: "replace", files: ["gateway.yaml"] };
   return overlay(gatewayFolder, chosen, "gateway", [generator], { "gateway.yaml": config });
@@ -119,7 +123,7 @@ describe("the charts equal the kustomize bases", () => {
   });
 
   test("with every combination of components", () => {
-    expect(all()).toHaveLength(2 ** 5 + 2 ** 6);
+    expect(all()).toHaveLength(2 ** 6 + 2 ** 6);
     for (const { name, byKustomize, byHelm } of all())
       expect.soft(comparable(byHelm), name).toEqual(comparable(byKustomize));
   });
@@ -169,6 +173,17 @@ describe("the config file that the chart renders", () => {
     expect(access.public).not.toBe(true);
     expect(access.rules).toMatchObject([{ name: "office" }]);
     expect(zones).toContain("clusterset.example.org");
+  });
+
+  test("has a store with a password from a Secret, and then no state folder", () => {
+    const url = "rediss://valkey.example.org:6379";
+    const { store, stateDirectory } = configOf({ "store.url": url, "store.username": "gateway" });
+    expect(store).toMatchObject({
+      ...{ url, username: "gateway", prefix: "clusterset-doh" },
+      passwordFile: "/etc/clusterset-doh/store/password",
+    });
+    expect(stateDirectory).not.toContain("/var/lib");
+    expect(configOf({}).store).toBeUndefined();
   });
 
   test("has a credential for each cluster: the file of its token, or what else is given", () => {
@@ -232,6 +247,11 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
       "ServiceMonitor",
       /unknown field/,
       (spec: Record<string, unknown>) => Object.assign(spec, { endpoint: [] }),
+    ],
+    [
+      "Deployment",
+      /unknown field/,
+      (spec: Record<string, unknown>) => Object.assign(spec, { strategies: {} }),
     ],
     ["StatefulSet", /unknown field/, (spec: Record<string, unknown>) => Object.assign(spec, { replica: 1 })],
   ])("rejects a damaged %s", async (kind, reason, damage) => {
