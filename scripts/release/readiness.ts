@@ -12,6 +12,7 @@ interface VersionPlace {
 export const VERSION_PLACES: readonly VersionPlace[] = [
   { file: "src/assembly/version.ts", pattern: /VERSION = "([^"]+)"/ },
   { file: "infra/container/Dockerfile", pattern: /image\.version="([^"]+)"/ },
+  { file: "infra/container/compose.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
   { file: "infra/helm/gateway/Chart.yaml", pattern: /^appVersion: (\S+)$/m },
   { file: "infra/helm/sync-worker/Chart.yaml", pattern: /^appVersion: (\S+)$/m },
   { file: "infra/kubernetes/gateway/statefulset.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
