@@ -38,7 +38,6 @@ export async function openPrimary(
     store,
     damage,
     remembered,
-    leaseHold,
     watchLeases,
     generations,
     onLoaded,
@@ -50,7 +49,7 @@ export async function openPrimary(
   }: PrimaryParts,
 ): Promise<PrimaryAnswers> {
   const gateway = await Gateway.load({
-    ...{ store, stages, clock, leaseHold },
+    ...{ store, stages, clock },
     ...(damage && { damage }),
     ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),

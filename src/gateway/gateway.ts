@@ -4,7 +4,6 @@ import type { Transport } from "../resolve/message/transport.ts";
 import type { HeldState } from "../snapshot/lines/held-state.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
-import type { SharedLog } from "../store/shared/shared-log.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { Control } from "./desired/control.ts";
@@ -15,7 +14,7 @@ import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import type { GenerationStore } from "./keeping/generation-store.ts";
 import { KeyedQueue } from "./keeping/keyed-queue.ts";
 import { loadStore } from "./keeping/load-store.ts";
-import type { LoadedState } from "./keeping/loaded-state.ts";
+import type { LoadedState, StateSource } from "./keeping/loaded-state.ts";
 import type { RequestedTerms } from "./leases/lease-terms.ts";
 import type { LeaseWatch } from "./leases/lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
@@ -23,17 +22,14 @@ import type { SettlePush } from "./pushing/push-backlog.ts";
 import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
 import type { WholeState } from "./pushing/whole-state.ts";
-import { loadLog } from "./replica/load-log.ts";
 import { Serving } from "./serving/serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
 import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Generation extends ServedGeneration> {
-  /** A store of this gateway, or a log that several gateways share. */
-  readonly store: SnapshotStore | SharedLog;
-  /** For how many milliseconds after their end leases hold while a shared log is gone. Default: an hour. */
-  readonly leaseHold?: number | undefined;
+  /** A store of this gateway, or what several gateways share: see `replicaOf`. */
+  readonly store: SnapshotStore | StateSource;
   /** Remembers which cluster came first, also after leases and restarts. Default: as long as the process lives. */
   readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Generation>;
@@ -61,7 +57,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
   readonly damage: DamageCounters;
   /** What all its long work has in turn. */
   readonly turns: Turns;
-  readonly #store: SnapshotStore | SharedLog;
+  readonly #store: SnapshotStore | StateSource;
   readonly #clock: Clock;
   readonly #serving: Serving<Generation>;
   readonly #pushes: Pushes<Generation>;
@@ -128,8 +124,8 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     };
     const turns = new Turns(clock);
     const loaded: LoadedState<Generation> =
-      "follow" in store
-        ? await loadLog(store, { clock, turns, onEvent, hold: dependencies.leaseHold })
+      "loadState" in store
+        ? await store.loadState({ clock, turns, onEvent })
         : await loadStore(store, dependencies.remembered ?? createMemoryRememberedStore(), {
             ...{ clock, turns, onEvent },
           });

@@ -7,7 +7,9 @@ describe("the setting store", () => {
     "redis://valkey:6380/2",
     "rediss://user:secret@[::1]:6379",
     "redis://valkey/",
-  ])("takes %s", (url) => expect(Store.parse({ url })).toEqual({ url, prefix: "clusterset-doh", leaseHoldSeconds: 3600 }));
+  ])("takes %s", (url) =>
+    expect(Store.parse({ url })).toEqual({ url, prefix: "clusterset-doh", leaseHoldSeconds: 3600 }),
+  );
 
   test.each([
     "http://valkey",

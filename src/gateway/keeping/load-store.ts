@@ -1,8 +1,7 @@
 import { HeldTables } from "../../snapshot/held/held-tables.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../../store/store.ts";
-import { type Clock, unixTime } from "../clock.ts";
-import type { OnGatewayEvent } from "../gateway-events.ts";
+import { unixTime } from "../clock.ts";
 import { HeldCluster } from "../leases/held-cluster.ts";
 import { resumed } from "../leases/stored-lease.ts";
 import { KeptChanges } from "../pushing/kept-changes.ts";
@@ -10,15 +9,7 @@ import { Precedence } from "../remembered/precedence.ts";
 import { packRecord, type ResumedCluster } from "../remembered/recover.ts";
 import { ReverseMemory } from "../remembered/reverse-memory.ts";
 import type { ServedGeneration } from "../stages.ts";
-import type { Turns } from "../turns.ts";
-import type { LoadedState } from "./loaded-state.ts";
-
-/** What a state is loaded with. */
-export interface LoadingParts {
-  readonly clock: Clock;
-  readonly turns: Turns;
-  readonly onEvent: OnGatewayEvent;
-}
+import type { LoadedState, LoadingParts } from "./loaded-state.ts";
 
 /** Loads what a store of this gateway has, and what is remembered. @throws {StoreError} if it cannot be loaded */
 export async function loadStore<Generation extends ServedGeneration>(

@@ -1,12 +1,29 @@
 import type { FollowingState } from "../../snapshot/held/held-tables.ts";
 import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { Clock } from "../clock.ts";
+import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import type { ChangeKeeper } from "../pushing/change-keeper.ts";
 import type { PushParts } from "../pushing/push-parts.ts";
 import type { Precedence } from "../remembered/precedence.ts";
 import type { ReverseOrders } from "../remembered/reverse-memory.ts";
 import type { ServedGeneration } from "../stages.ts";
+import type { Turns } from "../turns.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
+
+/** What a state is loaded with. */
+export interface LoadingParts {
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly onEvent: OnGatewayEvent;
+}
+
+/** Where a state is loaded from that is not a store of one gateway. */
+export interface StateSource {
+  /** @throws {StoreError} if it cannot be loaded */
+  loadState<Generation extends ServedGeneration>(parts: LoadingParts): Promise<LoadedState<Generation>>;
+  close(): Promise<void>;
+}
 
 /** A cluster that is not live any more, as it was last. */
 export interface GoneCluster {

@@ -2,8 +2,7 @@ import { createMemoryRememberedStore } from "../../store/remembered/remembered-s
 import type { SharedLog } from "../../store/shared/shared-log.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
-import type { LoadingParts } from "../keeping/load-store.ts";
-import type { GoneCluster, LoadedState } from "../keeping/loaded-state.ts";
+import type { GoneCluster, LoadedState, LoadingParts, StateSource } from "../keeping/loaded-state.ts";
 import { HeldCluster } from "../leases/held-cluster.ts";
 import { received } from "../leases/stored-lease.ts";
 import { Precedence } from "../remembered/precedence.ts";
@@ -14,13 +13,16 @@ import { LoggedChanges } from "./logged-changes.ts";
 import { Replica } from "./replica.ts";
 import { stageAll } from "./staged-lines.ts";
 
-/** For how many milliseconds after their end leases hold while the log is gone, where nothing else is configured. */
-const DEFAULT_HOLD = 3_600_000;
+/** A gateway's state in a log that several gateways share. @param hold for how many milliseconds after their end leases hold while the log is gone */
+export function replicaOf(log: SharedLog, hold: number): StateSource {
+  return { loadState: (parts) => loadLog(log, parts, hold), close: () => log.close() };
+}
 
 /** Loads what a log has now. A cluster that is damaged is not loaded: its worker pushes in full. @throws {StoreError} if the log cannot be read */
-export async function loadLog<Generation extends ServedGeneration>(
+async function loadLog<Generation extends ServedGeneration>(
   log: SharedLog,
-  { clock, turns, onEvent, hold = DEFAULT_HOLD }: LoadingParts & { readonly hold?: number | undefined },
+  { clock, turns, onEvent }: LoadingParts,
+  hold: number,
 ): Promise<LoadedState<Generation>> {
   const { facts, clusters } = await log.load();
   const kept: HeldCluster[] = [];

@@ -1,6 +1,7 @@
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
 import type { GatewayStatus } from "../../../src/gateway/gateway-types.ts";
+import { replicaOf } from "../../../src/gateway/replica/load-log.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
 import type { MemoryGatewayLog } from "../../store/shared/memory-gateway-log.ts";
@@ -44,7 +45,7 @@ export class Replicas {
     const log = this.log.connect();
     const events: GatewayEvent[] = [];
     const gateway = await Gateway.open({
-      ...{ store: log, stages: realStages(), clock: this.clock, scopes: this.#scopes, leaseHold },
+      ...{ store: replicaOf(log, leaseHold), stages: realStages(), clock: this.clock, scopes: this.#scopes },
       onEvent: (event) => events.push(event),
     });
     const member = { gateway, log, events };

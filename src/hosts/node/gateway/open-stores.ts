@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Store } from "../../../config/store.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
+import type { StateSource } from "../../../gateway/keeping/loaded-state.ts";
 import { openFileStore } from "../../../store/files/file-store.ts";
 import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
 import type { RememberedStore } from "../../../store/remembered/remembered-store.ts";
 import { openTextFolder } from "../../../store/remembered/text-folder.ts";
-import type { SharedLog } from "../../../store/shared/shared-log.ts";
 import type { SnapshotStore } from "../../../store/store.ts";
 import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import { prepareStateFolder } from "../state-folder.ts";
@@ -13,11 +13,9 @@ import { nameOfEngine, readEngineAddress } from "./engine-address.ts";
 
 /** Where a gateway keeps what it was pushed, and who came first. */
 export interface Stores {
-  readonly store: SnapshotStore | SharedLog;
+  readonly store: SnapshotStore | StateSource;
   /** Closed with `store`; absent where a shared log has it. */
   readonly remembered?: RememberedStore;
-  /** For how many milliseconds after their end leases hold while a shared log is gone. */
-  readonly leaseHold?: number;
 }
 
 /**
@@ -47,9 +45,10 @@ async function openEngine(store: Store, onWarning: OnStoreWarning): Promise<Stor
   const address = await readEngineAddress(store);
   // The client is loaded by gateways that need it alone.
   const { RedisLog } = await import("../../../store/redis/redis-log.ts");
+  const { replicaOf } = await import("../../../gateway/replica/load-log.ts");
   try {
     const log = await RedisLog.open(address, store.prefix, onWarning);
-    return { store: log, leaseHold: store.leaseHoldSeconds * 1000 };
+    return { store: replicaOf(log, store.leaseHoldSeconds * 1000) };
   } catch (error) {
     if (error instanceof StoreError)
       throw new UsageError(`the store ${nameOfEngine(store)}: ${error.message}`);
