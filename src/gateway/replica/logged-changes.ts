@@ -82,24 +82,17 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
       throw new GenerationMismatch(undefined);
   }
 
+  /** Also of a cluster that is not known here: another gateway may hold it, or the engine may have lost that it left. */
   async leave(clusterId: string): Promise<boolean> {
     const { serving, onEvent } = this.#parts;
-    const isLeft = await this.run(clusterId, async () => {
-      const isKnown = serving.clusters.has(clusterId);
+    const isKnown = serving.clusters.has(clusterId);
+    await this.run(clusterId, () => {
       const base = this.#replica.baseOf(clusterId, false);
-      if (base === undefined) return serving.leave(clusterId);
-      try {
-        await this.#add({ clusterId, base, change: { kind: "left" } });
-      } catch (error) {
-        // The log has it as gone already.
-        if (!(error instanceof StoreError && error.code === "NO_SNAPSHOT")) throw error;
-        return serving.leave(clusterId);
-      }
-      return isKnown;
+      return this.#add({ clusterId, base, change: { kind: "left" } });
     });
-    if (isLeft) onEvent({ event: "left", clusterId });
+    if (isKnown) onEvent({ event: "left", clusterId });
     await serving.compile();
-    return isLeft;
+    return isKnown;
   }
 
   /** Their leases ended long ago while the log could not be written: what it has of them ends as soon as it can. */

@@ -44,6 +44,7 @@ export async function readRecord(
   const elapsed = Math.max(0, Number(now) - Number(renewed));
   const nothing = { id, position: Number(position), elapsed, version: undefined, meta: undefined };
   const [, state, json] = STATE.exec(rest!) ?? [];
+  if (state === "!left" && json === "") return { ...nothing, gone: undefined, isDamaged: false };
   try {
     const meta = ClusterMeta.parse(JSON.parse(json!));
     if (!state!.startsWith("!"))

@@ -49,7 +49,7 @@ local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber
  * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's ranks, its entries, and those before (or the same again). Values: format, random text,
  * cluster id, base (empty for none), kind, length of the lease in milliseconds, version and meta (empty where the cluster goes: then the last meta stays), the entry, the founding day (empty
  * for none); how many values set its entries, remove some, set its ranks, remove some; those values.
- * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there (one whose lease ended can leave); `unstaged` where
+ * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there (any can leave); `unstaged` where
  * the entries are not; `format <version>`. Then nothing is changed.
  */
 export const APPEND = script(`${BEGIN}
@@ -59,8 +59,7 @@ if (id or '') ~= ARGV[4] then return 'changed' end
 local kind = ARGV[5]
 local isWhole = kind == 'snapshot'
 local isGone = kind == 'left' or kind == 'expired'
-local isThere = string.match(rest or '', '^[^!]') or kind == 'left' and string.match(rest or '', '^!expired')
-if not isWhole and not isThere then return 'missing' end
+if not isWhole and kind ~= 'left' and not string.match(rest or '', '^[^!]') then return 'missing' end
 if isWhole and redis.call('EXISTS', KEYS[5]) == 0 then return 'unstaged' end
 ${NOW}
 if kind == 'expired' and tonumber(now) < tonumber(renewed) + tonumber(lease) then return 'changed' end
@@ -68,8 +67,8 @@ ${ADD}
 local added = add(ARGV[8], ARGV[9])
 local after = ARGV[7]
 if isGone then
-  now = renewed
-  after = '!' .. kind .. ' ' .. (string.match(rest, '^%S+ (.*)$') or '')
+  now = renewed or now
+  after = '!' .. kind .. ' ' .. (string.match(rest or '', '^%S+ (.*)$') or '')
 end
 redis.call('HSET', KEYS[3], ARGV[3], added[2] .. ' ' .. now .. ' ' .. ARGV[6] .. ' ' .. after)
 if isWhole then redis.call('PERSIST', KEYS[5]) end

@@ -41,7 +41,7 @@ export type LogChange =
   | { readonly kind: "snapshot"; readonly lines: Iterable<PatchLine>; readonly meta: ClusterMeta }
   | { readonly kind: "patch"; readonly lines: Iterable<PatchLine>; readonly meta: ClusterMeta }
   | { readonly kind: "lease"; readonly meta: ClusterMeta }
-  /** The cluster left on purpose, perhaps after its lease ended. Its ranks stay. */
+  /** The cluster left on purpose. Its ranks stay. The log need not have it: gateways may hold what an engine lost. */
   | { readonly kind: "left" }
   /** The lease ended, by the clock of the log. Its ranks stay. */
   | { readonly kind: "expired" };

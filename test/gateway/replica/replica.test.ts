@@ -78,6 +78,21 @@ describe("gateways that share a log", () => {
     expect(agree().live).toMatchObject([{ clusterId: "west" }]);
   });
 
+  test("a cluster that leaves through a gateway that does not know it has left those that hold it", async () => {
+    const { members, log } = await start(2);
+    await putSnapshot(members[0]!.gateway, exporting("east"));
+    await putSnapshot(members[0]!.gateway, exporting("west"));
+    await replicas.settled();
+    log.loseEverything();
+    await replicas.restart(1);
+    await replicas.settled();
+    expect(sharedStatus(members[0]!.gateway).live).toHaveLength(2);
+    expect(await members[1]!.gateway.leave("east")).toBe(false);
+    await putSnapshot(members[1]!.gateway, exporting("west"));
+    await replicas.settled();
+    expect(agree().live).toMatchObject([{ clusterId: "west" }]);
+  });
+
   test("a gateway that starts later has all", async () => {
     const { members } = await start(1);
     const { generation } = await putSnapshot(members[0]!.gateway, exporting("east"));

@@ -91,8 +91,7 @@ export class MemoryLog {
   append({ clusterId, base, change, sight, founding }: LogDraft): { position: number; id: string } {
     const before = this.#state.clusters.get(clusterId);
     if (before?.id !== base) throw new BaseChanged(`${clusterId}: ${before?.id}, not ${base}`);
-    const mayLeave = change.kind === "left" && before?.gone?.why === "expired";
-    if (change.kind !== "snapshot" && before?.meta === undefined && !mayLeave)
+    if (change.kind !== "snapshot" && before?.meta === undefined && change.kind !== "left")
       throw StoreError.noSnapshot(clusterId);
     if (change.kind === "expired") {
       const { renewedAt, expiresAt } = before!.meta!;
