@@ -19,6 +19,10 @@ export class KnownClusters {
     return this.#clusters.get(clusterId);
   }
 
+  ids(): Iterable<string> {
+    return this.#clusters.keys();
+  }
+
   set(clusterId: string, known: KnownCluster): void {
     this.#clusters.set(clusterId, known);
     this.onChange();

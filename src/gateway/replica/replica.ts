@@ -106,10 +106,10 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
       seen.add(shared.clusterId);
       await this.#reloadOne(shared, isLost);
     }
-    for (const clusterId of [...serving.clusters.live.keys()])
+    for (const clusterId of [...this.known.ids(), ...serving.clusters.live.keys()])
       if (!seen.has(clusterId)) {
-        if (isLost) this.known.lose(clusterId, undefined);
-        else this.#takeOut(clusterId, "left");
+        if (!isLost) this.#takeOut(clusterId, "left");
+        this.known.lose(clusterId, undefined);
       }
     serving.adopt(reverse.replace(orders));
     this.positions.reset(position);

@@ -16,6 +16,7 @@ type Step =
   | { readonly do: "renew" | "leave"; readonly at: number; readonly cluster: string }
   | { readonly do: "cut" | "join" | "hold" | "release" | "restart"; readonly at: number }
   | { readonly do: "trim" }
+  | { readonly do: "lose"; readonly entries: number }
   | { readonly do: "pass"; readonly milliseconds: number }
   | { readonly do: "settle" };
 
@@ -48,6 +49,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant<Step>({ do: "trim" }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("lose" as const), entries: fc.integer({ min: 1, max: 4 }) }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -105,6 +110,8 @@ async function take(replicas: Replicas, one: Step, pending: Promise<void>[]): Pr
       return;
     case "trim":
       return replicas.log.trim();
+    case "lose":
+      return replicas.log.loseLast(one.entries);
     case "pass":
       return replicas.clock.advance(one.milliseconds);
     default:
@@ -134,6 +141,19 @@ it("whatever is pushed to whichever gateway, and whatever happens to gateways an
         await replicas.pass(12_000);
         await Promise.all(pending);
         await replicas.settled();
+        // What an engine lost is whole again when every worker has pushed in full, or has left.
+        if (steps.some((one) => one.do === "lose"))
+          for (const [index, clusterId] of CLUSTERS.entries()) {
+            const last = steps.findLast((one) => "to" in one && one.to.clusterId === clusterId);
+            const { gateway } = replicas.members[index % MEMBERS]!;
+            const pushed =
+              last === undefined
+                ? gateway.leave(clusterId)
+                : putSnapshot(gateway, (last as { to: ClusterSnapshot }).to);
+            await replicas.settled();
+            await replicas.pass(2000);
+            await pushed;
+          }
         await replicas.add();
         await replicas.settled();
         const [first, ...others] = replicas.members.map(({ gateway }) => [

@@ -33,6 +33,8 @@ export interface SentinelGroup {
   failover(): Promise<Redis>;
   /** Waits until another server than this one is the master and takes writes. */
   masterOtherThan(server: Redis): Promise<Redis>;
+  /** Waits until all servers but one replicate: until then a master that was replaced may take writes that are lost. */
+  joined(): Promise<void>;
   /** Waits until every replica has what the master has. */
   replicated(): Promise<void>;
   stop(): Promise<void>;
@@ -99,6 +101,12 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
         return (await ask("SENTINEL", "FAILOVER", NAME)) === "OK";
       });
       return masterOtherThan(before);
+    },
+    async joined() {
+      await waitFor("all servers but one to replicate", async () => {
+        const infos = await Promise.all(servers.map((server) => server.run("INFO", "replication")));
+        return infos.filter((info) => String(info).includes("master_link_status:up")).length === replicas;
+      });
     },
     async replicated() {
       const offset = (info: unknown) => /master_repl_offset:(\d+)/.exec(String(info))?.[1];

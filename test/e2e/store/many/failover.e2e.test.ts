@@ -37,6 +37,7 @@ test(`after each of ${ROUNDS} failovers, planned and by a killed master, gateway
       await group.masterOtherThan(master);
       await master.process.start();
     }
+    await group.joined();
     chaos.gateways.lost();
     await chaos.meet();
     await chaos.settle();
