@@ -4,8 +4,13 @@ import type { Acknowledgement } from "../gateway-types.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
 
-/** What a change is decided on: undefined where nothing but this gateway changes what is held. */
-export type Base = string | undefined;
+/** What a change is decided on, which stays the same object until something else is held: undefined where nothing is, or nothing but this gateway changes it. */
+export type Base =
+  | {
+      /** Of the newest entry in the shared log. */ readonly id: string | undefined;
+      readonly isHeld: boolean;
+    }
+  | undefined;
 
 /** A change that is valid and within the limits. */
 export interface CheckedChange {

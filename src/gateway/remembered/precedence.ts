@@ -131,7 +131,7 @@ export class Precedence implements RankedClusters {
       if (known !== undefined) known.isCurrent = false;
       return [];
     }
-    const { seenAt, generation, exports, imports } = sight;
+    const { seenAt, generation, exports, imports } = sight.isWhole ? withGone(known, sight) : sight;
     const seen = known ?? SeenCluster.unseen(generation, seenAt);
     const changed = new Set([...Object.keys(exports), ...Object.keys(imports)]);
     for (const [key, rank] of Object.entries(exports)) {
@@ -158,13 +158,19 @@ export class Precedence implements RankedClusters {
    * @returns the services whose rank changed
    */
   restore(clusterId: string, sight: Sight | undefined): string[] {
-    if (sight === undefined) return [];
-    const known = this.#sights.get(clusterId);
-    const gone = <Value>(keys: Iterable<string> = [], table: Readonly<Record<string, Value | null>>) =>
-      Object.fromEntries(Array.from(keys).flatMap((key) => (key in table ? [] : [[key, null]])));
-    const exports = { ...sight.exports, ...gone(known?.exports.keys(), sight.exports) };
-    const imports = { ...sight.imports, ...gone(known?.imports.keys(), sight.imports) };
-    return this.take(clusterId, { ...sight, exports, imports });
+    return sight === undefined ? [] : this.take(clusterId, { ...sight, isWhole: true });
+  }
+
+  /** All ranks of a cluster as they are after what was judged of it. */
+  whole(clusterId: string, sight: Sight): Sight {
+    const { exports = [], imports } = this.#sights.get(clusterId) ?? {};
+    const before = Array.from(exports, ([key, { reported, counts }]) => [key, [reported, counts]] as const);
+    return {
+      ...sight,
+      exports: { ...Object.fromEntries(before), ...sight.exports },
+      imports: { ...Object.fromEntries(imports ?? []), ...sight.imports },
+      isWhole: true,
+    };
   }
 
   /** Keeps what changed of a cluster. What cannot be kept is reported, and kept with the next change. */
@@ -234,4 +240,13 @@ export class Precedence implements RankedClusters {
   #seeAtOnce(cluster: ServedCluster, at: SeenAt): void {
     for (const _ of this.see(cluster, at, "everything"));
   }
+}
+
+/** A whole sight, which takes away every rank that it does not have. */
+function withGone(known: SeenCluster | undefined, sight: Sight): Sight {
+  const gone = <Value>(keys: Iterable<string> = [], table: Readonly<Record<string, Value | null>>) =>
+    Object.fromEntries(Array.from(keys).flatMap((key) => (key in table ? [] : [[key, null]])));
+  const exports = { ...sight.exports, ...gone(known?.exports.keys(), sight.exports) };
+  const imports = { ...sight.imports, ...gone(known?.imports.keys(), sight.imports) };
+  return { ...sight, exports, imports };
 }

@@ -22,6 +22,7 @@ export class DecidedOrders implements ReverseOrders {
   readonly #log: SharedLog;
   readonly #clock: Pick<Clock, "setTimer">;
   readonly #onEvent: OnGatewayEvent;
+  readonly #mayDecide: () => boolean;
   /** Those in the log, by name. */
   readonly #decided = new Map<string, readonly ReverseClaim[]>();
   /** Those of the newest generation, by scope. */
@@ -34,12 +35,15 @@ export class DecidedOrders implements ReverseOrders {
   #isReported = false;
   #deciding: Promise<void> = Promise.resolve();
 
+  /** @param mayDecide whether this gateway holds what the log has: gateways that hold something else decide against each other for ever */
   constructor(
     log: SharedLog,
     orders: AddressOrders,
     clock: Pick<Clock, "setTimer">,
     onEvent: OnGatewayEvent,
+    mayDecide: () => boolean,
   ) {
+    this.#mayDecide = mayDecide;
     this.#log = log;
     this.#clock = clock;
     this.#onEvent = onEvent;
@@ -122,7 +126,7 @@ export class DecidedOrders implements ReverseOrders {
   }
 
   async #decide(): Promise<void> {
-    while (this.#undecided.size > 0) {
+    while (this.#undecided.size > 0 && this.#mayDecide()) {
       const names = [...this.#undecided].slice(0, MOST_DECIDED);
       const orders: Record<string, readonly ReverseClaim[] | null> = {};
       const before: Record<string, readonly ReverseClaim[]> = {};

@@ -40,6 +40,13 @@ export class KnownClusters {
     if (known !== undefined) this.#clusters.set(clusterId, { ...known, endsAt: Number.POSITIVE_INFINITY });
   }
 
+  /** Whether something is answered that the log does not have: until its lease ends, or its worker pushes in full. */
+  get holdsLost(): boolean {
+    for (const { isHeld, endsAt } of this.#clusters.values())
+      if (!isHeld && endsAt !== Number.POSITIVE_INFINITY) return true;
+    return false;
+  }
+
   /** When the next lease ends, by the gateway's clock. */
   get nextEnd(): number {
     let next = Number.POSITIVE_INFINITY;

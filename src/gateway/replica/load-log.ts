@@ -61,7 +61,7 @@ async function loadLog<Generation extends ServedGeneration>(
     const endsAt = isHeld ? cluster.meta.expiresAt : Number.POSITIVE_INFINITY;
     known.set(clusterId, { id, position, isHeld, endsAt });
   }
-  const reverse = new DecidedOrders(log, facts.orders, clock, onEvent);
+  const reverse = new DecidedOrders(log, facts.orders, clock, onEvent, () => !known.holdsLost);
   let replica: Replica<Generation> | undefined;
   return {
     ...{ kept, gone, precedence, reverse, hold },

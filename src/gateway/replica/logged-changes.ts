@@ -60,9 +60,11 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     const state = changedState(cluster.state, measured.change);
     const seenAt = { now: unixTime(clock, meta.pushedAt), live, generation: meta.generation };
     const judged = precedence.judge({ clusterId, state }, seenAt, live ? measured.change : "everything");
-    const sight = await turns.run(judged);
-    const draft = { clusterId, base, change, sight, founding: precedence.founding };
-    await this.#add(draft, { cluster, measured, sight });
+    const changed = await turns.run(judged);
+    // The log may have other ranks of a cluster that it lost.
+    const sight = changed && !base?.isHeld ? precedence.whole(clusterId, changed) : changed;
+    const draft = { clusterId, base: base?.id, change, sight, founding: precedence.founding };
+    await this.#add(draft, { cluster, measured, sight, base });
     onEvent({ event: "pushed", clusterId, generation: meta.generation, kind: change.kind });
     return { acknowledgement: cluster.acknowledgement(clock) };
   }
@@ -77,7 +79,7 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     const seenAt = { now: unixTime(clock, meta.renewedAt), live: true, generation: meta.generation };
     const sight = await turns.run(precedence.judge(held, seenAt, NO_CHANGE));
     const change = { kind: "lease", meta: toStored(meta, clock) } as const;
-    await this.#add({ clusterId, base, change, sight, founding: precedence.founding });
+    await this.#add({ clusterId, base: base?.id, change, sight, founding: precedence.founding });
     if (serving.clusters.live.get(clusterId)?.meta.generation !== meta.generation)
       throw new GenerationMismatch(undefined);
   }
@@ -88,7 +90,7 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     const isKnown = serving.clusters.has(clusterId);
     await this.run(clusterId, () => {
       const base = this.#replica.baseOf(clusterId, false);
-      return this.#add({ clusterId, base, change: { kind: "left" } });
+      return this.#add({ clusterId, base: base?.id, change: { kind: "left" } });
     });
     if (isKnown) onEvent({ event: "left", clusterId });
     await serving.compile();

@@ -35,6 +35,8 @@ export interface OwnChange {
   readonly cluster: HeldCluster;
   readonly measured: MeasuredChange;
   readonly sight: Sight | undefined;
+  /** What it was decided on. */
+  readonly base: Base;
   /** Resolves with the entry's id; undefined if the change was not added, or may not have been. */
   readonly added: Promise<string | undefined>;
 }
@@ -73,7 +75,7 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
   baseOf(clusterId: string, isDelta: boolean): Base {
     const known = this.known.get(clusterId);
     if (isDelta && known?.isHeld !== true) throw new GenerationMismatch(undefined);
-    return known?.id;
+    return known;
   }
 
   /** Expects a change of this gateway's among the entries, until `forget`. */
@@ -174,14 +176,15 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
       if (isDiskFailure(error)) throw error;
       // What is held stays, and its worker pushes in full.
       this.#parts.onEvent({ event: "log-damaged", clusterId, error });
-      this.known.set(clusterId, { id, position, isHeld: false, endsAt: Number.POSITIVE_INFINITY });
+      this.known.lose(clusterId, { id, position });
     }
   }
 
   /** @returns false where the cluster's state has to be read instead */
   async #applyChange({ clusterId, id, kind, meta, lines, sight }: ClusterEntry): Promise<boolean> {
     const { serving, turns, clock, precedence } = this.#parts;
-    const held = serving.clusters.live.get(clusterId);
+    const known = this.known.get(clusterId);
+    const held = known?.isHeld === true ? serving.clusters.live.get(clusterId) : undefined;
     const after = received(meta!, 0, clock);
     if (kind === "lease") {
       if (held?.meta.generation !== after.generation) return false;
@@ -191,11 +194,12 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
       return true;
     }
     const own = this.#own.get(clusterId);
-    if (own !== undefined && (await own.added) === id) {
+    // What was measured is right where it was measured on what is held now.
+    if (own !== undefined && (await own.added) === id && own.base === known) {
       await this.#take(own.cluster, own.measured, after, () => precedence.take(clusterId, own.sight));
       return true;
     }
-    if (lines === undefined || held === undefined || this.known.get(clusterId)?.isHeld !== true) return false;
+    if (lines === undefined || held === undefined) return false;
     const delta = await turns.run(changesOf(lines, held.state));
     const measured = await turns.run(held.measure(delta));
     await this.#take(held, measured, after, () => precedence.take(clusterId, sight));

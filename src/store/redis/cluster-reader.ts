@@ -13,6 +13,14 @@ import { readSight, sightAfter } from "./sight-fields.ts";
 const VALUES_AT_ONCE = 256;
 const ENTRIES_AT_ONCE = 64;
 
+/** What a read goes on from. */
+interface Reading {
+  readonly record: ClusterRecord;
+  readonly sight: Sight | undefined;
+  /** Which connection it was read over. */
+  readonly made: number;
+}
+
 /** Reads clusters, each as it is at one position of the log, although changes come while it is read. */
 export class ClusterReader {
   readonly #connection: RedisConnection;
@@ -30,6 +38,7 @@ export class ClusterReader {
 
   /** A cluster as it is now; undefined if nothing is known of it. Its lines are read when they are iterated. @throws {StoreError} */
   async read(clusterId: string): Promise<SharedCluster | undefined> {
+    const { made } = this.#connection;
     let record = await this.#record(clusterId);
     if (record === undefined) return undefined;
     if (record.isDamaged) this.#damaged(clusterId, this.#keys.clusters, "its record cannot be read");
@@ -38,7 +47,7 @@ export class ClusterReader {
       record = now;
       sight = ranks;
     };
-    const first = { record, sight };
+    const first = { record, sight, made };
     return {
       clusterId,
       lines: { [Symbol.asyncIterator]: () => this.#lines(clusterId, first, update) },
@@ -69,7 +78,7 @@ export class ClusterReader {
    */
   async *#lines(
     clusterId: string,
-    { record, sight }: { readonly record: ClusterRecord; readonly sight: Sight | undefined },
+    { record, sight, made }: Reading,
     update: (record: ClusterRecord, sight: Sight | undefined) => void,
   ): AsyncGenerator<PatchLine> {
     const fields = new Set<string>();
@@ -78,6 +87,7 @@ export class ClusterReader {
       const isMarked = version === undefined || (yield* this.#scan(clusterId, version, fields));
       for (;;) {
         const now = await this.#record(clusterId);
+        if (made !== this.#connection.made) break;
         if (now?.id === record.id) {
           if (isMarked) return;
           throw this.#damaged(
@@ -88,7 +98,7 @@ export class ClusterReader {
         }
         const since =
           now !== undefined && version !== undefined && now.version === version
-            ? await this.#changesSince(clusterId, record.position, now.position)
+            ? await this.#changesSince(clusterId, record, now.position)
             : undefined;
         if (since === undefined) break;
         record = now!;
@@ -98,6 +108,7 @@ export class ClusterReader {
       }
       for (const field of fields) yield lineOf(field, null);
       fields.clear();
+      made = this.#connection.made;
       const now = await this.#record(clusterId);
       if (now === undefined)
         throw new StoreError("STORE_FAILED", `cluster "${clusterId}" was lost while it was read`);
@@ -162,15 +173,15 @@ export class ClusterReader {
     yield lineOf(field, value);
   }
 
-  /** What changed between two positions; undefined where the log does not say. */
+  /** What changed between two positions; undefined where the log does not say. @param from the entry that it goes on from */
   async #changesSince(
     clusterId: string,
-    from: number,
+    from: Mark,
     to: number,
   ): Promise<{ readonly fields: ReadonlySet<string>; readonly sights: readonly Sight[] } | undefined> {
     const fields = new Set<string>();
     const sights: Sight[] = [];
-    for (let position = from; position < to; ) {
+    for (let position = from.position - 1; position < to; ) {
       const after = `(${position}-0`;
       const found = await this.#connection.run((client) =>
         client.xRange(this.#keys.log, after, `${to}-0`, { COUNT: ENTRIES_AT_ONCE }),
@@ -179,6 +190,10 @@ export class ClusterReader {
       for (const message of found) {
         const stored = streamEntry(message);
         if (stored.position !== ++position) return undefined;
+        if (position === from.position) {
+          if (stored.id !== from.id) return undefined;
+          continue;
+        }
         try {
           const { entry } = readEntry(stored);
           if (entry.kind === "orders" || entry.clusterId !== clusterId) continue;

@@ -37,6 +37,7 @@ export class RedisConnection {
   #endpoint: Endpoint | undefined;
   /** Undefined while there is no connection. */
   #client: Client | undefined;
+  #made = 0;
   #moving: Promise<void> | undefined;
   #watch: NodeJS.Timeout | undefined;
   /** Why there is no connection. */
@@ -62,6 +63,11 @@ export class RedisConnection {
         throw describe(error);
       }
     }
+  }
+
+  /** How many connections were made: what is read over two of them may come from two servers, of which one lost what the other has. */
+  get made(): number {
+    return this.#made;
   }
 
   /**
@@ -126,6 +132,7 @@ export class RedisConnection {
     // Only a node that passed a command on is still connected here; it may have to reply to others yet.
     this.#client?.close().catch(() => {});
     this.#client = client;
+    this.#made++;
     this.#endpoint = endpoint;
   }
 

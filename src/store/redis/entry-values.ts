@@ -2,6 +2,8 @@ import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import { mergeInPlace } from "../snapshot-draft.ts";
 import type { RedisConnection } from "./connection.ts";
 import { fieldOf, MARK } from "./fields.ts";
+import type { LogKeys } from "./keys.ts";
+import { VALUES_AT } from "./log-scripts.ts";
 
 /** About so many characters of entries are sent together. */
 const MOST_CHARACTERS = 131_072;
@@ -56,13 +58,19 @@ export async function stageEntries(
 
 /**
  * The values that change with a patch, as they become.
- * @returns undefined where the entries are not there
+ * @param base the id of the entry that the patch builds on
+ * @returns undefined where the entries are not there, or not those at that entry
  * @throws {SyntaxError} for a damaged value
  * @throws {StoreError}
  */
 export async function patchedValues(
   connection: RedisConnection,
-  key: string,
+  keys: LogKeys,
+  {
+    clusterId,
+    version,
+    base,
+  }: { readonly clusterId: string; readonly version: string; readonly base: string },
   lines: Iterable<PatchLine>,
 ): Promise<ChangedValues | undefined> {
   const patches = new Map<string, unknown[]>();
@@ -75,7 +83,12 @@ export async function patchedValues(
     else known.push(line.at(-1));
   }
   const fields = [...patches.keys()];
-  const [mark, ...values] = await connection.run((client) => client.hmGet(key, [MARK, ...fields]));
+  const reply = await connection.script(
+    VALUES_AT,
+    [keys.clusters, keys.entries(clusterId, version)],
+    [clusterId, base, MARK, ...fields],
+  );
+  const [mark, ...values] = (reply ?? []) as (string | null)[];
   if (mark == null) return undefined;
   const set: string[] = [];
   const removed: string[] = [];

@@ -16,6 +16,7 @@ const StoredSight = z.strictObject({
   generation: z.number(),
   exports: z.record(z.string(), z.tuple([z.string(), z.number()]).nullable()),
   imports: z.record(z.string(), z.number().nullable()),
+  isWhole: z.literal(true).optional(),
 });
 const Line = z.custom<PatchLine>((line) => {
   if (!Array.isArray(line) || (line.length !== 2 && line.length !== 3)) return false;

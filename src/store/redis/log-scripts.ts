@@ -48,7 +48,7 @@ local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber
 /**
  * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's ranks, its entries, and those before (or the same again). Values: format, random text,
  * cluster id, base (empty for none), kind, length of the lease in milliseconds, version and meta (empty where the cluster goes: then the last meta stays), the entry, the founding day (empty
- * for none); how many values set its entries, remove some, set its ranks, remove some; those values.
+ * for none); how many values set its entries, remove some, set its ranks, remove some; whether they are all its ranks (or empty); those values.
  * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there (any can leave); `unstaged` where
  * the entries are not; `format <version>`. Then nothing is changed.
  */
@@ -73,7 +73,8 @@ end
 redis.call('HSET', KEYS[3], ARGV[3], added[2] .. ' ' .. now .. ' ' .. ARGV[6] .. ' ' .. after)
 if isWhole then redis.call('PERSIST', KEYS[5]) end
 if isGone or KEYS[6] ~= KEYS[5] then redis.call('UNLINK', KEYS[6]) end
-local at = 14
+if ARGV[14] ~= '' then redis.call('UNLINK', KEYS[4]) end
+local at = 15
 local function write(command, key, count)
   while count > 0 do
     local some = math.min(count, 4000)
@@ -126,6 +127,22 @@ return 'done'
 /** Reads a cluster's record: key `clusters`; value its id. Returns the record (empty for none), and the engine's time in milliseconds. */
 export const RECORD_NOW = script(`${NOW}
 return {redis.call('HGET', KEYS[1], ARGV[1]) or '', now}
+`);
+
+/**
+ * Reads values of a cluster as they are at one entry: keys `clusters`, its entries; values its id, the id of that entry, fields. Returns the values, with null where there is none; null where
+ * another entry is the newest. One script, because two commands may reach two servers, of which one lost what the other has.
+ */
+export const VALUES_AT = script(`
+local record = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+if string.match(record, '^(%S+) ') ~= ARGV[2] then return nil end
+local values = {}
+for from = 3, #ARGV, 4000 do
+  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, from, math.min(from + 3999, #ARGV)))) do
+    values[#values + 1] = value
+  end
+end
+return values
 `);
 
 /**

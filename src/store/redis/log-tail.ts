@@ -22,9 +22,10 @@ export class LogTail {
   readonly #onVersion: (clusterId: string, id: string, version: string | undefined) => void;
   readonly #warn: OnStoreWarning;
   readonly #closing = new AbortController();
-  /** The newest entry that was applied, and the newest that this gateway read, or wrote, anywhere. */
+  /** The newest entry that was applied. */
   #applied: Mark = { position: 0, id: "" };
-  #seen: Mark = this.#applied;
+  /** Ids of later entries that this gateway wrote, or read with the state of their clusters, by position: the engine must have each of them when it comes. */
+  readonly #seen = new Map<number, string>();
   #mustReload = false;
   #isLost = false;
   /** Why the log cannot be read, as the follower was told; undefined while it can. */
@@ -54,12 +55,14 @@ export class LogTail {
   /** Everything up to an entry is loaded. */
   begin(mark: Mark): void {
     this.#applied = mark;
-    this.#seen = mark;
+    this.#seen.clear();
   }
 
   /** The engine had this entry: if it has not any more, it lost some. */
   see({ position, id }: Mark): void {
-    if (position > this.#seen.position) this.#seen = { position, id };
+    if (position <= this.#applied.position) return;
+    if ((this.#seen.get(position) ?? id) !== id) this.#lose();
+    this.#seen.set(position, id);
   }
 
   /** Follows until `close`. @throws {RangeError} for a position that is not what was loaded */
@@ -103,9 +106,10 @@ export class LogTail {
   /** Finds out whether the log goes on from what was applied. */
   async #check(): Promise<void> {
     // What is seen while the engine replies may be newer than the reply.
-    const seen = this.#seen;
+    const newest = Math.max(this.#applied.position, ...this.#seen.keys());
+    const seen = this.#seen.get(newest) ?? this.#applied.id;
     const { position, id, next } = await readHead(this.#connection, this.#keys, this.#applied.position);
-    if (position < seen.position || (position === seen.position && id !== seen.id)) this.#lose();
+    if (position < newest || (position === newest && id !== seen)) this.#lose();
     else if (position > this.#applied.position) {
       if (next?.position !== this.#applied.position + 1) this.#mustReload = true;
       else if (next.before !== this.#applied.id) this.#lose();
@@ -136,7 +140,7 @@ export class LogTail {
   async #apply(stored: StreamEntry, follower: LogFollower): Promise<boolean> {
     const { position, id, before } = stored;
     if (position !== this.#applied.position + 1 || before !== this.#applied.id) return false;
-    if (position === this.#seen.position && id !== this.#seen.id) {
+    if ((this.#seen.get(position) ?? id) !== id) {
       this.#lose();
       return false;
     }
@@ -153,7 +157,7 @@ export class LogTail {
     if (entry.kind !== "orders") this.#onVersion(entry.clusterId, entry.id, version);
     await follower.apply(entry);
     this.#applied = { position, id };
-    this.see(this.#applied);
+    this.#seen.delete(position);
     return true;
   }
 

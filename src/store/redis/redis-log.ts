@@ -153,6 +153,7 @@ export class RedisLog implements SharedLog {
         entryText(draft, after, change.kind === "patch" ? values.lines : undefined),
         founding === undefined ? "" : JSON.stringify(founding),
         ...lists.map(({ length }) => String(length)),
+        sight?.isWhole ? "1" : "",
         ...lists.flat(),
       ],
     );
@@ -198,7 +199,8 @@ export class RedisLog implements SharedLog {
     const lines = change.kind === "patch" ? change.lines : [];
     let why = "it is missing, or not whole";
     try {
-      const values = await patchedValues(this.#connection, entries, lines);
+      const at = { clusterId, version, base: base! };
+      const values = await patchedValues(this.#connection, this.#keys, at, lines);
       if (values !== undefined) return values;
     } catch (error) {
       if (error instanceof StoreError) throw error;

@@ -13,6 +13,8 @@ export interface Sight {
   readonly exports: Readonly<Record<string, readonly [reported: string, counts: number] | null>>;
   /** When an import was first seen. */
   readonly imports: Readonly<Record<string, number | null>>;
+  /** These are all ranks of the cluster, whatever the log has: only with a whole state. */
+  readonly isWhole?: true | undefined;
 }
 
 /** When the first day of the clusterset began (Unix milliseconds), and whether it has ended. */

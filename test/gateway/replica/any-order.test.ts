@@ -151,7 +151,7 @@ it("whatever is pushed to whichever gateway, and whatever happens to gateways an
                 ? gateway.leave(clusterId)
                 : putSnapshot(gateway, (last as { to: ClusterSnapshot }).to);
             await replicas.settled();
-            await replicas.pass(2000);
+            await replicas.pass(12_000);
             await pushed;
           }
         await replicas.add();

@@ -26,7 +26,14 @@ function decidedOrders(orders: AddressOrders = {}) {
       decisions.push(decision);
     },
   };
-  const decided = new DecidedOrders(log as SharedLog, orders, clock, (event) => events.push(event));
+  const state = { mayDecide: true };
+  const decided = new DecidedOrders(
+    log as SharedLog,
+    orders,
+    clock,
+    (event) => events.push(event),
+    () => state.mayDecide,
+  );
   const compile = (scope: string, orders: AddressOrders) => {
     drain(decided.update(scope, ClaimOrders.none.with(new Map(Object.entries(orders) as []))));
     return decided.kept();
@@ -34,10 +41,20 @@ function decidedOrders(orders: AddressOrders = {}) {
   const fail = (error: Error | undefined) => {
     failure = error;
   };
-  return { decided, decisions, events, clock, compile, fail };
+  return { decided, decisions, events, clock, compile, fail, state };
 }
 
 describe("orders that gateways of a log decide", () => {
+  test("a gateway that answers something that the log lost decides nothing until it holds what the log has", async () => {
+    const { compile, decided, decisions, state } = decidedOrders();
+    state.mayDecide = false;
+    await compile("", { [ONE]: WEST_FIRST });
+    expect(decisions).toEqual([]);
+    state.mayDecide = true;
+    await decided.kept();
+    expect(decisions).toEqual([[{ [ONE]: WEST_FIRST }, {}]]);
+  });
+
   test("an order that is not decided so is decided, with what the decision builds on", async () => {
     const { compile, decisions } = decidedOrders({ [ONE]: EAST_FIRST, [OTHER]: EAST_FIRST });
     await compile("", { [ONE]: WEST_FIRST, [OTHER]: EAST_FIRST });

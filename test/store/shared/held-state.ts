@@ -85,10 +85,11 @@ export function linesOfCluster({ values }: HeldCluster): PatchLine[] {
 function sightAfter(before: Sight | undefined, change: Sight | undefined): Sight | undefined {
   if (change === undefined) return before;
   const { seenAt, generation } = change;
+  const known = change.isWhole ? undefined : before;
   return {
     ...{ seenAt, generation },
-    exports: ranksAfter(before?.exports, change.exports),
-    imports: ranksAfter(before?.imports, change.imports),
+    exports: ranksAfter(known?.exports, change.exports),
+    imports: ranksAfter(known?.imports, change.imports),
   };
 }
 
