@@ -5,35 +5,21 @@ import type { ClusterMeta } from "../../store/cluster-meta.ts";
 import { messageOf } from "../../store/store-error.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
 import { type AddressKey, isSameOrder, type ReverseClaim } from "../../zone/reverse/reverse-order.ts";
-import type { Clock } from "../clock.ts";
 import type { ScopeTerms, ServedZone } from "../doh-gateway.ts";
-import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { GatewayStatus } from "../gateway-types.ts";
-import type { CompiledPush, GenerationStore } from "../keeping/generation-store.ts";
+import type { CompiledPush } from "../keeping/generation-store.ts";
 import { whyNotResumed } from "../keeping/why-not-resumed.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTables } from "../leases/lease-tables.ts";
 import { LiveClusters } from "../leases/live-clusters.ts";
 import { reportedIn } from "../remembered/reported-addresses.ts";
 import { withoutClaimsOf, withoutClusters } from "../remembered/reverse-memory.ts";
-import type { GatewayStages, ScopeCompiler, ServedGeneration } from "../stages.ts";
+import type { ScopeCompiler, ServedGeneration } from "../stages.ts";
 import { IndexSource } from "./index-source.ts";
 import { zoneOf } from "./served-zone.ts";
+import type { ScopeParts } from "./serving-parts.ts";
 
 const NO_PUSH: CompiledPush = { generation: 0 };
-
-/** What scopes are served with. */
-export interface ScopeParts<Generation extends ServedGeneration> {
-  readonly stages: GatewayStages<Generation>;
-  readonly clock: Clock;
-  readonly onEvent: OnGatewayEvent;
-  /** Clusters whose lease ran out that are remembered. */
-  readonly mostLapsed: number;
-  /** For how many milliseconds after its lease a cluster stays in the answers unless `Serving.lapse` takes it out. */
-  readonly hold: number;
-  /** Default: generations end with the process. */
-  readonly generations?: GenerationStore<Generation> | undefined;
-}
 
 /**
  * The clusters that exist in a scope, and what is answered from there: the newest compilation of them that succeeded. As in a gateway to which

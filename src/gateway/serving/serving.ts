@@ -9,7 +9,6 @@ import {
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterMeta } from "../../store/cluster-meta.ts";
 import { claimant, serviceOf } from "../../zone/reverse/reverse-order.ts";
-import type { Control } from "../desired/control.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
 import type { CompiledPush } from "../keeping/generation-store.ts";
@@ -17,33 +16,12 @@ import type { HeldCluster } from "../leases/held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "../leases/lease-timer.ts";
 import type { LiveClusters } from "../leases/live-clusters.ts";
 import { PushBacklog } from "../pushing/push-backlog.ts";
-import type { RankedClusters } from "../remembered/ranked-clusters.ts";
-import type { ReverseOrders } from "../remembered/reverse-memory.ts";
 import type { ServedGeneration } from "../stages.ts";
-import type { Turns } from "../turns.ts";
 import { entriesOf, SMALL_CHANGE } from "./change-size.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
-import { type ScopeParts, ServedScope } from "./served-scope.ts";
-
-/** What a gateway serves with. */
-export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
-  readonly turns: Turns;
-  readonly scopes: readonly Visibility[];
-  readonly remembered: RankedClusters;
-  readonly reverse: ReverseOrders;
-  /** The newest entry of a shared log that was applied. Default: none is shared. */
-  readonly position?: (() => number) | undefined;
-  /** Since when a shared log cannot be read, by the clock. Default: none is shared. */
-  readonly disconnectedAt?: (() => number | undefined) | undefined;
-  /** After how many milliseconds a change that is not in the answers makes them stale. */
-  readonly mostBehind: number;
-  /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
-  readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
-  /** Default: the gateway desires nothing in clusters. */
-  readonly control?: Control | undefined;
-  /** Called with clusters whose lease expired; they have left the answers. */
-  readonly onExpired: (expired: readonly HeldCluster[]) => void;
-}
+import { openFeeds } from "./open-feeds.ts";
+import { ServedScope } from "./served-scope.ts";
+import type { ServingParts } from "./serving-parts.ts";
 
 /**
  * Holds the live clusters and answers from what they are compiled into, in each scope: one generation for all scopes that
@@ -90,7 +68,12 @@ export class Serving<Generation extends ServedGeneration> {
       servedScopes.set(key, servedScope);
       scopes.set(visibilityKey(scope), this.#answersIn(scope, servedScope));
     }
-    this.feeds = this.#openFeeds(parts, servedScopes);
+    this.feeds = openFeeds(parts, this.#index, (visible) => {
+      const key = visibilityKey(visible);
+      const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, parts);
+      servedScopes.set(key, servedScope);
+      return servedScope;
+    });
     this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
@@ -307,30 +290,6 @@ export class Serving<Generation extends ServedGeneration> {
     for (const { key, reverse } of this.#servedScopes) yield* this.#parts.reverse.update(key, reverse.orders);
     for (const feed of this.feeds.values()) yield* feed.update();
     this.#position = position;
-  }
-
-  #openFeeds(
-    { control, onEvent }: ServingParts<Generation>,
-    servedScopes: Map<string, ServedScope<Generation>>,
-  ): Map<string, DesiredFeed> {
-    const feeds = new Map<string, DesiredFeed>();
-    for (const { visibility } of control?.clusters ?? []) {
-      checkVisibility(visibility);
-      const visible = withoutView(visibility);
-      const key = visibilityKey(visible);
-      if (feeds.has(key)) continue;
-      const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, this.#parts);
-      servedScopes.set(key, servedScope);
-      const ofScope = control!.clusters.filter((one) => visibilityKey(withoutView(one.visibility)) === key);
-      const feed = control!.createFeed({
-        ...{ index: this.#index, services: servedScope.services, reachOf: control!.reachOf },
-        clusters: new Set(ofScope.map(({ clusterId }) => clusterId)),
-        expiresAt: servedScope.clusters.expiresAt,
-        onError: (error) => onEvent({ event: "compile-failed", error }),
-      });
-      feeds.set(key, feed);
-    }
-    return feeds;
   }
 
   #takeExpired(now: number): void {

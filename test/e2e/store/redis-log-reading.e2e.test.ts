@@ -153,7 +153,7 @@ describe("a damaged cluster", () => {
     await logs.onKey(prefix, "HSET", "clusters", "west", record);
     const cluster = await log.stateOf("west");
     expect([cluster?.id, cluster?.meta]).toEqual([base, undefined]);
-    for (const change of [patch(1), { kind: "left" }, { kind: "expired" }] as LogChange[])
+    for (const change of [patch(1), { kind: "expired" }] as LogChange[])
       await expect(log.append({ clusterId: "west", base, change })).rejects.toMatchObject({
         code: "NO_SNAPSHOT",
       });

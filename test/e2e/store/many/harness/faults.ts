@@ -14,7 +14,7 @@ export interface Fault {
 /** Faults of the engine, of which there is one at a time. */
 function engineFaults(engine: Engine, gateways: Gateways): readonly Fault[] {
   const loseData = async (lose: () => Promise<void>) => {
-    gateways.lost();
+    gateways.losing();
     await lose();
     gateways.lost();
   };

@@ -62,7 +62,13 @@ export class Gateways {
     return this.members.filter(({ isRunning }) => isRunning);
   }
 
-  /** To be called before and after the engine loses what it had stored. */
+  /** To be called before the engine loses what it had stored. */
+  losing(): void {
+    for (const history of this.#histories) history.losing();
+    for (const { view } of this.members) view.losing();
+  }
+
+  /** To be called after that, when it loses nothing any more. */
   lost(): void {
     for (const history of this.#histories) history.lost();
     for (const { view } of this.members) view.lost();

@@ -74,6 +74,23 @@ describe("the model accepts", () => {
     expect(judge()).toBeUndefined();
   });
 
+  test("older states than it answered from while the engine loses data, but not than it answered from since", () => {
+    const others = acknowledged(west, "10.2.0.1").addresses;
+    const first = [...others, ...acknowledged(east, "10.1.0.1").addresses];
+    east.losing();
+    view.losing();
+    const { floors } = view;
+    const second = [...others, ...acknowledged(east, "10.1.0.2").addresses];
+    expect(judge(...second)).toBeUndefined();
+    expect(judge(...first)).toBeUndefined();
+    east.lost();
+    view.lost();
+    expect(view.judge(floors, second)).toBeUndefined();
+    expect(judge(...first)).toBeUndefined();
+    expect(judge(...second)).toBeUndefined();
+    expect(judge(...first)).toMatch(/oldest right state is 2/);
+  });
+
   test("older states after an acknowledgement from before the loss, but not after one since", () => {
     view.acknowledged(east, acknowledged(east, "10.1.0.1"), east.losses);
     const late = acknowledged(east, "10.1.0.2");

@@ -46,8 +46,9 @@ export class ClusterHistory {
   newest: PushedState;
   /** The oldest state that a gateway may have that starts now. */
   floor = 0;
-  /** How often the engine lost its data. */
+  /** How often the engine began to lose data, or had lost it. */
   losses = 0;
+  #isLosing = false;
 
   constructor(clusterId: string, number: number) {
     this.clusterId = clusterId;
@@ -67,20 +68,31 @@ export class ClusterHistory {
   acknowledge(state: PushedState, losses: number): void {
     state.acknowledged();
     if (state.index > this.newest.index) this.newest = state;
-    if (losses === this.losses) this.floor = Math.max(this.floor, state.index);
+    if (losses === this.losses && !this.#isLosing) this.floor = Math.max(this.floor, state.index);
+  }
+
+  losing(): void {
+    this.lost();
+    this.#isLosing = true;
   }
 
   lost(): void {
     this.floor = 0;
     this.losses++;
+    this.#isLosing = false;
   }
 }
 
 /** The first state that a worker pushes. */
 const FIRST = 1;
 
-/** For each cluster the oldest state that a gateway may still answer from. */
-export type Floors = ReadonlyMap<ClusterHistory, number>;
+/** What a gateway may answer to a query that begins now. */
+export interface Floors {
+  /** For each cluster the oldest state that it may still answer from. */
+  readonly of: ReadonlyMap<ClusterHistory, number>;
+  /** How often the engine had lost data. */
+  readonly losses: number;
+}
 
 /**
  * What a gateway may answer: of each cluster a state that it may have taken, none older than one that was acknowledged and that it acknowledged, or answered from before. Which newer states of
@@ -89,6 +101,8 @@ export type Floors = ReadonlyMap<ClusterHistory, number>;
 export class GatewayView {
   readonly #histories: readonly ClusterHistory[];
   #floors: Map<ClusterHistory, number>;
+  #losses = 0;
+  #isLosing = false;
 
   constructor(histories: readonly ClusterHistory[]) {
     this.#histories = histories;
@@ -106,9 +120,17 @@ export class GatewayView {
     if (losses === history.losses) this.#raise(history, state.index);
   }
 
+  /** The engine loses something, at any time until `lost`: meanwhile a gateway may go back also from what it acknowledged, or answered from, since. */
+  losing(): void {
+    this.lost();
+    this.#isLosing = true;
+  }
+
   /** The engine lost what it had stored: a gateway that runs may go back to any state before, until the next acknowledgement, but not to none. */
   lost(): void {
     this.#floors = new Map(this.#histories.map((history) => [history, FIRST]));
+    this.#losses++;
+    this.#isLosing = false;
   }
 
   /** Whether it may know of no cluster, and so have no answer. */
@@ -118,7 +140,7 @@ export class GatewayView {
 
   /** To be read when a query begins. */
   get floors(): Floors {
-    return new Map(this.#floors);
+    return { of: new Map(this.#floors), losses: this.#losses };
   }
 
   /** @returns what is wrong with an answer to a query that began with these floors; undefined if nothing is */
@@ -127,20 +149,25 @@ export class GatewayView {
     for (const history of this.#histories) {
       const own = addresses.filter((address) => address.startsWith(`10.${history.number}.`));
       for (const address of own) left.delete(address);
-      const wrong = this.#judgeCluster(history, floors.get(history) ?? 0, own.sort());
+      const wrong = this.#judgeCluster(history, floors, own.sort());
       if (wrong !== undefined) return wrong;
     }
     return left.size === 0 ? undefined : `answers ${[...left].join(" ")}, which no cluster has`;
   }
 
-  #judgeCluster(history: ClusterHistory, floor: number, addresses: readonly string[]): string | undefined {
+  #judgeCluster(
+    history: ClusterHistory,
+    { of, losses }: Floors,
+    addresses: readonly string[],
+  ): string | undefined {
     const { clusterId, states } = history;
+    const floor = of.get(history) ?? 0;
     const text = addresses.join();
     const isEqual = (state: PushedState) => state.addresses.join() === text;
     for (let index = floor; index < states.length; index++) {
       if (!states[index]!.mayBeTaken || !isEqual(states[index]!)) continue;
       // A state that is not acknowledged may be taken back: a gateway serves a small change while it is stored.
-      if (states[index]!.isAcknowledged) this.#raise(history, index);
+      if (states[index]!.isAcknowledged && losses === this.#losses) this.#raise(history, index);
       return undefined;
     }
     const known = states.findLast(isEqual);
@@ -152,6 +179,6 @@ export class GatewayView {
   }
 
   #raise(history: ClusterHistory, index: number): void {
-    this.#floors.set(history, Math.max(index, this.#floors.get(history) ?? 0));
+    if (!this.#isLosing) this.#floors.set(history, Math.max(index, this.#floors.get(history) ?? 0));
   }
 }
