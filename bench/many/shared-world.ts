@@ -87,6 +87,8 @@ export async function startSharedWorld(
   const config = {
     ...{ store: { url: engine.url, prefix: "shared" }, access: { public: true } },
     transfer: { credentials: [{ tokenSha256 }] },
+    // Each cluster pushes its next change when the one before is acknowledged.
+    limits: { pushesPerSecond: 100_000, pushBurst: 1_000_000 },
   };
   const start = async (tokensOf?: GatewayProcess) => {
     const gateway = await startWideGateway(world, {

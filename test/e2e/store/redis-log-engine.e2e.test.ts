@@ -70,7 +70,7 @@ test("a service of 20,000 endpoints comes back as it was pushed", async () => {
   await Promise.all([log.close(), late.log.close()]);
 });
 
-test("one changed endpoint is nine commands and less than 3,000 bytes, a renewal seven commands", async () => {
+test("one changed endpoint is eleven commands and less than 3,000 bytes, a renewal seven commands", async () => {
   const { log, prefix } = await logs.open();
   const shop = shopSnapshot("west", 10);
   const first = { clusterId: "west", base: undefined, change: wholeOf(shop, metaOf(1)) as LogChange };
@@ -88,7 +88,7 @@ test("one changed endpoint is nine commands and less than 3,000 bytes, a renewal
   const bytes = await inputBytes();
   await logs.redis.run("CONFIG", "RESETSTAT");
   await log.append({ clusterId: "west", base, change: { kind: "lease", meta: metaOf(2, 99_999) } });
-  expect(patched).toEqual({ evalsha: 1, hget: 1, hmget: 2, hset: 3, time: 1, xadd: 1 });
+  expect(patched).toEqual({ evalsha: 2, hget: 2, hmget: 2, hset: 3, time: 1, xadd: 1 });
   expect(await commands()).toEqual({ evalsha: 1, hget: 1, hmget: 1, hset: 2, time: 1, xadd: 1 });
   console.log(`one changed endpoint of ten: ${bytes} bytes to the engine`);
   expect(bytes).toBeLessThan(3000);
