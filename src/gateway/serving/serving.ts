@@ -60,20 +60,17 @@ export class Serving<Generation extends ServedGeneration> {
     this.backlog = new PushBacklog(clock, mostBehind, (clusterId) => this.clusters.live.has(clusterId));
     const servedScopes = new Map<string, ServedScope<Generation>>();
     const scopes = new Map<string, ScopedGateway<Generation>>();
-    for (const scope of [EVERYTHING, ...parts.scopes]) {
-      checkVisibility(scope);
-      const visible = withoutView(scope);
-      const key = visibilityKey(visible);
-      const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, parts);
-      servedScopes.set(key, servedScope);
-      scopes.set(visibilityKey(scope), this.#answersIn(scope, servedScope));
-    }
-    this.feeds = openFeeds(parts, this.#index, (visible) => {
+    const scopeOf = (visible: Visibility) => {
       const key = visibilityKey(visible);
       const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, parts);
       servedScopes.set(key, servedScope);
       return servedScope;
-    });
+    };
+    for (const scope of [EVERYTHING, ...parts.scopes]) {
+      checkVisibility(scope);
+      scopes.set(visibilityKey(scope), this.#answersIn(scope, scopeOf(withoutView(scope))));
+    }
+    this.feeds = openFeeds(parts, this.#index, scopeOf);
     this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;

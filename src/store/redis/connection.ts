@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorReply } from "@redis/client";
 import { messageOf, type StoreError } from "../store-error.ts";
-import type { Script } from "./scripts.ts";
 import { type Endpoint, type RedisAddress, readUrl } from "./servers/address.ts";
 import { type Client, type ClientOptions, connectTo, NoReply, within } from "./servers/client.ts";
 import { describeReply, engineFailed, isNotTheMaster, movedTo } from "./servers/error-replies.ts";
 import { createNodeFinder, type Finder, SentinelFinder } from "./servers/finder.ts";
+import type { Script } from "./servers/script.ts";
 
 export type { RedisAddress } from "./servers/address.ts";
 

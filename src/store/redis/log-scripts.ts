@@ -1,4 +1,4 @@
-import { script } from "./scripts.ts";
+import { script } from "./servers/script.ts";
 
 /**
  * Entries that the log has, about: a gateway that was away for longer loads everything. One change a second for hours, or a burst of renewals and small changes
