@@ -17,7 +17,10 @@ const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta
 
 /** What `/metrics` says on a primary where everything is switched on. */
 const ofPrimary = await createPrometheusMetrics(
-  Object.assign(new FakeGateway(), { damage: new DamageCounters() }),
+  Object.assign(new FakeGateway(), {
+    damage: new DamageCounters(),
+    state: { ...new FakeGateway().state, position: 1 },
+  }),
   new QueryCounters(),
   () => NOW,
   fakeForwarder({}).forwarder,

@@ -55,7 +55,7 @@ export class Serving<Generation extends ServedGeneration> {
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
   constructor(parts: ServingParts<Generation>) {
     this.#parts = parts;
-    const { clock, mostBehind } = parts;
+    const { clock, turns, mostBehind } = parts;
     this.#index = new ServiceIndex(parts.remembered);
     this.backlog = new PushBacklog(clock, mostBehind, (clusterId) => this.clusters.live.has(clusterId));
     const servedScopes = new Map<string, ServedScope<Generation>>();
@@ -74,12 +74,12 @@ export class Serving<Generation extends ServedGeneration> {
     this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
-    this.#schedule = new CompileSchedule(parts.clock, parts.turns, () => this.#compile());
+    this.#schedule = new CompileSchedule(clock, turns, () => this.#compile());
     const onDue = () => {
       this.expireNow();
       this.#watchLeases();
     };
-    this.#leases = parts.watchLeases?.(onDue) ?? new LeaseTimer(parts.clock, onDue);
+    this.#leases = parts.watchLeases?.(onDue) ?? new LeaseTimer(clock, onDue);
   }
 
   /** Every cluster, whatever the scope. */
@@ -93,12 +93,11 @@ export class Serving<Generation extends ServedGeneration> {
     if (now >= this.clusters.nextExpiry) {
       // What they had is shown with them. Nothing is answered yet, so that nobody waits.
       for (const _ of this.#update());
-      for (const servedScope of this.#servedScopes) for (const _ of servedScope.settle());
+      for (const scope of this.#servedScopes) for (const _ of scope.settle());
     }
     this.#takeExpired(now);
-    const restored = new Set(this.clusters.live.keys());
-    for (const servedScope of this.#servedScopes)
-      servedScope.remember(this.#parts.reverse.history(servedScope.key, restored));
+    const live = new Set(this.clusters.live.keys());
+    for (const scope of this.#servedScopes) scope.remember(this.#parts.reverse.history(scope.key, live));
     this.#watchLeases();
     if (this.#servedScopes.some(({ clusters }) => !clusters.unknown)) await this.#schedule.runNow();
     this.#position ??= this.#parts.position?.();

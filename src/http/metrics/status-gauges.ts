@@ -28,6 +28,16 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
     "Size of the served root with its segments.",
     ({ generationBytes }) => generationBytes,
   ),
+  ofGateway(
+    "clusterset_doh_root",
+    "The first 48 bits of the served root's hash, as a number: gateways at one log position have the same.",
+    ({ rootHash }) => (rootHash === undefined ? undefined : Number.parseInt(rootHash.slice(0, 12), 16)),
+  ),
+  ofGateway(
+    "clusterset_doh_log_position",
+    "The newest entry of the shared log that is in the answers.",
+    ({ position }) => position,
+  ),
   ofGateway("clusterset_doh_services", "Services in the served generation.", ({ services }) => services),
   ofGateway(
     "clusterset_doh_behind_seconds",

@@ -46,7 +46,7 @@ export function statusReport(
   const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
   return {
     ready: status.ready,
-    ...(status.position !== undefined && { position: status.position }),
+    ...(status.position !== undefined && { position: status.position, rootHash: status.rootHash }),
     stale: describeStale(status, now),
     services: status.services,
     clusters: status.clusters.map(
