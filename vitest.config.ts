@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /**
@@ -35,6 +36,8 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with the cache.
+          env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
           // No test waits for a time: this is for machines that are busy.

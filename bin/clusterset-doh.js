@@ -2,6 +2,7 @@
 // Plain JavaScript that an old Node can read: it finds a Node that runs the rest, and the rest.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import * as module from "node:module";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
@@ -26,5 +27,9 @@ if (isOldNode && existsSync(ownNode)) {
   process.exitCode = 2;
 } else {
   // A checkout has src/ and may have an older dist/ beside it; a package has dist/ alone.
-  await import(existsSync(checkout) ? checkout.href : packed.href);
+  const isCheckout = existsSync(checkout);
+  // Its TypeScript becomes JavaScript at each start: 0.6 of 1.3 s of CPU time with one thread, 1.3 of 2.9 s with two. The user's own folder, so that nobody else writes code there.
+  if (isCheckout)
+    module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/node", import.meta.url)));
+  await import(isCheckout ? checkout.href : packed.href);
 }

@@ -62,6 +62,7 @@ async function startWith(access: object, authority: PemPair, server: PemPair): P
     certificate: { ...server, ca: authority.cert },
     config: {
       ...LONG_LEASES,
+      threads: 1,
       // Connections wait while the others take their turns.
       limits: { idleSeconds: 3600 },
       tls: { certificateFile, keyFile, clientCaFile },

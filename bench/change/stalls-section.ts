@@ -190,7 +190,9 @@ function tablesOf(
       "The longest turn by the clock",
       turns.rows,
       [],
-      ["With the time for which the machine ran something else."],
+      [
+        "With the time for which the machine ran something else. It is the loop of the main thread, which answers no query where several threads do (`threads`).",
+      ],
     ),
     table(
       "How long each phase took",

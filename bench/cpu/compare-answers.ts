@@ -2,7 +2,7 @@ import { decode } from "dns-packet";
 import { waitFor } from "../../test/e2e/servers/wait.ts";
 import { askOnce } from "../processes/ask.ts";
 import { ASKED, queryOf } from "../worlds/asked.ts";
-import type { DohServer } from "./contenders.ts";
+import type { DohServer } from "./doh-server.ts";
 
 /** Waits until CoreDNS has loaded everything; both have to say the same, or the comparison means nothing. */
 export async function compareAnswers(gateway: DohServer, coredns: DohServer): Promise<void> {

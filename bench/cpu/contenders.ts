@@ -13,19 +13,8 @@ import type { Progress } from "../report/report.ts";
 import { loadedSnapshots } from "../worlds/asked.ts";
 import { applyObjects, importObjects } from "../worlds/kubernetes-objects.ts";
 import { compareAnswers } from "./compare-answers.ts";
+import type { DohServer } from "./doh-server.ts";
 import type { FixedAnswer } from "./fixed-answer.ts";
-
-/** A DoH server under load. */
-export interface DohServer {
-  readonly name: string;
-  readonly url: string;
-  /** The PEM text to check its certificate against. */
-  readonly ca: string;
-  readonly pid: number;
-  /** What requests need beside the query. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly stop: () => Promise<unknown>;
-}
 
 /** A server with all services of a world, which answers plain DNS on 127.0.0.1 too. */
 export interface LoadedServer extends DohServer {
@@ -55,9 +44,10 @@ export async function startGatewayWithToken(snapshots: readonly ClusterSnapshot[
   return { ...asServer("gateway, bearer token", gateway), headers: { authorization: `Bearer ${token}` } };
 }
 
+/** With one thread, as the servers beside it that are programs of Node; section `threads` compares several. */
 async function startPushed(snapshots: readonly ClusterSnapshot[], config: object): Promise<GatewayProcess> {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
-  const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, ...config } });
+  const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, threads: 1, ...config } });
   for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
   return gateway;
 }

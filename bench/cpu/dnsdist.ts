@@ -8,7 +8,8 @@ import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { askOnce } from "../processes/ask.ts";
 import { ASKED, queryOf } from "../worlds/asked.ts";
-import { type DohServer, type LoadedGateway, pidOf } from "./contenders.ts";
+import { type LoadedGateway, pidOf } from "./contenders.ts";
+import type { DohServer } from "./doh-server.ts";
 
 /**
  * dnsdist with the gateway's certificate, whose rule gives every name the address and the TTL of the first one that is asked: no other server is

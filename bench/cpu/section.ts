@@ -6,8 +6,9 @@ import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.
 import type { Effort, Goal, Progress, Section, Table } from "../report/report.ts";
 import { type Contender, measureInTurns } from "../report/rounds.ts";
 import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../worlds/asked.ts";
-import { type DohServer, startFixed, startGatewayWithToken, withLoadedServers } from "./contenders.ts";
+import { startFixed, startGatewayWithToken, withLoadedServers } from "./contenders.ts";
 import { startDnsdist } from "./dnsdist.ts";
+import type { DohServer } from "./doh-server.ts";
 import { type Load, sendLoad } from "./h2load.ts";
 import { nameOfShape, SHAPES, type Shape } from "./shapes.ts";
 

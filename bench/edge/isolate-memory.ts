@@ -1,58 +1,47 @@
 import { freePort } from "../../test/e2e/servers/ports.ts";
-import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";
 import { ChangingCluster } from "../worlds/changing-cluster.ts";
-import { wideClusterIds, wideQueries, wideSnapshots } from "../worlds/wide-world.ts";
-import { describeWorld, edgeWorld } from "./edge-world.ts";
+import type { EdgeWorld } from "./edge-world.ts";
 import {
   type Answering,
   cacheCounts,
   type Deployment,
-  deploy,
   isolates,
-  LARGE_LIMITS,
   objectCounts,
-  pushAll,
   startCache,
-  startObject,
 } from "./location.ts";
-import type { Scripts } from "./workerd/bundles.ts";
 import { type PeakMemory, WatchedIsolate } from "./workerd/watched-isolate.ts";
 import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** Queries for names all over the world, so that as many segments come into memory. */
-const QUERIES = 100;
 const WHILE_REPLACED = "while a generation replaces another, at most";
 
-/** What one isolate holds: nothing, the root of a large world with the segments of many queries, two of them; and what it fetches for one change. */
+/**
+ * What one isolate holds: nothing, the root of a large world with the segments of many queries, two of them; and what it fetches for one change.
+ * @param queries for names all over the world, so that as many segments come into memory
+ */
 export async function measureIsolateMemory(
-  scripts: Scripts,
-  effort: Effort,
+  { world, deployment, object }: EdgeWorld,
+  queries: readonly Uint8Array[],
+  { rounds }: Effort,
   progress: Progress,
 ): Promise<Table[]> {
-  progress("memory: starting the object");
-  const { rounds } = effort;
-  const world = edgeWorld(effort);
-  const deployment = deploy(scripts, [...wideClusterIds(world), ChangingCluster.id], LARGE_LIMITS);
-  const object = await startObject(deployment, temporaryFolder("state"));
   const samples = new Samples();
+  const changing = new ChangingCluster(object.client);
   try {
-    await pushAll(object, wideSnapshots(world));
-    const changing = new ChangingCluster(object.client);
     await changing.join();
     for (let round = 1; round <= rounds; round++) {
       progress(`memory: round ${round} of ${rounds}`);
-      await measureRound(deployment, object, changing, wideQueries(world, QUERIES), samples);
+      await measureRound(deployment, object, changing, queries, samples);
     }
   } finally {
-    await object.stop();
+    await changing.close();
   }
   return [
     {
-      title: `An isolate with ${describeWorld(world)}, all headless`,
+      title: `An isolate with ${world}, all headless`,
       rows: samples.rows,
       baselines: [],
       goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 64 }],
@@ -89,7 +78,7 @@ async function measureRound(
     add("started", await watched.settled());
     add("while the first root is taken, at most", await watched.during(answered()));
     for (const query of queries) await poller.ask(query);
-    add(`with the segments of ${QUERIES} names`, await watched.settled());
+    add(`with the segments of ${queries.length} names`, await watched.settled());
     const fetched = async () =>
       [(await objectCounts(object)).bytes, (await cacheCounts(cache)).bytes] as const;
     const before = await fetched();

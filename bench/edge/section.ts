@@ -1,11 +1,17 @@
 import type { Section } from "../report/report.ts";
+import { loadedSnapshots } from "../worlds/asked.ts";
+import { wideClusterIds, wideQueries, wideSnapshots } from "../worlds/wide-world.ts";
 import { measureColdStart } from "./cold/cold-start.ts";
+import { describeWorld, edgeWorld, withWorld } from "./edge-world.ts";
 import { measureIsolateMemory } from "./isolate-memory.ts";
 import { measureLargePush } from "./large-push.ts";
 import { measureObjectRequests } from "./object-requests.ts";
 import { measureStoredStart } from "./stored-start.ts";
 import { measureThroughput } from "./throughput.ts";
 import { buildScripts } from "./workerd/bundles.ts";
+
+/** Names that an isolate is asked for all over a large world. */
+const QUERIES = 100;
 
 /** The Worker in bare workerd, under queries. */
 export const edgeSection: Section = {
@@ -28,10 +34,26 @@ export const edgeSizeSection: Section = {
   async measure(effort, progress) {
     progress("bundling");
     const scripts = await buildScripts();
-    return [
-      ...(await measureColdStart(scripts, effort, progress)),
-      ...(await measureIsolateMemory(scripts, effort, progress)),
-    ];
+    const loaded = loadedSnapshots();
+    const few = {
+      name: "500 services",
+      clusters: loaded.map(({ clusterId }) => clusterId),
+      snapshots: loaded,
+    };
+    const little = await withWorld(scripts, few, progress, (world) =>
+      measureColdStart(world, effort, progress),
+    );
+    const wide = edgeWorld(effort);
+    const many = {
+      name: describeWorld(wide),
+      clusters: wideClusterIds(wide),
+      snapshots: wideSnapshots(wide),
+    };
+    const large = await withWorld(scripts, many, progress, async (world) => [
+      ...(await measureColdStart(world, effort, progress)),
+      ...(await measureIsolateMemory(world, wideQueries(wide, QUERIES), effort, progress)),
+    ]);
+    return [...little, ...large];
   },
 };
 

@@ -5,7 +5,7 @@ import { metric } from "../../test/e2e/harness/answers.ts";
 import { startGateway } from "../../test/e2e/harness/processes.ts";
 import { type CoreDns, startCoreDns } from "../../test/e2e/servers/coredns.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
-import type { DohServer } from "../cpu/contenders.ts";
+import type { DohServer } from "../cpu/doh-server.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "../cpu/h2load.ts";
 import { askOnce } from "../processes/ask.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
@@ -58,7 +58,7 @@ function startUpstream(): Promise<CoreDns> {
 
 async function startForwardingGateway({ port }: CoreDns): Promise<Forwarding> {
   const gateway = await startGateway({
-    config: { outsideZones: "forward", forward: { upstreams: [`127.0.0.1:${port}`] } },
+    config: { threads: 1, outsideZones: "forward", forward: { upstreams: [`127.0.0.1:${port}`] } },
   });
   const { url, ca, stop } = gateway;
   const misses = () => metric(gateway, "clusterset_doh_outside_queries_total", { result: "miss" });

@@ -29,12 +29,16 @@ export const idleSection: Section = {
   measure: async ({ rounds, share }, progress) => {
     const count = CONNECTIONS * share;
     const limits = { connections: 2 * CONNECTIONS, idleSeconds: 3600 };
-    const first = await startGateway({ config: { limits } });
+    const first = await startGateway({ config: { limits, threads: 1 } });
     await first.stop();
     const { ca, stateDir } = first;
     const start = {
       [GATEWAY]: async () => {
-        const { process, url } = await startGateway({ config: { limits }, stateDir, env: MEASURED });
+        const { process, url } = await startGateway({
+          config: { limits, threads: 1 },
+          stateDir,
+          env: MEASURED,
+        });
         return { process, port: Number(new URL(url).port) };
       },
       [HTTP2]: () => startFixed("../cpu/fixed-http2-program.ts", stateDir),

@@ -1,6 +1,6 @@
 /** Secondaries in a process of their own, which follow a gateway by the transfer protocol and answer nothing. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { HttpTransferSource } from "../../src/transfer/http-source.ts";
+import { HttpTransferSource, SINCE_FIELD } from "../../src/transfer/http-source.ts";
 import type { NamedBytes } from "../../src/transfer/transfer-state.ts";
 import { readSpec, takeOrders } from "../processes/forked-program.ts";
 import type { ReadersCounts, ReadersSpec } from "./readers.ts";
@@ -9,15 +9,17 @@ import type { ReadersCounts, ReadersSpec } from "./readers.ts";
 const REFRESH = 1000;
 
 const { url, token, count } = await readSpec<ReadersSpec>();
-let bytes = 0;
-let roots = 0;
-let failed = 0;
+const nothing: ReadersCounts = { states: 0, stateBytes: 0, roots: 0, rootBytes: 0, wholeRoots: 0, failed: 0 };
+let counts = { ...nothing };
 
 const countedFetch = async (address: string, request: RequestInit): Promise<Response> => {
   const response = await fetch(address, request);
+  const isState = new URL(address).pathname.endsWith("/state");
+  if (isState) counts.states++;
+  else if (response.ok && !response.headers.has(SINCE_FIELD)) counts.wholeRoots++;
   const counter = new TransformStream<Uint8Array, Uint8Array>({
     transform(part, controller) {
-      bytes += part.length;
+      counts[isState ? "stateBytes" : "rootBytes"] += part.length;
       controller.enqueue(part);
     },
   });
@@ -37,12 +39,12 @@ async function follow(isFollowing: () => void): Promise<void> {
         // Undefined if it is replaced already: the next state names another one.
         if (root !== undefined) {
           held = { hash, bytes: root.bytes };
-          roots++;
+          counts.roots++;
           isFollowing();
         }
       }
     } catch {
-      failed++;
+      counts.failed++;
     }
     await sleep(Math.max(0, REFRESH - (performance.now() - begun)));
   }
@@ -51,8 +53,8 @@ async function follow(isFollowing: () => void): Promise<void> {
 await Promise.all(Array.from({ length: count }, () => new Promise<void>((resolve) => void follow(resolve))));
 takeOrders({
   counts(): ReadersCounts {
-    const counts = { bytes, roots, failed };
-    [bytes, roots, failed] = [0, 0, 0];
-    return counts;
+    const counted = counts;
+    counts = { ...nothing };
+    return counted;
   },
 });

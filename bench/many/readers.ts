@@ -16,10 +16,14 @@ export interface ReadersSpec {
 
 /** What came of them since the last look. */
 export interface ReadersCounts {
-  /** In bodies of responses. */
-  readonly bytes: number;
-  /** Roots that were taken over. */
+  /** Responses with a state, and the bytes of their bodies. */
+  readonly states: number;
+  readonly stateBytes: number;
+  /** Roots that were taken over, and the bytes of the bodies of all responses to requests for one. */
   readonly roots: number;
+  readonly rootBytes: number;
+  /** Responses with a root instead of its change. */
+  readonly wholeRoots: number;
   /** Requests that failed. */
   readonly failed: number;
 }
@@ -38,7 +42,8 @@ export async function measureReaders(
   rounds: number,
   progress: Progress,
 ): Promise<Table[]> {
-  const bytes = new Samples();
+  const states = new Samples();
+  const roots = new Samples();
   const cpu = new Samples();
   // Those of even numbers push to the other one.
   const [cluster] = changing as [Changing, ...Changing[]];
@@ -68,7 +73,9 @@ export async function measureReaders(
           throw new Error(
             `${count} secondaries took over ${counts.roots} roots, and ${counts.failed} requests failed`,
           );
-        bytes.add(`${count} secondaries`, "B", counts.bytes / counts.roots);
+        progress(`${count}: ${JSON.stringify(counts)}`);
+        states.add(`${count} secondaries`, "B", counts.stateBytes / counts.states);
+        roots.add(`${count} secondaries`, "B", counts.rootBytes / counts.roots);
         cpu.add(`${count} secondaries`, "µs", (spent - without) / count / (DURATION / 1000));
       } finally {
         readers.stop();
@@ -82,11 +89,12 @@ export async function measureReaders(
   const goals = [{ row: many, dividedBy: few, atMost: GOAL }];
   return [
     {
-      title: `Bytes for each root that a secondary takes over: ${held}`,
-      rows: bytes.rows,
-      baselines: [few],
-      goals,
-      notes,
+      ...{ title: `Bytes of each state that a secondary gets: ${held}`, rows: states.rows },
+      ...{ baselines: [few], goals, notes },
+    },
+    {
+      ...{ title: `Bytes for each root that a secondary takes over: ${held}`, rows: roots.rows },
+      ...{ baselines: [few], goals, notes },
     },
     {
       ...{ title: `CPU time of the gateway for each secondary and second: ${held}`, rows: cpu.rows },

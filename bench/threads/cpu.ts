@@ -7,7 +7,7 @@ import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { type Contender, measureInTurns } from "../report/rounds.ts";
 import { ASKED, prepareLoad } from "../worlds/asked.ts";
-import type { Threaded } from "./section.ts";
+import type { Threaded } from "./threaded.ts";
 
 /** So many connections that each of four threads has some. */
 const SHAPE = { connections: 16, streams: 50 };

@@ -8,7 +8,7 @@ import { Samples } from "../report/samples.ts";
 import { percentile } from "../report/statistics.ts";
 import { ASKED, queryOf } from "../worlds/asked.ts";
 import { emptyCluster, LARGE_NAMESPACE, largeExports } from "../worlds/wide-world.ts";
-import type { Threaded } from "./section.ts";
+import type { Threaded } from "./threaded.ts";
 
 /** The cluster that pushes all it has again and again. */
 export const LARGE = "large";

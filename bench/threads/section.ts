@@ -8,19 +8,13 @@ import { loadedSnapshots } from "../worlds/asked.ts";
 import { measureCpu } from "./cpu.ts";
 import { LARGE, measurePushes } from "./pushes.ts";
 import { measureSpread } from "./spread.ts";
+import type { Threaded } from "./threaded.ts";
 
 /** The numbers of threads that are compared. */
 const COUNTS = [1, 2, 4] as const;
 /** What is measured otherwise without waiting for the budget of one cluster. */
 const LIMITS = { pushValuesPerSecond: 10_000_000 };
 const MIB = 1024 * 1024;
-
-/** A gateway with the number of its threads. */
-export interface Threaded {
-  readonly name: string;
-  readonly threads: number;
-  readonly gateway: GatewayProcess;
-}
 
 /** What several threads that answer cost and bring. */
 export const threadsSection: Section = {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openConnections } from "../idle/connections.ts";
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { type Contender, measureInTurns } from "../report/rounds.ts";
-import type { Threaded } from "./section.ts";
+import type { Threaded } from "./threaded.ts";
 
 const CONNECTIONS = 3000;
 /** After connections were closed, in milliseconds: the gateway sees it and counts fewer. */

@@ -92,7 +92,7 @@ export interface ControlParts {
 export interface PrimaryParts
   extends Pick<
     GatewayDependencies<Generation>,
-    "store" | "damage" | "remembered" | "watchLeases" | "generations"
+    "store" | "damage" | "remembered" | "watchLeases" | "share" | "generations"
   > {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;

@@ -37,13 +37,13 @@ const Settings = z.strictObject({
   store: Store.optional(),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
-  /** Threads that answer clients. With more than one, pushes and compiling have another thread of their own. auto: by what the process may use. */
+  /** Threads that answer clients. auto: by what the process may use. With more than one, pushes and compiling have another thread of their own. */
   threads: z
     .union(
       [z.literal("auto"), z.int().min(1).max(MOST_THREADS)],
       `must be auto or a number from 1 to ${MOST_THREADS}`,
     )
-    .default(1),
+    .default("auto"),
   audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),

@@ -24,7 +24,7 @@ export interface Uptime {
 }
 
 /** What the wall clock shows at an instant of `clock`, in Unix milliseconds. */
-export function unixTime(clock: Clock, at: number): number {
+export function unixTime(clock: Pick<Clock, "wallOffset">, at: number): number {
   return at + (clock.wallOffset?.() ?? 0);
 }
 

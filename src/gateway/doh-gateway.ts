@@ -37,12 +37,18 @@ export interface ServedZone<Generation extends ServedGeneration> {
   readonly findings: readonly ClusterFinding[];
 }
 
-/** What answers depend on beside a generation. Times are by the gateway's clock. */
+/** What answers depend on of a cluster. Times are by the gateway's clock. */
+export interface ClusterTerms {
+  /** When its lease expires; undefined where it has expired. */
+  readonly expiresAt: number | undefined;
+  /** As `status` has it: JSON answers say when it was last seen. */
+  readonly status: ClusterStatus;
+}
+
+/** What answers depend on beside a generation. */
 export interface ScopeTerms {
-  /** When the lease of each known cluster expires; undefined where it has expired. */
-  readonly expiresAt: ReadonlyMap<string, number | undefined>;
-  /** The known clusters as `status` has them: JSON answers say when each was last seen. */
-  readonly clusters: readonly ClusterStatus[];
+  /** The known clusters, by id. One of which nothing changed has the same object as before. */
+  readonly clusters: ReadonlyMap<string, ClusterTerms>;
   /** Where answers say that they are stale: since when. */
   readonly behindSince: number | undefined;
 }

@@ -56,16 +56,59 @@ export interface GatewayStatus extends ServingStatus {
   readonly findings: readonly ClusterFinding[];
 }
 
+/** The client of a full push, or of a leave: such a request replaces whatever generation there is. */
+export interface Sender {
+  /** Aborts when it goes. */
+  readonly signal?: AbortSignal | undefined;
+  /** The newest generation of its cluster that it knows; undefined if it does not say. */
+  readonly after?: number | undefined;
+}
+
+/** The client of a full push, or of a leave, closed its request before the gateway took it. */
+export class SenderGone extends Error {
+  readonly code = "CLIENT_GONE";
+}
+
+/**
+ * Rejects a request of a client which may have sent a newer one to another gateway since: this one would bring back an older state. So it is called last, when it is decided what the
+ * request replaces. That the client has gone may be learned late, or never; a generation that is newer than what it knew says it for certain.
+ * @param held the generation that is held; or, where that matters, the newest one that left
+ * @throws {SenderGone} @throws {GenerationMismatch}
+ */
+export function refuseLate(
+  { signal, after }: Sender,
+  held: { readonly generation?: number | undefined; readonly left?: number | undefined },
+): void {
+  if (signal?.aborted) throw new SenderGone("the client has gone");
+  if (after === undefined) return;
+  const { generation, left } = held;
+  if (generation !== undefined && generation > after)
+    throw new GenerationMismatch(
+      generation,
+      `generation ${generation} is held, and the request came after a newer one`,
+    );
+  if (generation === undefined && left !== undefined && left > after)
+    throw new GenerationMismatch(
+      left,
+      `the cluster left with generation ${left}, and the request came after that`,
+    );
+}
+
 /** A push that names a generation that the gateway does not hold: the worker sends a full snapshot next. */
 export class GenerationMismatch extends Error {
   readonly code = "GENERATION_MISMATCH";
+  /** The newest generation of the cluster: the one that is held, or with which it left, where that is why; undefined for none. */
   readonly current: number | undefined;
-  constructor(current: number | undefined) {
-    super(
-      current === undefined
-        ? "no snapshot of this cluster is held: send a full snapshot with PUT"
-        : `generation ${current} is held, not the one named: send a full snapshot with PUT`,
-    );
+
+  /** @param why default: another generation is held than the one that is named, or none */
+  constructor(current: number | undefined, why = whatIsHeld(current)) {
+    super(`${why}: send a full snapshot with PUT`);
     this.current = current;
   }
+}
+
+function whatIsHeld(generation: number | undefined): string {
+  return generation === undefined
+    ? "no snapshot of this cluster is held"
+    : `generation ${generation} is held, not the one named`;
 }

@@ -10,7 +10,7 @@ import type { Control } from "./desired/control.ts";
 import type { DesiredFeed } from "./desired/desired-feed.ts";
 import type { ScopedGateway, ScopeTerms, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
-import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
+import type { Acknowledgement, GatewayStatus, Sender } from "./gateway-types.ts";
 import type { GenerationStore } from "./keeping/generation-store.ts";
 import { KeyedQueue } from "./keeping/keyed-queue.ts";
 import { loadStore } from "./keeping/load-store.ts";
@@ -38,6 +38,8 @@ export interface GatewayDependencies<Generation extends ServedGeneration> {
   readonly limits?: Partial<GatewayLimits>;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
+  /** Brings what was compiled to where it is answered from beside this gateway, in steps. Called before a compilation counts as done. */
+  readonly share?: () => Generator<void>;
   /** What the stores found damaged, for metrics. */
   readonly damage?: DamageCounters;
   /** Keeps what is compiled. Default: generations end with the process. */
@@ -69,7 +71,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     turns: Turns,
     { precedence, reverse, hold, ...loaded }: LoadedState<Generation>,
   ) {
-    const { stages, clock, onEvent, watchLeases, generations, scopes = [] } = dependencies;
+    const { stages, clock, onEvent, watchLeases, share, generations, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
     this.#clock = clock;
@@ -91,6 +93,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       reverse,
       mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
+      share,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
@@ -130,7 +133,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
             ...{ clock, turns, onEvent },
           });
     const gateway = new Gateway({ ...dependencies, damage }, turns, loaded);
-    for (const { clusterId, why, meta } of loaded.gone ?? []) gateway.#serving.recall(clusterId, why, meta);
+    for (const gone of loaded.gone ?? []) gateway.#serving.recall(gone.clusterId, gone);
     gateway.#started = gateway.#serving.start(loaded.kept, now);
     loaded.follow?.();
     // Whoever waits for it is told.
@@ -194,10 +197,15 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   /**
    * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
-   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits.
+   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits. @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate`
    */
-  replace(clusterId: string, whole: WholeState, terms: RequestedTerms = {}): Promise<Acknowledgement> {
-    return this.#pushes.replace(clusterId, whole, terms);
+  replace(
+    clusterId: string,
+    whole: WholeState,
+    terms: RequestedTerms = {},
+    sender: Sender = {},
+  ): Promise<Acknowledgement> {
+    return this.#pushes.replace(clusterId, whole, terms, sender);
   }
 
   /** Counts what is held of a cluster, in steps: nothing of one that is not live. */
@@ -226,9 +234,9 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     return this.#pushes.renew(clusterId, generation, terms);
   }
 
-  /** Forgets a cluster on its own wish; false where it was not known. */
-  leave(clusterId: string): Promise<boolean> {
-    return this.#pushes.leave(clusterId);
+  /** Forgets a cluster on its own wish; false where it was not known. @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` */
+  leave(clusterId: string, sender: Sender = {}): Promise<boolean> {
+    return this.#pushes.leave(clusterId, sender);
   }
 
   current(now: number): ServedZone<Generation> | undefined {

@@ -11,25 +11,36 @@ const SAMPLE_MILLISECONDS = 50;
 const SAMPLES = 9;
 
 /**
- * Measures the delay of a timer, which is also the delay of every arriving request. Portable, since not every runtime has
- * `perf_hooks.monitorEventLoopDelay`.
+ * Measures the delay of a timer, which is also the delay of every request that arrives in this thread. The process is overloaded if one of its threads is: whatever a thread
+ * hands to another one is work for both. Portable, since not every runtime has `perf_hooks.monitorEventLoopDelay`.
  */
 export class LoopDelay implements Load {
   readonly #most: number;
   readonly #now: () => number;
   readonly #samples = new Array<number>(SAMPLES).fill(0);
   #next = 0;
+  readonly #overloaded: Count;
   #expectedAt: number;
-  isHigh = false;
+  #isOwnHigh = false;
 
   /**
    * @param most the longest delay without overload, in milliseconds
    * @param now monotonic milliseconds
+   * @param overloaded the overloaded threads of the process. Default: this object alone counts them
    */
-  constructor(most: number, now: () => number = () => performance.now()) {
+  constructor(
+    most: number,
+    now: () => number = () => performance.now(),
+    overloaded: Count = ownCount("overloaded"),
+  ) {
     this.#most = most;
     this.#now = now;
+    this.#overloaded = overloaded;
     this.#expectedAt = now() + SAMPLE_MILLISECONDS;
+  }
+
+  get isHigh(): boolean {
+    return this.#overloaded.total > 0;
   }
 
   /** Takes one sample; a timer calls it every `SAMPLE_MILLISECONDS`. */
@@ -39,14 +50,24 @@ export class LoopDelay implements Load {
     this.#next = (this.#next + 1) % SAMPLES;
     this.#expectedAt = now + SAMPLE_MILLISECONDS;
     const sorted = this.#samples.toSorted((one, other) => one - other);
-    this.isHigh = sorted[SAMPLES >> 1]! > this.#most;
+    this.#tell(sorted[SAMPLES >> 1]! > this.#most);
+  }
+
+  #tell(isHigh: boolean): void {
+    if (isHigh === this.#isOwnHigh) return;
+    this.#isOwnHigh = isHigh;
+    if (isHigh) this.#overloaded.begin(Number.POSITIVE_INFINITY);
+    else this.#overloaded.end();
   }
 
   /** Starts to take samples. @returns a function that stops it */
   start(): () => void {
     const timer: unknown = setInterval(() => this.sample(), SAMPLE_MILLISECONDS);
     (timer as { unref?: () => void }).unref?.();
-    return () => clearInterval(timer as Parameters<typeof clearInterval>[0]);
+    return () => {
+      clearInterval(timer as Parameters<typeof clearInterval>[0]);
+      this.#tell(false);
+    };
   }
 }
 

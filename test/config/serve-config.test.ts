@@ -54,10 +54,10 @@ describe("settings", () => {
     });
   });
 
-  it("of threads come from the flag before the file, and one answers by default", () => {
+  it("of threads come from the flag before the file, and are those that the process may use by default", () => {
     const config = file("threads: 4");
-    expect(readServeConfig({}).threads).toBe(1);
-    expect(readServeConfig({ threads: "auto" }).threads).toBe("auto");
+    expect(readServeConfig({}).threads).toBe("auto");
+    expect(readServeConfig({ config, threads: "auto" }).threads).toBe("auto");
     expect(readServeConfig({ config }).threads).toBe(4);
     expect(readServeConfig({ config, threads: "1" }).threads).toBe(1);
     for (const threads of ["0", "257", "1.5", "two", "", "-1"])

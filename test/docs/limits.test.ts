@@ -24,7 +24,6 @@ const NO_LIMITS = new Set([
   "lease.defaultSeconds",
   "negativeTtlSeconds",
   "sourceCluster.option",
-  "threads",
   "ttlSeconds",
 ]);
 

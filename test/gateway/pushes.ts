@@ -1,5 +1,5 @@
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
+import type { Acknowledgement, Sender } from "../../src/gateway/gateway-types.ts";
 import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
 import { wholeStage } from "../../src/gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../src/gateway/stages.ts";
@@ -11,18 +11,19 @@ import { linesOf, readLines, stageLines } from "../snapshot/changes.ts";
 
 /** Pushes a snapshot line by line, as a PUT does. */
 export async function putSnapshot(
-  gateway: Gateway<ServedGeneration>,
+  gateway: Pick<Gateway<ServedGeneration>, "held" | "replace">,
   snapshot: ClusterSnapshot,
   terms?: RequestedTerms,
+  sender?: Sender,
 ): Promise<Acknowledgement> {
   const { clusterId } = snapshot;
   const stage = stageLines("whole", gateway.held(clusterId), readLines(linesOf(snapshot)));
-  return gateway.replace(clusterId, wholeStage(stage), terms);
+  return gateway.replace(clusterId, wholeStage(stage), terms, sender);
 }
 
 /** Pushes a delta line by line, as a PATCH does. */
 export async function patchCluster(
-  gateway: Gateway<ServedGeneration>,
+  gateway: Pick<Gateway<ServedGeneration>, "held" | "change">,
   clusterId: string,
   baseGeneration: number,
   patch: SnapshotPatch,
@@ -30,7 +31,7 @@ export async function patchCluster(
 ): Promise<Acknowledgement> {
   const held = gateway.held(clusterId, baseGeneration);
   const stage = stageLines("changes", held, readLines(linesOf(patch)));
-  const changes = { delta: drain(stage.finish()), lines: stage.lines() };
+  const changes = { delta: drain(stage.finish()), lines: () => stage.lines() };
   return gateway.change(clusterId, baseGeneration, changes, terms);
 }
 

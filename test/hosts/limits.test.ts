@@ -190,6 +190,7 @@ describe("hosts that see requests only", () => {
         errors: new ConnectionErrors(),
         requests: new RequestsInFlight(1),
         connections: ownCount("connections"),
+        leaving: ownCount("connections.leaving"),
         clients: undefined,
       },
     });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
+import { SharedCounts } from "../../src/limits/shared/shared-counts.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -93,6 +94,23 @@ describe("load", () => {
     expect(vi.getTimerCount()).toBe(1);
     stop();
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is high in all threads of a process while one of them is late, until that one ends", () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    const memory = SharedCounts.allocate(2);
+    const clock = { now: 0 };
+    const [own, other] = [0, 1].map(
+      (thread) => new LoopDelay(200, () => clock.now, new SharedCounts(memory, thread).of("overloaded")),
+    );
+    const stop = own!.start();
+    for (let turn = 0; turn < 9; turn++) {
+      clock.now += 1000;
+      own!.sample();
+    }
+    expect([own!.isHigh, other!.isHigh]).toEqual([true, true]);
+    stop();
+    expect([own!.isHigh, other!.isHigh]).toEqual([false, false]);
   });
 
   it("of several is high where one is", () => {

@@ -114,6 +114,13 @@ export class GatewayDouble {
       this.held.set(clusterId, { generation, snapshot });
       return [200, { clusterId, generation, expiresAt: Date.now() + 60_000 }];
     };
+    const { searchParams } = new URL(path, this.url);
+    const mismatch = (): [number, unknown] => {
+      const details = { currentGeneration: held?.generation ?? null };
+      return [409, { code: "GENERATION_MISMATCH", message: "another generation is held", details }];
+    };
+    const after = searchParams.get("after");
+    if (after !== null && held !== undefined && held.generation > Number(after)) return mismatch();
     if (method === "DELETE") {
       this.held.delete(clusterId);
       return [204];
@@ -123,9 +130,9 @@ export class GatewayDouble {
       acknowledge(changeTables(to, applyLines(heldSnapshot(to), changes, kind)));
     if (method === "PUT") return apply(emptySnapshot(clusterId), "whole");
     const { generation } = body as { generation?: number };
-    const baseGeneration = Number(new URL(path, this.url).searchParams.get("baseGeneration"));
+    const baseGeneration = Number(searchParams.get("baseGeneration"));
     if (held === undefined || held.generation !== (what === "lease" ? generation : baseGeneration))
-      return [409, { code: "GENERATION_MISMATCH", message: "another generation is held" }];
+      return mismatch();
     if (what === "lease")
       return [200, { clusterId, generation: held.generation, expiresAt: Date.now() + 60_000 }];
     return apply(held.snapshot, "changes");

@@ -6,6 +6,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sourceOf } from "../../src/zone/compile.ts";
 import type { SegmentWeights } from "../../src/zone/compiler/compiler-state.ts";
 import { type HoldSegment, holdInBranch } from "../../src/zone/compiler/held-block.ts";
+import type { CompilerNotes } from "../../src/zone/compiler/notes/compiler-notes.ts";
 import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
@@ -74,12 +75,13 @@ export function compileEach(
   weights: SegmentWeights = SMALL,
   options = OPTIONS,
   hold: HoldSegment = holdInBranch,
+  notes?: CompilerNotes,
 ): CompiledZones[] {
-  let compiler = new ZoneCompiler(options, weights, hold);
+  let compiler = new ZoneCompiler(options, weights, hold, notes);
   let history: ReverseHistory = NO_HISTORY;
   return sources.map((one, index) => {
     const before = sources[index - 1];
-    if (how === "scratch") compiler = new ZoneCompiler(options, weights, hold);
+    if (how === "scratch") compiler = new ZoneCompiler(options, weights, hold, notes);
     const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
     const compiled = drain(compiler.compile(one, change, { serial: 1, history }));
     history = compiled.reverse;

@@ -1,12 +1,7 @@
-import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { temporaryFolder } from "../../../test/e2e/servers/tools/folders.ts";
 import type { Effort, Progress, Row, Table } from "../../report/report.ts";
-import { loadedSnapshots } from "../../worlds/asked.ts";
-import { wideClusterIds, wideSnapshots } from "../../worlds/wide-world.ts";
-import { describeWorld, edgeWorld } from "../edge-world.ts";
-import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "../location.ts";
+import type { EdgeWorld } from "../edge-world.ts";
+import { startCache } from "../location.ts";
 import { primaryRoot } from "../primary-root.ts";
-import type { Scripts } from "../workerd/bundles.ts";
 import {
   CACHED,
   type ColdContender,
@@ -23,44 +18,15 @@ const ROUNDS = 2;
 /** Starts that perf looks at, for each that is measured without it: it samples, so one start says little. */
 const PROFILED = 2;
 
-/** From nothing to the first answer, with few services and with 100,000 endpoints. */
+/** From nothing to the first answer. */
 export async function measureColdStart(
-  scripts: Scripts,
-  effort: Effort,
-  progress: Progress,
-): Promise<Table[]> {
-  const little = loadedSnapshots();
-  const large = edgeWorld(effort);
-  const worlds: ColdWorld[] = [
-    { name: "500 services", clusters: little.map(({ clusterId }) => clusterId), snapshots: little },
-    { name: describeWorld(large), clusters: wideClusterIds(large), snapshots: wideSnapshots(large) },
-  ];
-  const tables: Table[] = [];
-  for (const world of worlds) tables.push(...(await measureWorld(world, scripts, effort, progress)));
-  return tables;
-}
-
-interface ColdWorld {
-  readonly name: string;
-  readonly clusters: readonly string[];
-  readonly snapshots: Iterable<ClusterSnapshot>;
-}
-
-async function measureWorld(
-  { name: world, clusters, snapshots }: ColdWorld,
-  scripts: Scripts,
+  { world, deployment, object }: EdgeWorld,
   { rounds, isSmall }: Effort,
   progress: Progress,
 ): Promise<Table[]> {
-  progress(`cold start, ${world}: starting the object and a cache`);
-  const deployment = deploy(scripts, clusters, LARGE_LIMITS);
-  const running: Answering[] = [];
+  progress(`cold start, ${world}: starting a cache`);
+  const cache = await startCache(deployment);
   try {
-    const object = await startObject(deployment, temporaryFolder("state"));
-    running.push(object);
-    const cache = await startCache(deployment);
-    running.push(cache);
-    await pushAll(object, snapshots);
     const root = await primaryRoot(object);
     const contenders = await coldContenders(deployment, object, cache, root);
     const answers = await startInTurns(contenders, isSmall ? 1 : rounds * ROUNDS, (line) =>
@@ -68,7 +34,7 @@ async function measureWorld(
     );
     return tablesOf(`${world}: a root of ${(root.length / KIBIBYTE).toFixed(1)} KiB`, answers);
   } finally {
-    await Promise.all(running.map(({ stop }) => stop()));
+    await cache.stop();
   }
 }
 

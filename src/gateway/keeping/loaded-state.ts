@@ -1,5 +1,5 @@
 import type { FollowingState } from "../../snapshot/held/held-tables.ts";
-import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { Gone } from "../../store/shared/shared-log.ts";
 import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
@@ -25,12 +25,8 @@ export interface StateSource {
   close(): Promise<void>;
 }
 
-/** A cluster that is not live any more, as it was last. */
-export interface GoneCluster {
-  readonly clusterId: string;
-  readonly why: "left" | "expired";
-  readonly meta: ClusterMeta;
-}
+/** A cluster that is not live any more, as it was last. Of one that left before the log knew it there is no meta. */
+export type GoneCluster = Gone & { readonly clusterId: string };
 
 /** What a gateway starts with, and what keeps its changes from then on. */
 export interface LoadedState<Generation extends ServedGeneration> {

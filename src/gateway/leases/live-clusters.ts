@@ -1,4 +1,6 @@
-import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { Gone } from "../../store/shared/shared-log.ts";
+import type { ClusterMeta } from "../../store/store.ts";
+import type { ClusterTerms } from "../doh-gateway.ts";
 import type { ClusterStatus } from "../gateway-types.ts";
 import { firstExpiry, type HeldCluster } from "./held-cluster.ts";
 
@@ -8,10 +10,12 @@ export type CountVisible = (clusterId: string) => Pick<ClusterStatus, "exports" 
 /** The clusters whose leases run, as far as they exist in a scope, and what is remembered of those whose lease ran out. */
 export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
-  readonly #lapsed = new Map<string, ClusterStatus>();
+  readonly #lapsed = new Map<string, ClusterTerms>();
   readonly #mostLapsed: number;
   readonly #hold: number;
   readonly #count: CountVisible;
+  /** The terms that were made last from a cluster's meta. */
+  readonly #terms = new WeakMap<ClusterMeta, ClusterTerms>();
   #someLeft = false;
   /** The highest generation of the clusters that left, or were forgotten. */
   #forgotten = 0;
@@ -47,7 +51,7 @@ export class LiveClusters {
   /** The last generation known of a cluster; of one that is not known any more, an upper bound. 0 for none. */
   generationOf(clusterId: string): number {
     const { generation = this.#forgotten } =
-      this.live.get(clusterId)?.meta ?? this.#lapsed.get(clusterId) ?? {};
+      this.live.get(clusterId)?.meta ?? this.#lapsed.get(clusterId)?.status ?? {};
     return generation;
   }
 
@@ -58,9 +62,9 @@ export class LiveClusters {
     this.leasesChanged();
   }
 
-  /** Forgets a cluster that left on purpose; false where it was not known. */
-  leave(clusterId: string): boolean {
-    this.#forgotten = Math.max(this.#forgotten, this.generationOf(clusterId));
+  /** Forgets a cluster that left on purpose; false where it was not known. @param generation the newest that left, if it is not the one held */
+  leave(clusterId: string, generation = 0): boolean {
+    this.#forgotten = Math.max(this.#forgotten, this.generationOf(clusterId), generation);
     const lapsed = this.#lapsed.delete(clusterId);
     const known = this.live.delete(clusterId) || lapsed;
     this.#someLeft ||= known;
@@ -69,14 +73,13 @@ export class LiveClusters {
   }
 
   /** Remembers a cluster that went before this gateway knew it. Nothing is known of what it had. */
-  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
+  recall(clusterId: string, { why, meta, generation }: Gone): void {
     if (this.live.has(clusterId)) return;
+    this.#forgotten = Math.max(this.#forgotten, generation);
+    if (meta === undefined) return;
     if (why === "expired")
-      this.#lapsed.set(clusterId, { clusterId, ...meta, live: false, exports: 0, imports: 0 });
-    else {
-      this.#someLeft = true;
-      this.#forgotten = Math.max(this.#forgotten, meta.generation);
-    }
+      this.#lapsed.set(clusterId, lapsed({ clusterId, ...meta, live: false, exports: 0, imports: 0 }));
+    else this.#someLeft = true;
   }
 
   /** Takes out the clusters whose lease has expired. */
@@ -98,7 +101,7 @@ export class LiveClusters {
     for (const cluster of expired) {
       const { clusterId } = cluster;
       this.live.delete(clusterId);
-      this.#lapsed.set(clusterId, cluster.status(false, this.#count(clusterId)));
+      this.#lapsed.set(clusterId, lapsed(cluster.status(false, this.#count(clusterId))));
       for (const oldest of this.#lapsed.keys()) {
         if (this.#lapsed.size <= this.#mostLapsed) break;
         this.#forgotten = Math.max(this.#forgotten, this.generationOf(oldest));
@@ -115,21 +118,43 @@ export class LiveClusters {
   /** When a cluster's lease expires, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
 
-  /** When the lease of each known cluster expires; undefined for one that is not live. */
-  expiries(): Map<string, number | undefined> {
-    const expiries = new Map<string, number | undefined>();
-    for (const clusterId of this.#lapsed.keys()) expiries.set(clusterId, undefined);
-    for (const [clusterId, { meta }] of this.live) expiries.set(clusterId, meta.expiresAt);
-    return expiries;
+  /**
+   * What answers depend on of every cluster known, by its id. One of which nothing changed has the same object as before.
+   * @param served clusters that are in the answers: others are not live
+   */
+  terms(served: ReadonlyMap<string, unknown>): Map<string, ClusterTerms> {
+    const terms = new Map(this.#lapsed);
+    for (const [clusterId, cluster] of this.live)
+      terms.set(clusterId, this.#termsOf(cluster, served.has(clusterId)));
+    return terms;
   }
 
   /** Every cluster known, sorted by its id. @param served clusters that are in the answers: others are not live */
   statuses(served: ReadonlyMap<string, unknown>): ClusterStatus[] {
-    const live = Array.from(this.live, ([clusterId, cluster]) =>
-      cluster.status(served.has(clusterId), this.#count(clusterId)),
-    );
-    return [...live, ...this.#lapsed.values()].sort((one, other) =>
+    return Array.from(this.terms(served).values(), ({ status }) => status).sort((one, other) =>
       one.clusterId < other.clusterId ? -1 : 1,
     );
   }
+
+  #termsOf(cluster: HeldCluster, isServed: boolean): ClusterTerms {
+    const { clusterId, meta } = cluster;
+    const counts = this.#count(clusterId);
+    const before = this.#terms.get(meta);
+    if (before !== undefined && isStatus(before.status, isServed, counts)) return before;
+    const terms = { expiresAt: meta.expiresAt, status: cluster.status(isServed, counts) };
+    this.#terms.set(meta, terms);
+    return terms;
+  }
+}
+
+function isStatus(
+  status: ClusterStatus,
+  isLive: boolean,
+  { exports, imports }: ReturnType<CountVisible>,
+): boolean {
+  return status.live === isLive && status.exports === exports && status.imports === imports;
+}
+
+function lapsed(status: ClusterStatus): ClusterTerms {
+  return { expiresAt: undefined, status };
 }

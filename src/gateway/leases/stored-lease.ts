@@ -1,3 +1,4 @@
+import type { Gone } from "../../store/shared/shared-log.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "../clock.ts";
 import { withTimesAhead } from "./degraded.ts";
@@ -28,6 +29,11 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
 /** The same of a lease that another process gave, by any clock. @param elapsed milliseconds since it was renewed */
 export function received(stored: ClusterMeta, elapsed: number, clock: Clock): ClusterMeta {
   return goneOn(stored, clock.now() - elapsed);
+}
+
+/** The same of a cluster that went. @param elapsed milliseconds since its lease was last renewed */
+export function receivedGone({ meta, ...gone }: Gone, elapsed: number, clock: Clock): Gone {
+  return { ...gone, meta: meta && received(meta, elapsed, clock) };
 }
 
 /** @param renewedAt when the lease was renewed, by the clock that it goes on with */

@@ -1,6 +1,6 @@
 import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterMeta, StoreChange } from "../../store/store.ts";
-import type { Acknowledgement } from "../gateway-types.ts";
+import type { Acknowledgement, Sender } from "../gateway-types.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
 
@@ -9,6 +9,8 @@ export type Base =
   | {
       /** Of the newest entry in the shared log. */ readonly id: string | undefined;
       readonly isHeld: boolean;
+      /** The newest generation that left, where that is what the log has. */
+      readonly left?: number | undefined;
     }
   | undefined;
 
@@ -47,8 +49,8 @@ export interface ChangeKeeper {
   takeSmall(checked: CheckedChange, delta: SnapshotDelta, kept: KeptChange): Promise<TakenChange>;
   /** Renews a lease. @param base as of `baseOf` @throws {GenerationMismatch} if the lease ran out meanwhile */
   renew(held: HeldCluster, meta: ClusterMeta, base: Base): Promise<void>;
-  /** Removes a cluster. @returns false if it was not live @throws {Error} if that cannot be kept */
-  leave(clusterId: string): Promise<boolean>;
+  /** Removes a cluster. @param sender see `refuseLate` @returns false if it was not live @throws {Error} if that cannot be kept */
+  leave(clusterId: string, sender: Sender): Promise<boolean>;
   /** Clusters left the answers because their lease expired. */
   forget(expired: readonly HeldCluster[]): void;
   /** A change could not be kept. @param renewed what its cluster's meta would be if it had renewed its lease */

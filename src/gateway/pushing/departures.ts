@@ -1,4 +1,5 @@
 import { unixTime } from "../clock.ts";
+import { refuseLate, type Sender } from "../gateway-types.ts";
 import type { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { Removals } from "../keeping/removals.ts";
 import type { StoreHealth } from "../keeping/store-health.ts";
@@ -33,12 +34,12 @@ export class Departures<Generation extends ServedGeneration> {
   }
 
   /** Removes a cluster. @returns false if it was not live. Rejects if the store fails; the answers lack the cluster all the same. */
-  async leave(clusterId: string): Promise<boolean> {
+  async leave(clusterId: string, sender: Sender): Promise<boolean> {
     const { onEvent, serving } = this.#parts;
-    const { known, failure } = await this.#queue.run(clusterId, async () => ({
-      failure: await this.#removals.remove(clusterId),
-      known: serving.leave(clusterId),
-    }));
+    const { known, failure } = await this.#queue.run(clusterId, async () => {
+      refuseLate(sender, { generation: serving.clusters.live.get(clusterId)?.meta.generation });
+      return { failure: await this.#removals.remove(clusterId), known: serving.leave(clusterId) };
+    });
     if (known) onEvent({ event: "left", clusterId });
     // A cluster that is not known any more may have a place in the order of claims, too, and must not have it after a restart.
     await serving.compile();

@@ -3,7 +3,7 @@ import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
-import { GenerationMismatch } from "../gateway-types.ts";
+import { GenerationMismatch, type Sender } from "../gateway-types.ts";
 import type { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
@@ -115,8 +115,8 @@ export class KeptChanges<Generation extends ServedGeneration> implements ChangeK
     await precedence.save(clusterId);
   }
 
-  leave(clusterId: string): Promise<boolean> {
-    return this.#departures.leave(clusterId);
+  leave(clusterId: string, sender: Sender): Promise<boolean> {
+    return this.#departures.leave(clusterId, sender);
   }
 
   forget(expired: readonly HeldCluster[]): void {

@@ -1,10 +1,12 @@
-import type { Clock } from "../clock.ts";
+import { type Clock, unixTime } from "../clock.ts";
 
 /** How long a push that the gateway could not take counts as waiting, in milliseconds. Workers send it again sooner. */
 const POSTPONED_MILLISECONDS = 60_000;
 
 /** Called once for a push that arrived. @param settled false where the gateway could not take it, and expects it again */
 export type SettlePush = (settled: boolean) => void;
+
+type BacklogClock = Pick<Clock, "now" | "wallOffset">;
 
 interface Waiting {
   /** When the oldest push that is not settled arrived, in Unix milliseconds. */
@@ -16,7 +18,7 @@ interface Waiting {
 
 /** The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of date. */
 export class PushBacklog {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: BacklogClock;
   readonly #most: number;
   readonly #isLive: (clusterId: string) => boolean;
   readonly #waiting = new Map<string, Waiting>();
@@ -26,7 +28,7 @@ export class PushBacklog {
    * @param most milliseconds that a push may wait before answers count as out of date
    * @param isLive whether answers have anything of a cluster; a push that the gateway could not take counts only then
    */
-  constructor(clock: Pick<Clock, "now">, most: number, isLive: (clusterId: string) => boolean) {
+  constructor(clock: BacklogClock, most: number, isLive: (clusterId: string) => boolean) {
     this.#clock = clock;
     this.#most = most;
     this.#isLive = isLive;
@@ -47,6 +49,18 @@ export class PushBacklog {
       waiting.postponedAt = settled ? undefined : this.#clock.now();
       this.#drop();
     };
+  }
+
+  /**
+   * Another gateway with the same log took a request of a cluster, and the answers here have it. They lack no push that this gateway refused before that: a worker sends one request
+   * after the other, and each has all that the ones before had.
+   * @param at Unix milliseconds
+   */
+  takenElsewhere(clusterId: string, at: number): void {
+    const waiting = this.#waiting.get(clusterId);
+    if (waiting?.postponedAt === undefined || unixTime(this.#clock, waiting.postponedAt) > at) return;
+    waiting.postponedAt = undefined;
+    this.#drop();
   }
 
   /** Since when a push waits that answers should have by now, in Unix milliseconds; undefined while there is none. */

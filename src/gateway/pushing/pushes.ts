@@ -4,7 +4,7 @@ import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { unixTime } from "../clock.ts";
-import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
+import { type Acknowledgement, GenerationMismatch, refuseLate, type Sender } from "../gateway-types.ts";
 import type { KeyedQueue } from "../keeping/keyed-queue.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
@@ -26,8 +26,8 @@ import type { WholeState } from "./whole-state.ts";
 /** Changes that were validated against the held state. */
 export interface ValidChanges {
   readonly delta: SnapshotDelta;
-  /** The lines that they come from. */
-  readonly lines: Iterable<PatchLine>;
+  /** The lines that they come from, from the first on with each call. */
+  lines(): Iterable<PatchLine>;
 }
 
 /** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
@@ -58,7 +58,12 @@ export class Pushes<Generation extends ServedGeneration> {
   }
 
   /** See `Gateway.replace`. */
-  async replace(clusterId: string, whole: WholeState, requested: RequestedTerms): Promise<Acknowledgement> {
+  async replace(
+    clusterId: string,
+    whole: WholeState,
+    requested: RequestedTerms,
+    sender: Sender,
+  ): Promise<Acknowledgement> {
     const { limits, serving, clock, turns } = this.#parts;
     const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
@@ -72,6 +77,7 @@ export class Pushes<Generation extends ServedGeneration> {
         const meta = this.#nextMeta(clusterId, now, terms);
         const stored = { kind: "snapshot", lines: whole.lines(), meta: toStored(meta, clock) } as const;
         const live = known !== undefined;
+        refuseLate(sender, { generation: known?.meta.generation, left: base?.left });
         return await this.#keeper.take({ cluster, measured, meta, live, base }, stored);
       } finally {
         this.#arriving.delete(clusterId);
@@ -83,19 +89,20 @@ export class Pushes<Generation extends ServedGeneration> {
   async change(
     clusterId: string,
     baseGeneration: number,
-    { delta, lines }: ValidChanges,
+    changes: ValidChanges,
     requested: RequestedTerms,
   ): Promise<Acknowledgement> {
     const { limits, clock, turns } = this.#parts;
     const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
+      const { delta } = changes;
       const cluster = this.#heldAt(clusterId, baseGeneration);
       const base = this.#keeper.baseOf(clusterId, true);
       const measured = await turns.run(cluster.measure(delta));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(delta), measured.totals);
       const meta = this.#nextMeta(clusterId, now, terms);
-      const stored = { kind: "patch", lines, meta: toStored(meta, clock) } as const;
+      const stored = { kind: "patch", lines: changes.lines(), meta: toStored(meta, clock) } as const;
       return this.#keeper.takeSmall({ cluster, measured, meta, live: true, base }, delta, stored);
     });
   }
@@ -136,8 +143,8 @@ export class Pushes<Generation extends ServedGeneration> {
     });
   }
 
-  leave(clusterId: string): Promise<boolean> {
-    return this.#keeper.leave(clusterId);
+  leave(clusterId: string, sender: Sender): Promise<boolean> {
+    return this.#keeper.leave(clusterId, sender);
   }
 
   /** Forgets clusters whose lease expired. */

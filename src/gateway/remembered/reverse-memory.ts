@@ -16,8 +16,11 @@ const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.arr
 export interface ReverseOrders {
   /** What the first generation of a scope is compiled with. @param scope its `visibilityKey` @param restored the clusters whose snapshots were loaded */
   history(scope: string, restored: ReadonlySet<string>): ReverseHistory;
-  /** Takes over the orders that count from now on in a scope, in steps; `kept` has them kept. Newer ones may come between two steps. */
-  update(scope: string, orders: ClaimOrders): Generator<void>;
+  /**
+   * Takes over the orders that count from now on in a scope, in steps; `kept` has them kept. Newer ones may come between two steps.
+   * @param position of the newest entry of a shared log that they know
+   */
+  update(scope: string, orders: ClaimOrders, position?: number): Generator<void>;
   /** What changed in a scope in orders that were decided elsewhere. @param names as what decides them names them. Default: nothing is */
   changesIn?(
     scope: string,

@@ -27,8 +27,12 @@ export class DecidedOrders implements ReverseOrders {
   readonly #decided = new Map<string, readonly ReverseClaim[]>();
   /** Those of the newest generation, by scope. */
   readonly #orders = new Map<string, ClaimOrders>();
+  /** The newest entry of the log that they know, by scope. */
+  readonly #positions = new Map<string, number>();
   /** Names of orders in generations that are not decided so. */
   readonly #undecided = new Set<string>();
+  /** Names of orders that were sent to the log, until their decision comes back. It may take none of them, where a cluster left meanwhile. */
+  readonly #sent = new Set<string>();
   /** Names of those among them whose first cluster is not known here. */
   readonly #unknown = new Set<string>();
   #cancelUnknown: (() => void) | undefined;
@@ -57,14 +61,16 @@ export class DecidedOrders implements ReverseOrders {
     return { ...NO_HISTORY, orders, restored };
   }
 
-  *update(scope: string, orders: ClaimOrders): Generator<void> {
+  *update(scope: string, orders: ClaimOrders, position = 0): Generator<void> {
     const before = this.#orders.get(scope) ?? ClaimOrders.none;
     this.#orders.set(scope, orders);
+    this.#positions.set(scope, position);
     let count = 0;
     for (const address of orders.changedSince(before)) {
       this.#compare(nameOf(scope, address));
       if (++count % ADDRESSES_IN_STEP === 0) yield;
     }
+    for (const name of this.#sent) if (scopeOf(name) === scope) this.#compare(name);
   }
 
   kept(): Promise<void> {
@@ -80,6 +86,7 @@ export class DecidedOrders implements ReverseOrders {
       // The next compilation goes on from it, and is compared then.
       this.#undecided.delete(name);
       this.#unknown.delete(name);
+      this.#sent.delete(name);
     }
     return Object.keys(orders);
   }
@@ -106,6 +113,7 @@ export class DecidedOrders implements ReverseOrders {
     const decided = this.#decided.get(name);
     this.#undecided.delete(name);
     this.#unknown.delete(name);
+    this.#sent.delete(name);
     if (isSameOrder(order, decided)) return;
     if (decided === undefined && order!.includes(LOST)) {
       this.#unknown.add(name);
@@ -135,9 +143,11 @@ export class DecidedOrders implements ReverseOrders {
         const decided = this.#decided.get(name);
         if (decided !== undefined) before[name] = decided;
         this.#undecided.delete(name);
+        this.#sent.add(name);
       }
       try {
-        await this.#log.decide(orders, before);
+        const positions = names.map((name) => this.#positions.get(scopeOf(name)) ?? 0);
+        await this.#log.decide(orders, before, Math.min(...positions));
         this.#isReported = false;
       } catch (error) {
         for (const name of names) this.#compare(name);

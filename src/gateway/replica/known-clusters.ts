@@ -1,3 +1,5 @@
+import type { Gone } from "../../store/shared/shared-log.ts";
+
 /** What a log has of a cluster, as far as it was applied. */
 export interface KnownCluster {
   /** Of its newest entry; undefined where the log has nothing of it. */
@@ -7,6 +9,8 @@ export interface KnownCluster {
   readonly isHeld: boolean;
   /** When its lease ends, by the gateway's clock; Infinity if it has none. */
   readonly endsAt: number;
+  /** The newest generation that left, where that is what the log has of the cluster. */
+  readonly left?: number | undefined;
 }
 
 /** What a log has of each cluster, and which lease ends next. */
@@ -34,6 +38,13 @@ export class KnownClusters {
     this.set(clusterId, { id: undefined, position: 0, ...now, isHeld: false, endsAt });
   }
 
+  /** Clusters that left, and up to which generation. */
+  departed(): Map<string, number> {
+    const departed = new Map<string, number>();
+    for (const [clusterId, { left }] of this.#clusters) if (left !== undefined) departed.set(clusterId, left);
+    return departed;
+  }
+
   /** The lease ended, and what the log has of it is not what was held. */
   end(clusterId: string): void {
     const known = this.#clusters.get(clusterId);
@@ -58,4 +69,9 @@ export class KnownClusters {
   ended(now: number): [clusterId: string, known: KnownCluster][] {
     return [...this.#clusters].filter(([, { endsAt }]) => endsAt <= now);
   }
+}
+
+/** The newest generation that left; undefined of a cluster that did not. */
+export function leftOf(gone: Gone | undefined): number | undefined {
+  return gone?.why === "left" ? gone.generation : undefined;
 }

@@ -4,11 +4,11 @@ import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
 import type { GoneCluster, LoadedState, LoadingParts, StateSource } from "../keeping/loaded-state.ts";
 import { HeldCluster } from "../leases/held-cluster.ts";
-import { received } from "../leases/stored-lease.ts";
+import { received, receivedGone } from "../leases/stored-lease.ts";
 import { Precedence } from "../remembered/precedence.ts";
 import type { ServedGeneration } from "../stages.ts";
 import { DecidedOrders } from "./decided-orders.ts";
-import { KnownClusters } from "./known-clusters.ts";
+import { KnownClusters, leftOf } from "./known-clusters.ts";
 import { LoggedChanges } from "./logged-changes.ts";
 import { Replica } from "./replica.ts";
 import { stageAll } from "./staged-lines.ts";
@@ -54,12 +54,9 @@ async function loadLog<Generation extends ServedGeneration>(
       cluster.meta = received(meta!, elapsed, clock);
       kept.push(cluster);
     } else precedence.part(clusterId);
-    if (shared.gone !== undefined) {
-      const { why, meta: last } = shared.gone;
-      gone.push({ clusterId, why, meta: received(last, elapsed, clock) });
-    }
+    if (shared.gone !== undefined) gone.push({ clusterId, ...receivedGone(shared.gone, elapsed, clock) });
     const endsAt = isHeld ? cluster.meta.expiresAt : Number.POSITIVE_INFINITY;
-    known.set(clusterId, { id, position, isHeld, endsAt });
+    known.set(clusterId, { id, position, isHeld, endsAt, left: leftOf(shared.gone) });
   }
   const reverse = new DecidedOrders(log, facts.orders, clock, onEvent, () => !known.holdsLost);
   let replica: Replica<Generation> | undefined;

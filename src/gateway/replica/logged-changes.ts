@@ -3,7 +3,7 @@ import { BaseChanged, type LogDraft } from "../../store/shared/shared-log.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { isDiskFailure, StoreError } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
-import { GenerationMismatch } from "../gateway-types.ts";
+import { GenerationMismatch, refuseLate, type Sender } from "../gateway-types.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
@@ -22,6 +22,9 @@ const PAUSE = 100;
 export class LoggedChanges<Generation extends ServedGeneration> implements ChangeKeeper {
   readonly #parts: ReplicaParts<Generation>;
   readonly #replica: Replica<Generation>;
+  /** What marks of this gateway's drafts begin with, and their number. */
+  readonly #name = crypto.randomUUID().slice(-12);
+  #drafts = 0;
   /** Why the log took no change, the last time that one was to be added. */
   #refused: StoreTrouble | undefined;
 
@@ -66,7 +69,9 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     const draft = { clusterId, base: base?.id, change, sight, founding: precedence.founding };
     await this.#add(draft, { cluster, measured, sight, base });
     onEvent({ event: "pushed", clusterId, generation: meta.generation, kind: change.kind });
-    return { acknowledgement: cluster.acknowledgement(clock) };
+    // What is held may be newer by now, or another object: a reload took it over.
+    const { generation, expiresAt } = meta;
+    return { acknowledgement: { clusterId, generation, expiresAt: unixTime(clock, expiresAt) } };
   }
 
   takeSmall(checked: CheckedChange, _delta: SnapshotDelta, change: KeptChange): Promise<TakenChange> {
@@ -82,15 +87,19 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     await this.#add({ clusterId, base: base?.id, change, sight, founding: precedence.founding });
     if (serving.clusters.live.get(clusterId)?.meta.generation !== meta.generation)
       throw new GenerationMismatch(undefined);
+    // Another gateway may have taken the push: this one answers from what is renewed, too.
+    await this.#replica.answered(clusterId);
   }
 
   /** Also of a cluster that is not known here: another gateway may hold it, or the engine may have lost that it left. */
-  async leave(clusterId: string): Promise<boolean> {
-    const { serving, onEvent } = this.#parts;
+  async leave(clusterId: string, sender: Sender): Promise<boolean> {
+    const { serving, onEvent, clock } = this.#parts;
     const isKnown = serving.clusters.has(clusterId);
     await this.run(clusterId, () => {
       const base = this.#replica.baseOf(clusterId, false);
-      return this.#add({ clusterId, base: base?.id, change: { kind: "left" } });
+      refuseLate(sender, { generation: serving.clusters.live.get(clusterId)?.meta.generation });
+      const generation = Math.max(serving.clusters.generationOf(clusterId) + 1, unixTime(clock, clock.now()));
+      return this.#add({ clusterId, base: base?.id, change: { kind: "left", generation } });
     });
     if (isKnown) onEvent({ event: "left", clusterId });
     await serving.compile();
@@ -113,23 +122,26 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     this.#replica.close();
   }
 
-  /** Adds a change, and waits until it is applied. */
-  async #add(draft: LogDraft, own?: Omit<OwnChange, "added">): Promise<void> {
-    const { clusterId } = draft;
-    const { promise: added, resolve } = Promise.withResolvers<string | undefined>();
-    if (own !== undefined) this.#replica.expect(clusterId, { ...own, added });
+  /** Adds a change, and waits until it is applied. @throws {StoreError} STORE_FAILED also where the engine lost it meanwhile: other gateways may have applied it before */
+  async #add(draft: LogDraft, own?: Omit<OwnChange, "mark">): Promise<void> {
+    const { clusterId, change } = draft;
+    const { positions } = this.#replica;
+    const { resets } = positions;
+    const mark = `${this.#name}${(this.#drafts++).toString(36)}`;
+    if (own !== undefined) this.#replica.expect(clusterId, { ...own, mark });
+    let isApplied: boolean;
     try {
-      const { position, id } = await this.#parts.log.append(draft);
+      const { position, id } = await this.#parts.log.append({ ...draft, mark });
       this.#added();
-      resolve(id);
-      await this.#replica.positions.reached(position);
+      isApplied = await this.#replica.applied(clusterId, { position, id, resets }, change.kind !== "left");
     } catch (error) {
       this.#failed(clusterId, error);
       throw error;
     } finally {
-      resolve(undefined);
-      this.#replica.forget(clusterId);
+      if (own !== undefined) this.#replica.forget(clusterId);
     }
+    if (!isApplied)
+      throw new StoreError("STORE_FAILED", "Valkey or Redis lost the change before this gateway applied it");
   }
 
   #failed(clusterId: string, error: unknown): void {

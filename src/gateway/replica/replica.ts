@@ -1,4 +1,3 @@
-import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type {
   ClusterEntry,
   LogEntry,
@@ -12,17 +11,18 @@ import { isDiskFailure } from "../../store/store-error.ts";
 import { unixTime } from "../clock.ts";
 import { GenerationMismatch } from "../gateway-types.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
-import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
-import { reportChange } from "../leases/lease-terms.ts";
+import type { HeldCluster, MeasuredChange } from "../leases/held-cluster.ts";
 import { received } from "../leases/stored-lease.ts";
 import type { Base } from "../pushing/change-keeper.ts";
 import type { PushParts } from "../pushing/push-parts.ts";
 import type { ServedGeneration } from "../stages.ts";
 import type { DecidedOrders } from "./decided-orders.ts";
-import type { KnownClusters } from "./known-clusters.ts";
+import { FollowedClusters } from "./followed-clusters.ts";
+import { type KnownClusters, leftOf } from "./known-clusters.ts";
 import { LeaseEnds } from "./lease-ends.ts";
-import { Positions } from "./positions.ts";
-import { changesOf, stageAll } from "./staged-lines.ts";
+import { type AddedEntry, Positions } from "./positions.ts";
+import { RepeatedLeaves } from "./repeated-leaves.ts";
+import { changesOf } from "./staged-lines.ts";
 
 /** What follows a log. */
 export interface ReplicaParts<Generation extends ServedGeneration> extends PushParts<Generation> {
@@ -37,8 +37,8 @@ export interface OwnChange {
   readonly sight: Sight | undefined;
   /** What it was decided on. */
   readonly base: Base;
-  /** Resolves with the entry's id; undefined if the change was not added, or may not have been. */
-  readonly added: Promise<string | undefined>;
+  /** See `LogDraft.mark`. */
+  readonly mark: string;
 }
 
 /** Applies the entries of a log, in their order, so that this gateway holds what all others hold. */
@@ -48,17 +48,24 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
   /** Called when the log can be read again. */
   onConnected: () => void = () => {};
   readonly #parts: ReplicaParts<Generation>;
+  readonly #clusters: FollowedClusters<Generation>;
   readonly #ends: LeaseEnds;
+  readonly #leaves: RepeatedLeaves;
   readonly #own = new Map<string, OwnChange>();
+  /** When a change is answered that is applied, by cluster id. */
+  readonly #compiling = new Map<string, Promise<void>>();
   #trouble: StoreTrouble | undefined;
   #disconnectedAt: number | undefined;
 
   constructor(parts: ReplicaParts<Generation>, known: KnownClusters, position: number) {
     this.#parts = parts;
     this.known = known;
-    const { log, clock, onEvent } = parts;
+    const { log, clock, onEvent, serving } = parts;
+    this.#clusters = new FollowedClusters(parts, known);
     this.positions = new Positions(clock, position);
     this.#ends = new LeaseEnds(log, known, clock, onEvent, (clusterId) => this.#lapse(clusterId));
+    const generationOf = (clusterId: string) => serving.clusters.live.get(clusterId)?.meta.generation ?? 0;
+    this.#leaves = new RepeatedLeaves({ log, known, clock, onEvent, generationOf });
   }
 
   /** Why the log cannot be read; undefined while it can. */
@@ -87,12 +94,31 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
     this.#own.delete(clusterId);
   }
 
+  /**
+   * Resolves when an entry of a cluster was applied, or is lost. @returns whether its cluster is since then as the entry says, or has changed again
+   * @throws {StoreError} STORE_FAILED if it takes too long: the change counts as soon as the log can be read
+   */
+  async applied(clusterId: string, entry: AddedEntry, isHeld: boolean): Promise<boolean> {
+    const { position, id, resets } = entry;
+    // Positions are compared in one log alone: an engine that lost its data begins with small ones again.
+    const isPassed = () =>
+      this.positions.resets === resets && this.#clusters.positionOf(clusterId) >= position;
+    await this.positions.until(() => this.known.get(clusterId)?.id === id || isPassed());
+    const known = this.known.get(clusterId);
+    return known?.id === id ? known.isHeld === isHeld : isPassed();
+  }
+
+  /** Resolves when all that was applied of a cluster is answered. */
+  async answered(clusterId: string): Promise<void> {
+    await this.#compiling.get(clusterId);
+  }
+
   async apply(entry: LogEntry): Promise<void> {
     const { reverse, serving } = this.#parts;
     if (entry.kind === "orders") serving.adopt(reverse.adopt(entry.orders));
     else await this.#applyCluster(entry);
     this.positions.reach(entry.position);
-    void serving.compile();
+    this.#compile(entry.kind === "orders" || entry.kind === "lease" ? [] : [entry.clusterId]);
   }
 
   async reload(
@@ -104,18 +130,20 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
     onEvent({ event: "log-reloaded", lost: isLost });
     if (founding !== undefined) precedence.found(founding);
     const seen = new Set<string>();
+    const departed = this.known.departed();
     for await (const shared of clusters) {
       seen.add(shared.clusterId);
       await this.#reloadOne(shared, isLost);
     }
     for (const clusterId of [...this.known.ids(), ...serving.clusters.live.keys()])
       if (!seen.has(clusterId)) {
-        if (!isLost) this.#takeOut(clusterId, "left");
+        if (!isLost) this.#clusters.takeOut(clusterId, "left");
         this.known.lose(clusterId, undefined);
       }
     serving.adopt(reverse.replace(orders));
     this.positions.reset(position);
-    void serving.compile();
+    if (isLost) this.#leaves.repeat(departed);
+    this.#compile(seen);
   }
 
   connection(reason: string | undefined): void {
@@ -135,36 +163,34 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
 
   close(): void {
     this.#ends.close();
+    this.#leaves.close();
     this.#parts.reverse.close();
     this.positions.close();
   }
 
-  /** Takes a cluster out that is live no more. */
-  #takeOut(clusterId: string, why: "left" | "expired"): void {
-    const { serving, precedence, onEvent, clock } = this.#parts;
-    precedence.part(clusterId);
-    if (why === "left") serving.leave(clusterId);
-    else {
-      const lapsed = serving.lapse(clusterId);
-      if (lapsed !== undefined)
-        onEvent({ event: "lease-expired", clusterId, expiredAt: unixTime(clock, lapsed.meta.expiresAt) });
-    }
+  /** @param clusterIds of which something changed */
+  #compile(clusterIds: readonly string[] | ReadonlySet<string>): void {
+    const compiled = this.#parts.serving.compile();
+    for (const clusterId of clusterIds) this.#compiling.set(clusterId, compiled);
+    void compiled.then(() => {
+      for (const clusterId of clusterIds)
+        if (this.#compiling.get(clusterId) === compiled) this.#compiling.delete(clusterId);
+    });
   }
 
   /** A lease ended that the log knows nothing of. */
   #lapse(clusterId: string): void {
-    this.#takeOut(clusterId, "expired");
+    this.#clusters.takeOut(clusterId, "expired");
     void this.#parts.serving.compile();
   }
 
   async #applyCluster(entry: ClusterEntry): Promise<void> {
-    const { clusterId, position, id, meta, founding, kind } = entry;
-    const { precedence, clock } = this.#parts;
+    const { clusterId, position, id, meta, founding } = entry;
+    const { precedence, clock, serving } = this.#parts;
     if (founding !== undefined) precedence.found(founding);
-    if (position <= (this.known.get(clusterId)?.position ?? 0)) return;
+    if (position <= this.#clusters.positionOf(clusterId)) return;
     if (meta === undefined) {
-      this.#takeOut(clusterId, kind === "left" ? "left" : "expired");
-      this.known.set(clusterId, { id, position, isHeld: false, endsAt: Number.POSITIVE_INFINITY });
+      this.#applyEnd(entry);
       return;
     }
     try {
@@ -172,6 +198,7 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
         const { expiresAt } = received(meta, 0, clock);
         this.known.set(clusterId, { id, position, isHeld: true, endsAt: expiresAt });
       } else await this.#reread(clusterId);
+      serving.backlog.takenElsewhere(clusterId, meta.renewedAt);
     } catch (error) {
       if (isDiskFailure(error)) throw error;
       // What is held stays, and its worker pushes in full.
@@ -180,43 +207,58 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
     }
   }
 
+  #applyEnd({ clusterId, position, id, kind, generation = 0 }: ClusterEntry): void {
+    const left = kind === "left" ? generation : undefined;
+    // Another gateway may say again what it knew before the engine lost something: the cluster may have come back since.
+    if (left !== undefined && this.#clusters.holdsNewer(clusterId, left)) {
+      this.known.lose(clusterId, { id, position });
+      return;
+    }
+    this.#clusters.takeOut(clusterId, left === undefined ? "expired" : "left", left);
+    this.known.set(clusterId, { id, position, isHeld: false, endsAt: Number.POSITIVE_INFINITY, left });
+  }
+
   /** @returns false where the cluster's state has to be read instead */
-  async #applyChange({ clusterId, id, kind, meta, lines, sight }: ClusterEntry): Promise<boolean> {
+  async #applyChange({ clusterId, position, id, kind, meta, lines, sight }: ClusterEntry): Promise<boolean> {
     const { serving, turns, clock, precedence } = this.#parts;
     const known = this.known.get(clusterId);
     const held = known?.isHeld === true ? serving.clusters.live.get(clusterId) : undefined;
     const after = received(meta!, 0, clock);
     if (kind === "lease") {
       if (held?.meta.generation !== after.generation) return false;
-      this.#setMeta(held, after);
+      this.#clusters.setMeta(held, after);
       serving.renew();
       serving.reconsider(clusterId, precedence.take(clusterId, sight));
       return true;
     }
     const own = this.#own.get(clusterId);
     // What was measured is right where it was measured on what is held now.
-    if (own !== undefined && (await own.added) === id && own.base === known) {
-      await this.#take(own.cluster, own.measured, after, () => precedence.take(clusterId, own.sight));
+    if (own !== undefined && id === `${position}-${own.mark}` && own.base === known) {
+      await this.#clusters.take(own.cluster, own.measured, after, () =>
+        precedence.take(clusterId, own.sight),
+      );
       return true;
     }
     if (lines === undefined || held === undefined) return false;
     const delta = await turns.run(changesOf(lines, held.state));
     const measured = await turns.run(held.measure(delta));
-    await this.#take(held, measured, after, () => precedence.take(clusterId, sight));
+    await this.#clusters.take(held, measured, after, () => precedence.take(clusterId, sight));
     return true;
   }
 
   /** Reads what the log has of a cluster now. @throws {StoreError} where it cannot be read */
   async #reread(clusterId: string): Promise<void> {
     const shared = await this.#parts.log.stateOf(clusterId);
-    if (shared !== undefined) await this.#takeState(shared);
+    if (shared !== undefined) await this.#clusters.takeState(shared);
   }
 
   async #reloadOne(shared: SharedCluster, isLost: boolean): Promise<void> {
-    const { clusterId, id, position, meta } = shared;
+    const { clusterId, id, position, meta, gone } = shared;
     const held = this.#parts.serving.clusters.live.get(clusterId);
     const before = this.known.get(clusterId);
-    if (isLost && held !== undefined && held.meta.generation > (meta?.generation ?? 0)) {
+    const generationBefore = held?.meta.generation;
+    const newest = meta?.generation ?? leftOf(gone) ?? 0;
+    if (isLost && generationBefore !== undefined && generationBefore > newest) {
       this.known.lose(clusterId, { id, position });
       return;
     }
@@ -225,53 +267,17 @@ export class Replica<Generation extends ServedGeneration> implements LogFollower
       return;
     }
     try {
-      await this.#takeState(shared);
+      await this.#clusters.takeState(shared);
+      if (meta !== undefined) this.#parts.serving.backlog.takenElsewhere(clusterId, meta.renewedAt);
+      // What replaced a lost state may have its generation: no delta on the lost one is taken for one on this.
+      const taken = this.known.get(clusterId);
+      if (isLost && generationBefore === newest && taken !== undefined)
+        this.known.set(clusterId, { ...taken, isHeld: false });
     } catch (error) {
       if (isDiskFailure(error)) throw error;
       this.#parts.onEvent({ event: "log-damaged", clusterId, error });
       const { id, position } = shared;
       this.known.lose(clusterId, { id, position });
     }
-  }
-
-  /** @throws {SnapshotError} for a state that is not valid */
-  async #takeState(shared: SharedCluster): Promise<void> {
-    const { serving, turns, clock, precedence } = this.#parts;
-    const { clusterId } = shared;
-    const cluster = serving.clusters.live.get(clusterId) ?? HeldCluster.empty(clusterId);
-    const stage = await stageAll(shared.lines, cluster.state, turns);
-    const { id, position, meta, gone, elapsed, sight } = shared;
-    if (meta === undefined) {
-      precedence.restore(clusterId, sight);
-      this.#takeOut(clusterId, gone?.why ?? "left");
-      if (gone !== undefined) serving.recall(clusterId, gone.why, received(gone.meta, elapsed, clock));
-      this.known.set(clusterId, { id, position, isHeld: false, endsAt: Number.POSITIVE_INFINITY });
-      return;
-    }
-    const measured = await turns.run(cluster.measure(await turns.run(stage.finish(cluster.state))));
-    const after = received(meta, elapsed, clock);
-    await this.#take(cluster, measured, after, () => precedence.restore(clusterId, sight));
-    this.known.set(clusterId, { id, position, isHeld: true, endsAt: after.expiresAt });
-  }
-
-  /** @param rank takes over the ranks, and says whose changed */
-  async #take(
-    cluster: HeldCluster,
-    measured: MeasuredChange,
-    meta: HeldCluster["meta"],
-    rank: () => string[],
-  ): Promise<void> {
-    const { serving, turns } = this.#parts;
-    const { change }: { change: HeldDelta } = measured;
-    await turns.run(cluster.apply(measured));
-    // Rank and entries are taken over in one step, so that nothing is compiled with one of them alone.
-    this.#setMeta(cluster, meta);
-    serving.set(cluster, change, rank());
-  }
-
-  #setMeta(cluster: HeldCluster, meta: HeldCluster["meta"]): void {
-    const event = reportChange(cluster.clusterId, cluster.meta, meta);
-    cluster.meta = meta;
-    if (event !== undefined) this.#parts.onEvent(event);
   }
 }

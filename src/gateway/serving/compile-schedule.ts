@@ -8,6 +8,8 @@ interface Pause {
 }
 
 const NO_PAUSE: Pause = { from: 0, length: 0 };
+/** The longest that one step of a compilation counts for, in milliseconds. A step that takes longer was interrupted: a process that was halted for a minute must not pause for another one. */
+const MOST_STEP = 100;
 
 /**
  * Decides when to compile: many requests cost one run, and after each run as much time passes as it took, so that a storm of changes
@@ -98,7 +100,7 @@ export class CompileSchedule {
     for (let isDone = false; !isDone; ) {
       const startedAt = this.#clock.now();
       isDone = steps.next().done === true;
-      took += Math.max(0, this.#clock.now() - startedAt);
+      took += Math.min(Math.max(0, this.#clock.now() - startedAt), MOST_STEP);
       if (!isDone) yield;
     }
     const pause = { from: this.#clock.now(), length: took };

@@ -1,7 +1,7 @@
 import { MergedServices } from "../../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
-import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { Gone } from "../../store/shared/shared-log.ts";
 import { messageOf } from "../../store/store-error.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
 import { type AddressKey, isSameOrder, type ReverseClaim } from "../../zone/reverse/reverse-order.ts";
@@ -84,8 +84,8 @@ export class ServedScope<Generation extends ServedGeneration> {
   }
 
   /** Remembers a cluster that went before this gateway knew it, if it exists in the scope. */
-  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
-    if (this.#services.filter?.hasCluster(clusterId) !== false) this.clusters.recall(clusterId, why, meta);
+  recall(clusterId: string, gone: Gone): void {
+    if (this.#services.filter?.hasCluster(clusterId) !== false) this.clusters.recall(clusterId, gone);
   }
 
   /** Takes over which claims come first, in steps. @returns claims whose services have to be compiled again */
@@ -177,7 +177,7 @@ export class ServedScope<Generation extends ServedGeneration> {
 
   /** What is known of clusters, for threads that answer. */
   get terms(): Omit<ScopeTerms, "behindSince"> {
-    return { expiresAt: this.clusters.expiries(), clusters: this.clusters.statuses(this.#compiled) };
+    return { clusters: this.clusters.terms(this.#compiled) };
   }
 
   status(): GatewayStatus {

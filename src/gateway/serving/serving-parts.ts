@@ -37,6 +37,8 @@ export interface ServingParts<Generation extends ServedGeneration> extends Scope
   readonly mostBehind: number;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
+  /** See `GatewayDependencies.share`. */
+  readonly share: (() => Generator<void>) | undefined;
   /** Default: the gateway desires nothing in clusters. */
   readonly control?: Control | undefined;
   /** Called with clusters whose lease expired; they have left the answers. */

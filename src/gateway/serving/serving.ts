@@ -8,6 +8,7 @@ import {
 } from "../../merge/visibility/visibility.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterMeta } from "../../store/cluster-meta.ts";
+import type { Gone } from "../../store/shared/shared-log.ts";
 import { claimant, serviceOf } from "../../zone/reverse/reverse-order.ts";
 import type { DesiredFeed } from "../desired/desired-feed.ts";
 import type { ScopedGateway } from "../doh-gateway.ts";
@@ -91,7 +92,7 @@ export class Serving<Generation extends ServedGeneration> {
   async start(kept: readonly HeldCluster[], now: number): Promise<void> {
     this.#resume(kept);
     if (now >= this.clusters.nextExpiry) {
-      // What they had is shown with them. Nothing is answered yet, so that nobody waits.
+      // What they had is shown with them. Nobody waits yet.
       for (const _ of this.#update());
       for (const scope of this.#servedScopes) for (const _ of scope.settle());
     }
@@ -104,14 +105,12 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   /**
-   * Takes what a cluster pushed; `compile` has it answered from.
-   * @param change from what it had before, if it was live
+   * Takes what a cluster pushed; `compile` has it answered from. @param change from what it had before, if it was live
    * @param ranked services in which the cluster has another rank
    */
   set(cluster: HeldCluster, change: HeldDelta, ranked: readonly string[]): void {
     this.#set(cluster, change);
     this.reconsider(cluster.clusterId, ranked);
-    this.#watchLeases();
   }
 
   /** Retains what a change is going to replace, in steps, until `set` takes the change over or `release` drops it: answers have the rank of what they are made of. */
@@ -137,12 +136,11 @@ export class Serving<Generation extends ServedGeneration> {
   }
 
   /** Forgets a cluster that left on purpose; `compile` has it give up its claims on addresses. @returns false where it was not known */
-  leave(clusterId: string): boolean {
+  leave(clusterId: string, generation?: number): boolean {
     let known = false;
-    for (const { clusters } of this.#servedScopes) known = clusters.leave(clusterId) || known;
+    for (const { clusters } of this.#servedScopes) known = clusters.leave(clusterId, generation) || known;
     this.#follow(this.#index.leave(clusterId));
     this.#left.add(clusterId);
-    this.#watchLeases();
     return known;
   }
 
@@ -150,13 +148,12 @@ export class Serving<Generation extends ServedGeneration> {
   lapse(clusterId: string): HeldCluster | undefined {
     const [lapsed] = this.#servedScopes.map(({ clusters }) => clusters.lapse(clusterId));
     if (lapsed !== undefined) this.#follow(this.#index.leave(clusterId));
-    this.#watchLeases();
     return lapsed;
   }
 
   /** Remembers a cluster that went before this gateway knew it. */
-  recall(clusterId: string, why: "left" | "expired", meta: ClusterMeta): void {
-    for (const servedScope of this.#servedScopes) servedScope.recall(clusterId, why, meta);
+  recall(clusterId: string, gone: Gone): void {
+    for (const servedScope of this.#servedScopes) servedScope.recall(clusterId, gone);
   }
 
   /** Takes over which claims on addresses come first, for the next compilation. @param names see `ReverseOrders.changesIn` */
@@ -173,10 +170,7 @@ export class Serving<Generation extends ServedGeneration> {
     for (const [clusterId, keys] of services) yield* this.#index.reconsider(clusterId, keys);
   }
 
-  /**
-   * Resolves when all scopes have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their
-   * reverse names is kept.
-   */
+  /** Resolves when all scopes have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their reverse names is kept. */
   async compile(): Promise<void> {
     await this.#schedule.request(this.#entries <= SMALL_CHANGE);
     await this.#parts.reverse.kept();
@@ -283,9 +277,13 @@ export class Serving<Generation extends ServedGeneration> {
     this.#left = new Set();
     const pushes = this.#pushesOf(this.clusters.live);
     for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes, left);
-    for (const { key, reverse } of this.#servedScopes) yield* this.#parts.reverse.update(key, reverse.orders);
+    for (const { key, reverse } of this.#servedScopes)
+      yield* this.#parts.reverse.update(key, reverse.orders, position);
     for (const feed of this.feeds.values()) yield* feed.update();
     this.#position = position;
+    if (this.#parts.share !== undefined) yield* this.#parts.share();
+    // Not before: threads that answer get the leases together with what was compiled.
+    this.#watchLeases();
   }
 
   #takeExpired(now: number): void {

@@ -54,7 +54,7 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
     )
     .option(
       "--threads <n>",
-      "threads that answer clients; from 2 on pushes and compiling have one more; auto: one for each CPU that the process may use, and at most one for 512 MiB of its memory (default: 1)",
+      "threads that answer clients; from 2 on pushes and compiling have one more (default: auto, one for each CPU that the process may use, and at most one for 512 MiB of its memory)",
     )
     .option("--check-config", "read the config file and the files that it names, then exit")
     .addOption(logLevel())

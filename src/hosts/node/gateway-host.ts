@@ -170,8 +170,9 @@ async function startParts(
   const answering = closers.addServer(
     sharing === undefined
       ? await startAnswering({
-          ...{ config, listen, tls: tls?.tls, protection, onError, app, fetch, startServer, logger },
+          ...{ config, listen, tls: tls?.tls, protection, onError, app, logger },
           ...{ assembly, rules, stubs, counters, accessCounters, clientTests, shared, clock: nodeClock },
+          startServer: (options) => startServer({ ...options, fetch }),
         })
       : await startThreads({
           ...{ config, threads, tls: tls?.tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log },

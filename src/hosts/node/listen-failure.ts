@@ -37,3 +37,12 @@ export function listenFailure(
       return new UsageError(`cannot listen on ${place}: ${error.message}`);
   }
 }
+
+/** Explains why a listener for DNS cannot listen on an address. */
+export function listenerFailure(
+  error: NodeJS.ErrnoException,
+  address: ListenAddress,
+  kind: "dns" | "dot",
+): UsageError {
+  return new UsageError(`${kind}.listen: ${listenFailure(error, address, `--${kind}`).message}`);
+}

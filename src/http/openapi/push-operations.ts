@@ -31,6 +31,11 @@ const baseGeneration = {
   ...inQuery("baseGeneration", "The generation that was last acknowledged.", { type: "integer", minimum: 0 }),
   required: true as const,
 };
+const after = inQuery(
+  "after",
+  "The newest generation of the cluster that the sender knows: where a newer one is held, the request is rejected.",
+  { type: "integer", minimum: 0 },
+);
 const acknowledged = {
   200: {
     description: "On disk, and in the answers.",
@@ -47,10 +52,10 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
     ...shared,
     ...{ method: "put", path: "/api/v1/clusters/{clusterId}/snapshot" },
     summary: "Replaces everything that is known of the cluster.",
-    parameters: [clusterId, leaseSeconds],
+    parameters: [clusterId, leaseSeconds, after],
     body: { [NDJSON_TYPE]: "lines" },
     success: acknowledged,
-    errors: ofChange,
+    errors: joinCodes(ofChange, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
   },
   {
     ...shared,
@@ -97,8 +102,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
     ...shared,
     ...{ method: "delete", path: "/api/v1/clusters/{clusterId}" },
     summary: "Removes the cluster from the answers: it leaves on purpose.",
-    parameters: [clusterId],
+    parameters: [clusterId, after],
     success: { 204: { description: "The cluster is unknown, also if it was before." } },
-    errors: joinCodes(ofCluster, OF_STORES),
+    errors: joinCodes(ofCluster, OF_STORES, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
   },
 ];

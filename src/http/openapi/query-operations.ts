@@ -92,7 +92,10 @@ export const HEALTH_OPERATIONS: readonly Operation[] = [
     ...health,
     path: "/healthz",
     summary: "Says that the process answers.",
-    success: { 200: text("It does.") },
+    success: {
+      200: text("It does."),
+      503: text("It answers queries, but has taken no changes for a minute: its main thread stands still."),
+    },
     errors: {},
     security: [],
   },

@@ -54,7 +54,8 @@ export const ErrorResponse = z.object({
   code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
   message: z.string(),
   details: z.record(z.string(), z.unknown()).optional().meta({
-    description: "With 409: `currentGeneration`, the generation that the gateway holds, null for none.",
+    description:
+      "With 409: `currentGeneration`, the generation that the gateway holds, or with which the cluster left; null for none.",
   }),
 });
 

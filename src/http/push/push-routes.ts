@@ -128,6 +128,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/snapshot",
     change("push", async (context, clusterId, take) => {
       const leaseSeconds = requestedLease(context);
+      const after = generationIn(context, "after");
       const { stage, degraded } = await take(() => new LinesStage("whole", gateway.held(clusterId)));
       const whole = wholeStage(stage);
       let changes: SnapshotChanges = {};
@@ -137,7 +138,12 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         return delta;
       };
       const counted = { changes: changesOf, lines: whole.lines };
-      const acknowledged = await gateway.replace(clusterId, counted, { leaseSeconds, degraded });
+      const acknowledged = await gateway.replace(
+        clusterId,
+        counted,
+        { leaseSeconds, degraded },
+        { signal: context.req.raw.signal, after },
+      );
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -146,11 +152,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/snapshot",
     change("patch", async (context, clusterId, take) => {
       const leaseSeconds = requestedLease(context);
-      const base = baseGeneration(context);
+      const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
       const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
       const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
-      const valid = { delta, lines: stage.lines() };
+      const valid = { delta, lines: () => stage.lines() };
       const acknowledged = await gateway.change(clusterId, base, valid, { leaseSeconds, degraded });
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
@@ -169,9 +175,10 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.delete(
     "/:clusterId",
     route("leave", async (context, clusterId) => {
+      const after = generationIn(context, "after");
       noteForAudit(context, { changes: countRemoval(await turns.run(gateway.count(clusterId))) });
       const settle = gateway.arrived(clusterId);
-      await gateway.leave(clusterId).finally(() => settle(true));
+      await gateway.leave(clusterId, { signal: context.req.raw.signal, after }).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
@@ -207,11 +214,15 @@ function otherCluster(clusterId: string, expected: string): ApiError {
   return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
 }
 
-/** The query parameter `baseGeneration`: the generation on which the lines build. */
-function baseGeneration(context: PushContext): number {
-  const text = context.req.query("baseGeneration") ?? "";
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const message = "the query parameter baseGeneration must be the generation that was last acknowledged";
+/** A query parameter that is a generation: the one on which lines build, or the newest one that the sender of others knows. Undefined if it is not there. */
+function generationIn(context: PushContext, name: "baseGeneration" | "after"): number | undefined {
+  const text = context.req.query(name);
+  if (text === undefined) return undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : invalidGeneration(name);
+}
+
+function invalidGeneration(name: string): never {
+  const message = `the query parameter ${name} must be the generation that was last acknowledged`;
   throw new ApiError(422, "INVALID_BASE_GENERATION", message);
 }
 

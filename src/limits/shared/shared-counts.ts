@@ -2,10 +2,12 @@
 export const COUNTED = [
   "requests",
   "connections",
+  "connections.leaving",
   "dns.connections",
   "dot.connections",
   "forwarded",
   "stub",
+  "overloaded",
 ] as const;
 
 export type Counted = (typeof COUNTED)[number];

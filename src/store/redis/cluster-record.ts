@@ -20,15 +20,21 @@ export interface ClusterRecord {
 }
 
 /**
- * The id of the newest entry, the time of the last renewal, the length of the lease; then the version of the entries, or `!left` or `!expired`, and the last meta.
- * `APPEND` writes it.
+ * The id of the newest entry, the time of the last renewal, the length of the lease; then the version of the entries, or `!left:<generation>` or `!expired`, and the last
+ * meta. `APPEND` writes it.
  */
 const RECORD = /^((\d+)-\S+) (\d+) \d+ (.*)$/s;
 const STATE = /^(\S+) (.*)$/s;
+const GONE = /^!(left|expired)(?::(\d+))?$/;
 
 /** The part of a record that a gateway writes. */
 export function recordText(version: string, meta: ClusterMeta): string {
   return `${version} ${JSON.stringify(meta)}`;
+}
+
+/** The same of a cluster that leaves. */
+export function leftText(generation: number): string {
+  return `:${generation}`;
 }
 
 /** Reads the record of a cluster; undefined if there is none, or none that shows an id. @throws {StoreError} */
@@ -44,13 +50,15 @@ export async function readRecord(
   const elapsed = Math.max(0, Number(now) - Number(renewed));
   const nothing = { id, position: Number(position), elapsed, version: undefined, meta: undefined };
   const [, state, json] = STATE.exec(rest!) ?? [];
-  if (state === "!left" && json === "") return { ...nothing, gone: undefined, isDamaged: false };
   try {
-    const meta = ClusterMeta.parse(JSON.parse(json!));
-    if (!state!.startsWith("!"))
-      return { ...nothing, version: state, meta, gone: undefined, isDamaged: false };
-    const why = state === "!left" ? "left" : "expired";
-    return { ...nothing, gone: { why, meta }, isDamaged: false };
+    const meta = json === "" ? undefined : ClusterMeta.parse(JSON.parse(json!));
+    const [, why, left] = GONE.exec(state!) ?? [];
+    if (why === "left" || why === "expired") {
+      const gone = { why, meta, generation: Number(left ?? meta?.generation ?? 0) } as const;
+      return { ...nothing, gone, isDamaged: false };
+    }
+    if (meta === undefined) throw new Error("it has no meta");
+    return { ...nothing, version: state, meta, gone: undefined, isDamaged: false };
   } catch {
     return { ...nothing, gone: undefined, isDamaged: true };
   }

@@ -29,6 +29,11 @@ export class LogKeys {
     return `${this.#prefix}:addresses`;
   }
 
+  /** A hash: the position at which each cluster left last, by its id. */
+  get left(): string {
+    return `${this.#prefix}:left`;
+  }
+
   /** A hash: the entries of a cluster. A whole state gets a new version. */
   entries(clusterId: string, version: string): string {
     return `${this.#prefix}:entries:${clusterId}:${version}`;

@@ -30,6 +30,7 @@ const Stored = z.discriminatedUnion("kind", [
     kind: z.enum(["snapshot", "patch", "lease", "left", "expired"]),
     clusterId: z.string(),
     version: z.string().optional(),
+    generation: z.int().nonnegative().optional(),
     meta: ClusterMeta.optional(),
     lines: z.array(Line).optional(),
     sight: StoredSight.optional(),
@@ -63,7 +64,10 @@ export function entryText(
   const ranks = sight === undefined ? undefined : JSON.stringify(sight);
   let characters = ranks?.length ?? 0;
   for (const line of lines ?? []) characters += line.length + 1;
-  const parts = [JSON.stringify({ kind: change.kind, clusterId, version, founding }).slice(1, -1)];
+  const generation = change.kind === "left" ? change.generation : undefined;
+  const parts = [
+    JSON.stringify({ kind: change.kind, clusterId, version, generation, founding }).slice(1, -1),
+  ];
   if ("meta" in change) parts.push(`"meta":${JSON.stringify(change.meta)}`);
   if (ranks !== undefined && ranks.length <= MOST_CHARACTERS) parts.push(`"sight":${ranks}`);
   if (lines !== undefined && characters <= MOST_CHARACTERS) parts.push(`"lines":[${lines.join(",")}]`);

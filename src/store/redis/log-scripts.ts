@@ -8,16 +8,19 @@ const MOST_ENTRIES = 10_000;
 /** Characters of entries after which those before the last such mark are trimmed: the log never has more than twice as many, and one entry. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
-/** Refuses another format, and reads what every new entry needs. KEYS[1] is the head, KEYS[2] the log, ARGV[1] the format, ARGV[2] what makes the id unique. */
+/**
+ * Refuses another format, reads what every new entry needs, and drops what a lost log left. KEYS[1] is the head, KEYS[2] the log, KEYS[3] where clusters left, ARGV[1] the format,
+ * ARGV[2] what makes the id unique.
+ */
 const BEGIN = `
 local head = redis.call('HMGET', KEYS[1], 'format', 'position', 'id', 'bytes', 'mark')
 if head[1] and head[1] ~= ARGV[1] then return 'format ' .. head[1] end
+if not head[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
 `;
 
 /** Adds an entry, first of all that is written: where memory is short it fails, and nothing is changed. */
 const ADD = `
 local function add(entry, founding)
-  if not head[2] then redis.call('DEL', KEYS[2]) end
   local position = string.format('%.0f', tonumber(head[2] or '0') + 1)
   local id = position .. '-' .. ARGV[2]
   redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MOST_ENTRIES}, position .. '-0', 'id', id, 'before', head[3] or '', 'entry', entry)
@@ -46,34 +49,35 @@ local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber
 `;
 
 /**
- * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's ranks, its entries, and those before (or the same again). Values: format, random text,
- * cluster id, base (empty for none), kind, length of the lease in milliseconds, version and meta (empty where the cluster goes: then the last meta stays), the entry, the founding day (empty
+ * Adds a change of a cluster: keys `head`, `log`, `left`, `clusters`, the cluster's ranks, its entries, those before (or the same again). Values: format, random text,
+ * cluster id, base (empty for none), kind, length of the lease in milliseconds, version and meta (where the cluster goes `:` and a generation, or nothing; the last meta stays), the entry, the founding day (empty
  * for none); how many values set its entries, remove some, set its ranks, remove some; whether they are all its ranks (or empty); those values.
  * Returns position and id; `changed` where the base is not the newest, or the lease has not ended; `missing` where the cluster is not there (any can leave); `unstaged` where
  * the entries are not; `format <version>`. Then nothing is changed.
  */
 export const APPEND = script(`${BEGIN}
-local record = redis.call('HGET', KEYS[3], ARGV[3]) or ''
+local record = redis.call('HGET', KEYS[4], ARGV[3]) or ''
 local id, renewed, lease, rest = string.match(record, '^(%d+%-%S+) (%d+) (%d+) (.*)$')
 if (id or '') ~= ARGV[4] then return 'changed' end
 local kind = ARGV[5]
 local isWhole = kind == 'snapshot'
 local isGone = kind == 'left' or kind == 'expired'
 if not isWhole and kind ~= 'left' and not string.match(rest or '', '^[^!]') then return 'missing' end
-if isWhole and redis.call('EXISTS', KEYS[5]) == 0 then return 'unstaged' end
+if isWhole and redis.call('EXISTS', KEYS[6]) == 0 then return 'unstaged' end
 ${NOW}
 if kind == 'expired' and tonumber(now) < tonumber(renewed) + tonumber(lease) then return 'changed' end
 ${ADD}
 local added = add(ARGV[8], ARGV[9])
+if kind == 'left' then redis.call('HSET', KEYS[3], ARGV[3], added[1]) end
 local after = ARGV[7]
 if isGone then
   now = renewed or now
-  after = '!' .. kind .. ' ' .. (string.match(rest or '', '^%S+ (.*)$') or '')
+  after = '!' .. kind .. after .. ' ' .. (string.match(rest or '', '^%S+ (.*)$') or '')
 end
-redis.call('HSET', KEYS[3], ARGV[3], added[2] .. ' ' .. now .. ' ' .. ARGV[6] .. ' ' .. after)
-if isWhole then redis.call('PERSIST', KEYS[5]) end
-if isGone or KEYS[6] ~= KEYS[5] then redis.call('UNLINK', KEYS[6]) end
-if ARGV[14] ~= '' then redis.call('UNLINK', KEYS[4]) end
+redis.call('HSET', KEYS[4], ARGV[3], added[2] .. ' ' .. now .. ' ' .. ARGV[6] .. ' ' .. after)
+if isWhole then redis.call('PERSIST', KEYS[6]) end
+if isGone or KEYS[7] ~= KEYS[6] then redis.call('UNLINK', KEYS[7]) end
+if ARGV[14] ~= '' then redis.call('UNLINK', KEYS[5]) end
 local at = 15
 local function write(command, key, count)
   while count > 0 do
@@ -83,10 +87,10 @@ local function write(command, key, count)
     count = count - some
   end
 end
-write('HSET', KEYS[5], tonumber(ARGV[10]))
-write('HDEL', KEYS[5], tonumber(ARGV[11]))
-write('HSET', KEYS[4], tonumber(ARGV[12]))
-write('HDEL', KEYS[4], tonumber(ARGV[13]))
+write('HSET', KEYS[6], tonumber(ARGV[10]))
+write('HDEL', KEYS[6], tonumber(ARGV[11]))
+write('HSET', KEYS[5], tonumber(ARGV[12]))
+write('HDEL', KEYS[5], tonumber(ARGV[13]))
 return added
 `);
 
@@ -94,19 +98,31 @@ return added
 export const MOST_DECIDED = 1000;
 
 /**
- * Decides orders: keys `head`, `log`, `addresses`; values: format, random text, and for each address itself, the order that the decision builds on, and the new one, as
- * JSON (empty for none). Adds one entry with those that build on what is there. Returns `done` or `format <version>`.
+ * Decides orders: keys `head`, `log`, `left`, `addresses`; values: format, random text, the position of the newest entry that the decisions know, and for each address itself, the order
+ * that the decision builds on, and the new one, as JSON (empty for none). Adds one entry with those that build on what is there, and have no claim of a cluster that left since. Returns
+ * `done` or `format <version>`.
  */
 export const DECIDE = script(`${BEGIN}
 local addresses = {}
-for at = 3, #ARGV, 3 do addresses[#addresses + 1] = ARGV[at] end
-local held = redis.call('HMGET', KEYS[3], unpack(addresses))
+for at = 4, #ARGV, 3 do addresses[#addresses + 1] = ARGV[at] end
+local known = tonumber(ARGV[3])
+local left = {}
+local function hasLeft(order)
+  if order == '' then return false end
+  for _, claim in ipairs(cjson.decode(order)) do
+    local cluster = string.match(claim, '^%S+') or claim
+    if left[cluster] == nil then left[cluster] = tonumber(redis.call('HGET', KEYS[3], cluster) or '0') end
+    if left[cluster] > known then return true end
+  end
+  return false
+end
+local held = redis.call('HMGET', KEYS[4], unpack(addresses))
 local members, set, removed = {}, {}, {}
 for number, address in ipairs(addresses) do
-  local at = number * 3
+  local at = number * 3 + 1
   local before, after = ARGV[at + 1], ARGV[at + 2]
   local order = held[number] or ''
-  if order == before and order ~= after then
+  if order == before and order ~= after and not hasLeft(after) then
     if after == '' then
       removed[#removed + 1] = address
     else
@@ -119,8 +135,8 @@ end
 if #members == 0 then return 'done' end
 ${ADD}
 add('{"kind":"orders","orders":{' .. table.concat(members, ',') .. '}}', '')
-if #set > 0 then redis.call('HSET', KEYS[3], unpack(set)) end
-if #removed > 0 then redis.call('HDEL', KEYS[3], unpack(removed)) end
+if #set > 0 then redis.call('HSET', KEYS[4], unpack(set)) end
+if #removed > 0 then redis.call('HDEL', KEYS[4], unpack(removed)) end
 return 'done'
 `);
 

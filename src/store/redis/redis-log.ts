@@ -12,7 +12,7 @@ import {
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
 import { readOrders } from "./address-orders.ts";
 import { ClusterReader } from "./cluster-reader.ts";
-import { readRecord, recordText } from "./cluster-record.ts";
+import { leftText, readRecord, recordText } from "./cluster-record.ts";
 import { type RedisAddress, RedisConnection } from "./connection.ts";
 import { type ChangedValues, patchedValues, stageEntries } from "./entry-values.ts";
 import { refuseEviction } from "./eviction.ts";
@@ -107,9 +107,9 @@ export class RedisLog implements SharedLog {
     }
   }
 
-  async decide(orders: AddressOrders, before: AddressOrders): Promise<void> {
+  async decide(orders: AddressOrders, before: AddressOrders, position: number): Promise<void> {
     this.#refuseUnlessOpen();
-    const { head, log, addresses } = this.#keys;
+    const { head, log, addresses, left } = this.#keys;
     const all = Object.keys(orders);
     const text = (order: readonly string[] | null | undefined) =>
       order == null ? "" : JSON.stringify(order);
@@ -117,8 +117,8 @@ export class RedisLog implements SharedLog {
       const values = all
         .slice(from, from + MOST_DECIDED)
         .flatMap((address) => [address, text(before[address]), text(orders[address])]);
-      const keys = [head, log, addresses];
-      resultOf(await this.#connection.script(DECIDE, keys, [FORMAT_VERSION, uniqueText(), ...values]));
+      const known = [FORMAT_VERSION, uniqueText(), String(position)];
+      resultOf(await this.#connection.script(DECIDE, [head, log, left, addresses], [...known, ...values]));
     }
   }
 
@@ -134,7 +134,7 @@ export class RedisLog implements SharedLog {
 
   /** @param version of the entries from now on @param before of those that the change replaces, or the same */
   async #append(draft: LogDraft, version: string, before: string, values: ChangedValues): Promise<Mark> {
-    const { clusterId, base = "", change, sight, founding } = draft;
+    const { clusterId, base = "", change, sight, founding, mark: unique = uniqueText() } = draft;
     const keys = this.#keys;
     const ranks = sightValues(sight);
     const meta = "meta" in change ? change.meta : undefined;
@@ -143,13 +143,13 @@ export class RedisLog implements SharedLog {
     const reply = await this.#connection.script(
       APPEND,
       [
-        ...[keys.head, keys.log, keys.clusters, keys.sights(clusterId)],
+        ...[keys.head, keys.log, keys.left, keys.clusters, keys.sights(clusterId)],
         ...[keys.entries(clusterId, version), keys.entries(clusterId, before)],
       ],
       [
-        ...[FORMAT_VERSION, uniqueText(), clusterId, base, change.kind],
+        ...[FORMAT_VERSION, unique, clusterId, base, change.kind],
         String(meta === undefined ? 0 : Math.max(0, Math.ceil(meta.expiresAt - meta.renewedAt))),
-        meta === undefined ? "" : recordText(version, meta),
+        recordPart(change, version),
         entryText(draft, after, change.kind === "patch" ? values.lines : undefined),
         founding === undefined ? "" : JSON.stringify(founding),
         ...lists.map(({ length }) => String(length)),
@@ -227,6 +227,12 @@ export class RedisLog implements SharedLog {
   #refuseUnlessOpen(): void {
     if (this.#closed) throw new StoreError("STORE_CLOSED", "the store is closed");
   }
+}
+
+/** What the record of a cluster gets after a change. */
+function recordPart(change: LogDraft["change"], version: string): string {
+  if (change.kind === "left") return leftText(change.generation);
+  return "meta" in change ? recordText(version, change.meta) : "";
 }
 
 /** What makes ids of entries different in logs that have the same positions. */

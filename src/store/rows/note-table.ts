@@ -1,7 +1,7 @@
 import { sha256Of } from "../../snapshot/sha256.ts";
 import { bytesOf } from "./bytes-of.ts";
 import { isEqual } from "./equal-bytes.ts";
-import type { SqlDatabase } from "./sql-database.ts";
+import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
 /** Notes that are read at once. */
 const PAGE = 16;
@@ -28,15 +28,20 @@ export class NoteTable {
           ...[scope, after],
         )
         .toArray();
-      for (const { name, body, digest } of page) {
-        const note = [String(name), String(body)] as const;
-        if (!isEqual(bytesOf(digest), digestOf(scope, note)))
-          throw new Error(`the note ${note[0]} is damaged`);
-        yield note;
-        after = note[0];
+      for (const row of page) {
+        after = String(row.name);
+        yield [after, textOf(scope, row)];
       }
       if (page.length < PAGE) return;
     }
+  }
+
+  /** A note; undefined where there is none. @throws {Error} for one that is damaged */
+  readOne(scope: string, name: string): string | undefined {
+    const [row] = this.#database.sql
+      .exec("SELECT name, body, digest FROM generation_notes WHERE scope = ? AND name = ?", scope, name)
+      .toArray();
+    return row && textOf(scope, row);
   }
 
   /** Replaces a note, unless its row has the text already: rows written are billed. @param text undefined removes it */
@@ -62,6 +67,13 @@ export class NoteTable {
   clear(scope: string): void {
     this.#database.sql.exec("DELETE FROM generation_notes WHERE scope = ?", scope);
   }
+}
+
+/** @throws {Error} for a row that is damaged */
+function textOf(scope: string, { name, body, digest }: Readonly<Record<string, SqlValue>>): string {
+  const note = [String(name), String(body)] as const;
+  if (!isEqual(bytesOf(digest!), digestOf(scope, note))) throw new Error(`the note ${note[0]} is damaged`);
+  return note[1];
 }
 
 function digestOf(scope: string, [name, text]: readonly [string, string]): Uint8Array<ArrayBuffer> {

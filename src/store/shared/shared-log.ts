@@ -35,6 +35,11 @@ export interface LogDraft {
   /** What it changes in the ranks. Absent for a cluster that goes. */
   readonly sight?: Sight | undefined;
   readonly founding?: FoundingDay | undefined;
+  /**
+   * Its entry has the id `<position>-<mark>`, so that the gateway knows it again before the log has replied. No other draft of any gateway has the same; letters, digits, `-` and
+   * `_`. Default: a random one.
+   */
+  readonly mark?: string | undefined;
 }
 
 /** `lines` are valid, and are iterated once. */
@@ -43,8 +48,11 @@ export type LogChange =
   | { readonly kind: "snapshot"; readonly lines: Iterable<PatchLine>; readonly meta: ClusterMeta }
   | { readonly kind: "patch"; readonly lines: Iterable<PatchLine>; readonly meta: ClusterMeta }
   | { readonly kind: "lease"; readonly meta: ClusterMeta }
-  /** The cluster left on purpose. Its ranks stay. The log need not have it: gateways may hold what an engine lost. */
-  | { readonly kind: "left" }
+  /**
+   * The cluster left on purpose: what it had up to a generation. Its ranks stay. The log need not have it: gateways may hold what an engine lost, and take that out unless it
+   * is newer.
+   */
+  | { readonly kind: "left"; readonly generation: number }
   /** The lease ended, by the clock of the log. Its ranks stay. */
   | { readonly kind: "expired" };
 
@@ -59,6 +67,8 @@ export interface ClusterEntry {
   /** No other entry has the same, in no other log. */
   readonly id: string;
   readonly clusterId: string;
+  /** Of what left. */
+  readonly generation?: number | undefined;
   /** As the gateway that took it wrote it; undefined if the cluster went. Its times are of that gateway's wall clock: only differences count. */
   readonly meta?: ClusterMeta | undefined;
   /** What changed; absent where `stateOf` has to be read instead: whole states, and patches that are too large for an entry. */
@@ -86,8 +96,8 @@ export interface SharedCluster {
   readonly id: string;
   /** Undefined for a cluster that went, of which only ranks are known. */
   readonly meta: ClusterMeta | undefined;
-  /** How a cluster went, and its meta before; undefined for one that did not. */
-  readonly gone?: { readonly why: "left" | "expired"; readonly meta: ClusterMeta } | undefined;
+  /** How a cluster went; undefined for one that did not. */
+  readonly gone?: Gone | undefined;
   /** Milliseconds since the lease was renewed, by the log's clock. */
   readonly elapsed: number;
   /**
@@ -98,6 +108,15 @@ export interface SharedCluster {
   readonly lines: AsyncIterable<PatchLine>;
   /** All ranks; undefined if nothing is known. */
   readonly sight: Sight | undefined;
+}
+
+/** How a cluster went. */
+export interface Gone {
+  readonly why: "left" | "expired";
+  /** The newest that went: nothing that is not newer is there any more. */
+  readonly generation: number;
+  /** Its meta before; undefined where the log did not have it. */
+  readonly meta: ClusterMeta | undefined;
 }
 
 /** What the log has beside clusters. */
@@ -143,8 +162,13 @@ export interface SharedLog {
    * @throws {StoreError} NO_SNAPSHOT where the log has no entries that a patch, a lease or an end could be of; STORE_FULL, STORE_FAILED: it may have been added all the same, and is among the entries then
    */
   append(draft: LogDraft): Promise<{ readonly position: number; readonly id: string }>;
-  /** Decides orders of claims that are not decided: those that another gateway decided since stay as they are, and follow as its entry. @param before what each decision builds on; absent for none */
-  decide(orders: AddressOrders, before: AddressOrders): Promise<void>;
+  /**
+   * Decides orders of claims that are not decided: those that another gateway decided since stay as they are, and follow as its entry. An order with a claim of a cluster that left
+   * since is not taken: the claim would count again when the cluster comes back.
+   * @param before what each decision builds on; absent for none
+   * @param position of the newest entry that the decisions know
+   */
+  decide(orders: AddressOrders, before: AddressOrders, position: number): Promise<void>;
   /** Follows the log from a position, until `close`. Called once. */
   follow(position: number, follower: LogFollower): void;
   close(): Promise<void>;

@@ -13,6 +13,8 @@ export class GatewayError extends Error {
   readonly remedy: Remedy;
   /** The gateway's Retry-After in milliseconds. */
   readonly retryAfter: number;
+  /** The generation that the gateway holds, where it says so. */
+  readonly currentGeneration: number | undefined;
 
   constructor(
     message: string,
@@ -21,12 +23,14 @@ export class GatewayError extends Error {
       code,
       remedy,
       retryAfter = 0,
+      currentGeneration,
       cause,
     }: {
       readonly status?: number;
       readonly code: string;
       readonly remedy: Remedy;
       readonly retryAfter?: number;
+      readonly currentGeneration?: number | undefined;
       readonly cause?: unknown;
     },
   ) {
@@ -35,6 +39,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.remedy = remedy;
     this.retryAfter = retryAfter;
+    this.currentGeneration = currentGeneration;
   }
 }
 
@@ -78,8 +83,10 @@ const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
 export function rejectionOf(name: string, status: number, text: string, retryAfter: number): GatewayError {
   let code = `HTTP_${status}`;
   let message = text.slice(0, 200);
+  let currentGeneration: number | undefined;
   try {
-    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
+    const error = JSON.parse(text) as { code?: unknown; message?: unknown; details?: unknown } | null;
+    currentGeneration = generationIn(error?.details);
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {
@@ -94,5 +101,12 @@ export function rejectionOf(name: string, status: number, text: string, retryAft
     code,
     remedy,
     retryAfter,
+    currentGeneration,
   });
+}
+
+/** What the details of a mismatch say: null where nothing is held. */
+function generationIn(details: unknown): number | undefined {
+  const { currentGeneration } = (details ?? {}) as { readonly currentGeneration?: unknown };
+  return Number.isInteger(currentGeneration) ? (currentGeneration as number) : undefined;
 }

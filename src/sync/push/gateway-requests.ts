@@ -69,13 +69,18 @@ export class GatewayRequests {
     this.#pool = this.#connect();
   }
 
-  /** Sends a full snapshot. @throws {GatewayError} */
+  /**
+   * Sends a full snapshot.
+   * @param after the newest generation that is known: a gateway that holds a newer one rejects it. Default: whatever is held is replaced
+   * @throws {GatewayError}
+   */
   async replace(
     snapshot: ClusterSnapshot,
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
+    after?: number,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
+    const path = `${clusterPath(snapshot.clusterId)}/snapshot${query({ leaseSeconds, after })}`;
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
     return this.#acknowledged("PUT", path, NDJSON_TYPE, body, leaseSeconds, signal);
   }
@@ -88,16 +93,9 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const parameters = `baseGeneration=${baseGeneration}&leaseSeconds=${leaseSeconds}`;
+    const path = `${clusterPath(clusterId)}/snapshot${query({ baseGeneration, leaseSeconds })}`;
     const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
-    return this.#acknowledged(
-      "PATCH",
-      `${clusterPath(clusterId)}/snapshot?${parameters}`,
-      NDJSON_TYPE,
-      body,
-      leaseSeconds,
-      signal,
-    );
+    return this.#acknowledged("PATCH", path, NDJSON_TYPE, body, leaseSeconds, signal);
   }
 
   /** Renews the lease without a change. @throws {GatewayError} */
@@ -107,7 +105,7 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
+    const path = `${clusterPath(clusterId)}/lease${query({ leaseSeconds })}`;
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
     return this.#acknowledged(
       "POST",
@@ -119,9 +117,9 @@ export class GatewayRequests {
     );
   }
 
-  /** Removes the cluster from the clusterset. @throws {GatewayError} */
-  async leave(clusterId: string, signal: AbortSignal): Promise<void> {
-    await this.#request("DELETE", clusterPath(clusterId), {}, undefined, signal);
+  /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
+  async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
+    await this.#request("DELETE", clusterPath(clusterId) + query({ after }), {}, undefined, signal);
   }
 
   /**
@@ -135,10 +133,9 @@ export class GatewayRequests {
     leaseSeconds: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const parameters = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
     const answer = await this.#send(
       "GET",
-      `${clusterPath(clusterId)}/desired${parameters}`,
+      `${clusterPath(clusterId)}/desired${query({ after })}`,
       {},
       undefined,
       signal,
@@ -291,4 +288,11 @@ export class GatewayRequests {
 
 function clusterPath(clusterId: string): string {
   return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+/** The parameters that there are, with their question mark. */
+function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  const stated = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  const text = stated.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
+  return text === "" ? "" : `?${text}`;
 }

@@ -66,6 +66,11 @@ export class PushClient {
   /** The cluster that was last pushed, acknowledged or not. */
   #clusterId: string | undefined;
   #acknowledged: Acknowledged | undefined;
+  /**
+   * The newest generation of that cluster that the gateway named. A request that comes late, after newer ones, replaces none of them. A refusal never makes it smaller: of gateways
+   * with one address, one may be behind.
+   */
+  #known: number | undefined;
   /** When the last lease began, whatever the gateway has of the cluster now. */
   #leasedAt: number | undefined;
   /** What the gateway lacks of the state, as far as it acknowledged anything. */
@@ -148,7 +153,7 @@ export class PushClient {
   async leave(signal: AbortSignal): Promise<void> {
     const clusterId = this.#clusterId;
     if (clusterId === undefined) return;
-    await this.#requests.leave(clusterId, signal);
+    await this.#requests.leave(clusterId, signal, this.#known);
     this.#options.logger.info({ gateway: this.#requests.name, clusterId }, "left the clusterset");
   }
 
@@ -200,9 +205,10 @@ export class PushClient {
 
   async #replace(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
     const { clusterId, exports, imports } = snapshot;
+    if (this.#clusterId !== clusterId) this.#known = undefined;
     this.#clusterId = clusterId;
     const generation = await this.#acknowledge(clusterId, (terms) =>
-      this.#requests.replace(snapshot, terms, signal),
+      this.#requests.replace(snapshot, terms, signal, this.#known),
     );
     const sizes = { exports: Object.keys(exports).length, imports: Object.keys(imports).length };
     const fields = { gateway: this.#requests.name, clusterId, generation, ...sizes };
@@ -235,6 +241,7 @@ export class PushClient {
     const degraded = this.#degraded();
     const { generation } = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
     this.#leasedAt = at;
+    this.#known = generation;
     this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
     this.#failures = 0;
     this.#notBefore = 0;
@@ -257,9 +264,15 @@ export class PushClient {
     this.#failures++;
     const { code, status, remedy } = error;
     const fields = { gateway, code, status, failures: this.#failures };
-    // The full snapshot follows at once, unless the gateway rejected just that.
-    const resync = remedy === "resync" && this.#acknowledged !== undefined;
-    if (remedy === "resync") this.#acknowledged = undefined;
+    const { currentGeneration } = error;
+    const newest = newestOf(this.#known, currentGeneration);
+    const isNews = this.#acknowledged !== undefined || newest !== this.#known;
+    // The full snapshot follows at once, unless the gateway rejected just that, and says nothing new.
+    const resync = remedy === "resync" && isNews;
+    if (remedy === "resync") {
+      this.#acknowledged = undefined;
+      this.#known = newest;
+    }
     if (remedy === "person" || remedy === "content") logger.error(fields, error.message);
     else if (resync) logger.info(fields, error.message);
     else logger.warn(fields, error.message);
@@ -273,4 +286,8 @@ export class PushClient {
     this.#notBefore = now + wait;
     return wait;
   }
+}
+
+function newestOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other !== undefined && other > one) ? other : one;
 }

@@ -1,6 +1,7 @@
+import { drain } from "../../snapshot/drain.ts";
 import { type Blob, type Branch, type Page, RememberedBranch } from "../../zone/generation/directory.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
-import { branchesOf } from "./load-root.ts";
+import { difference } from "./load-root.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -31,6 +32,15 @@ export function followParts(
   after: Generation | undefined,
   before: Generation | undefined,
 ): void {
+  drain(followInSteps(follower, after, before));
+}
+
+/** `followParts`, in a step for each page that differs. Everything is dropped in the last one. */
+export function* followInSteps(
+  follower: PartFollower,
+  after: Generation | undefined,
+  before: Generation | undefined,
+): Generator<void> {
   const unused: string[] = [];
   const uses: PartFollower = {
     use: (hash, part, isNew) => follower.use(hash, part, isNew),
@@ -39,8 +49,8 @@ export function followParts(
   if (after !== undefined)
     for (const { hash, bytes } of trunkOf(after)) follower.use(hash, new HeldPart(bytes), false);
   if (before !== undefined) for (const { hash } of trunkOf(before)) unused.push(hash);
-  followPage(uses, after?.names, before?.names, false);
-  followPage(uses, after?.reverse, before?.reverse, false);
+  yield* followPage(uses, after?.names, before?.names, false);
+  yield* followPage(uses, after?.reverse, before?.reverse, false);
   for (const hash of unused) follower.drop(hash);
 }
 
@@ -49,34 +59,35 @@ function trunkOf({ rootHash, root, frame, stems }: Generation) {
 }
 
 /** Uses what `after` has and drops what `before` has, but for what both have. */
-function followPage(
+function* followPage(
   follower: PartFollower,
   after: AnyPage | undefined,
   before: AnyPage | undefined,
   isNew: boolean,
-): void {
+): Generator<void> {
   if (after === before) return;
   if (after !== undefined) follower.use(after.hash, new HeldPart(after.bytes), isNew);
-  followEntries(follower, after, before);
+  yield* followEntries(follower, after, before);
   if (before !== undefined) follower.drop(before.hash);
+  yield;
 }
 
-function followEntries(
+function* followEntries(
   follower: PartFollower,
   after: AnyPage | undefined,
   before: AnyPage | undefined,
-): void {
-  const old = branchesOf(before);
-  for (const { slot, branch } of after?.entries ?? []) {
+): Generator<void> {
+  const { own, old } = difference(after, before);
+  for (const { slot, branch } of own) {
     const same = old.get(slot);
     if (branch.page !== undefined) {
       if (same?.page !== undefined) old.delete(slot);
-      followPage(follower, branch.page, same?.page, branch.page.hash !== same?.hash);
+      yield* followPage(follower, branch.page, same?.page, branch.page.hash !== same?.hash);
     } else if (same?.hash === branch.hash) old.delete(slot);
     else follower.use(branch.hash, partOf(branch), true);
   }
   for (const { hash, page } of old.values())
-    if (page !== undefined) followPage(follower, undefined, page, false);
+    if (page !== undefined) yield* followPage(follower, undefined, page, false);
     else follower.drop(hash);
 }
 

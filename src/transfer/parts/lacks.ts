@@ -3,7 +3,7 @@ import type { Generation } from "../../zone/generation/generation.ts";
 import { ReverseSegment } from "../../zone/segment/reverse-segment.ts";
 import { Segment } from "../../zone/segment/segment.ts";
 import type { AnySegment } from "./any-segment.ts";
-import { branchesOf } from "./load-root.ts";
+import { difference } from "./load-root.ts";
 
 /** Makes a segment of bytes. @throws {FormatError} for bytes that are not a well-formed one */
 export type LoadSegment = (bytes: Uint8Array<ArrayBuffer>, hash: string) => AnySegment;
@@ -37,11 +37,11 @@ function* inPage(
   loadSegment: LoadSegment,
 ): Generator<Lack> {
   if (page === before) return;
-  const old = branchesOf(before);
-  for (const { slot, branch } of page.entries) {
-    const own = old.get(slot);
+  const { own, old } = difference(page, before);
+  for (const { slot, branch } of own) {
+    const same = old.get(slot);
     if (branch.page !== undefined) {
-      if (kind === "segment") yield* inPage(branch.page, own?.page, kind, isHere, loadSegment);
-    } else if (branch.kind === kind && !isHere(branch)) yield { branch, before: own, loadSegment };
+      if (kind === "segment") yield* inPage(branch.page, same?.page, kind, isHere, loadSegment);
+    } else if (branch.kind === kind && !isHere(branch)) yield { branch, before: same, loadSegment };
   }
 }

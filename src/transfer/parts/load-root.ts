@@ -1,4 +1,10 @@
-import { type Blob, Page, type SegmentMemory } from "../../zone/generation/directory.ts";
+import {
+  type Blob,
+  type Branch,
+  Page,
+  type PageEntry,
+  type SegmentMemory,
+} from "../../zone/generation/directory.ts";
 import { Frame } from "../../zone/generation/frame.ts";
 import { Generation, Trunk } from "../../zone/generation/generation.ts";
 import { readRoot } from "../../zone/generation/root.ts";
@@ -38,11 +44,11 @@ export function loadRoot(
   const stems = loaded("stems", before?.stems, Segment.load);
   const trunk = frame === before?.frame && stems === before.stems ? before.trunk : new Trunk(frame, stems);
   const page =
-    <Content extends AnySegment>(memory: SegmentMemory<Content> | undefined) =>
+    <Content extends AnySegment>(memory: SegmentMemory<Content> | undefined, old?: Page<Content>) =>
     (bytes: Uint8Array<ArrayBuffer>, own: string) =>
-      Page.load(bytes, own, true, memory);
-  const names = loaded("names", before?.names, page(cache?.of(isOfNames)));
-  const reverse = loaded("reverse", before?.reverse, page(cache?.of(isOfReverseNames)));
+      Page.load(bytes, own, true, memory, old);
+  const names = loaded("names", before?.names, page(cache?.of(isOfNames), before?.names));
+  const reverse = loaded("reverse", before?.reverse, page(cache?.of(isOfReverseNames), before?.reverse));
   return new Generation(
     serial,
     trunk,
@@ -66,8 +72,8 @@ export function takeOver<Content extends Blob>(
   cache: unknown,
 ): Page<Content> {
   if (page === before || before === undefined) return page;
-  const old = branchesOf(before);
-  for (const { slot, branch } of page.entries) {
+  const { own, old } = difference(page, before);
+  for (const { slot, branch } of own) {
     const same = old.get(slot);
     if (same?.hash !== branch.hash || same.kind !== branch.kind) continue;
     if (cache === undefined) branch.segment = same.segment;
@@ -76,7 +82,13 @@ export function takeOver<Content extends Blob>(
   return page;
 }
 
-/** The branches of a page by their first slot. */
-export function branchesOf<Content extends Blob>(page: Page<Content> | undefined) {
-  return new Map(page?.entries.map(({ slot, branch }) => [slot, branch]));
+/** What two pages do not have at the same place: entries of the first one; branches of the other one, by their first slot. */
+export function difference<Content extends Blob>(
+  page: Page<Content> | undefined,
+  before: Page<Content> | undefined,
+): { readonly own: readonly PageEntry<Content>[]; readonly old: Map<number, Branch<Content>> } {
+  const [entries, others] = [page?.entries ?? [], before?.entries ?? []];
+  const own = entries.filter((entry, index) => entry !== others[index]);
+  const gone = others.filter((entry, index) => entry !== entries[index]);
+  return { own, old: new Map(gone.map(({ slot, branch }) => [slot, branch])) };
 }

@@ -36,6 +36,14 @@ export class StoredNotes implements CompilerNotes {
     return this.#parts.table.read(this.#scope);
   }
 
+  get(name: string): string {
+    const text = this.#waiting.has(name)
+      ? this.#waiting.get(name)
+      : this.#parts.table.readOne(this.#scope, name);
+    if (text === undefined) throw new Error(`the note ${name} is missing`);
+    return text;
+  }
+
   put(name: string, text: string | undefined): void {
     this.#waiting.set(name, text);
     this.#characters += name.length + (text?.length ?? 0);

@@ -1,24 +1,21 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 
-interface Compiled {
-  readonly findings: readonly ClusterFinding[];
-}
-
 /** The findings of compiled keys, and of everything else that a generation is compiled from, in one list. */
 export class KeyFindings {
-  readonly #keys = new Set<Compiled>();
+  /** Of the few keys that have any. */
+  readonly #keys = new Map<string, readonly ClusterFinding[]>();
   #joined: readonly ClusterFinding[] | undefined;
   #first: readonly ClusterFinding[] = [];
   #last: readonly ClusterFinding[] = [];
 
-  add(key: Compiled): void {
-    if (key.findings.length === 0) return;
-    this.#keys.add(key);
-    this.#joined = undefined;
+  has(key: string): boolean {
+    return this.#keys.has(key);
   }
 
-  remove(key: Compiled): void {
-    if (this.#keys.delete(key)) this.#joined = undefined;
+  /** Takes over the findings of a key, of which there may be none. */
+  set(key: string, findings: readonly ClusterFinding[]): void {
+    if (this.#keys.delete(key) || findings.length > 0) this.#joined = undefined;
+    if (findings.length > 0) this.#keys.set(key, findings);
   }
 
   /** The findings of the keys between two other lists. The result is the same list until something in it changes. */
@@ -26,7 +23,7 @@ export class KeyFindings {
     if (first !== this.#first || last !== this.#last) this.#joined = undefined;
     this.#first = first;
     this.#last = last;
-    this.#joined ??= [first, ...Array.from(this.#keys, ({ findings }) => findings), last].flat();
+    this.#joined ??= [first, ...this.#keys.values(), last].flat();
     return this.#joined;
   }
 }

@@ -36,12 +36,12 @@ export class LocalZones {
     }
   }
 
-  /** Takes over clusters that may have changed. @returns the keys of names that may be other ones now */
+  /** Takes over clusters that may have changed. @returns the keys of names that may be other ones now, as `NameKeys.keysOf` */
   *follow(
     names: NameKeys<unknown>,
     clusters: ReadonlyMap<string, SourceCluster>,
     trees: ReadonlyMap<TreeKey, PlannedTree>,
-  ): Generator<string> {
+  ): Generator<string | undefined> {
     const before = this.#known;
     this.assume(clusters, trees);
     const next = this.#known;
@@ -67,10 +67,11 @@ function* keysOfChangedNamespaces(
   clusterId: string,
   before: ReadonlySet<string>,
   now: ReadonlySet<string>,
-): Generator<string> {
+): Generator<string | undefined> {
   const changed = new Set(
     [...now, ...before].filter((namespace) => !(now.has(namespace) && before.has(namespace))),
   );
   if (changed.size === 0) return;
-  for (const key of names.keysOf(clusterId)) if (changed.has(key.slice(0, key.indexOf("/")))) yield key;
+  for (const key of names.keysOf(clusterId))
+    if (key === undefined || changed.has(key.slice(0, key.indexOf("/")))) yield key;
 }

@@ -1,6 +1,5 @@
 import { usableAddress } from "../../dns/address.ts";
 import { FOLD } from "../../dns/name.ts";
-import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { compareText } from "../../merge/order.ts";
 import { memberNames } from "../../snapshot/held/member-names.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
@@ -13,6 +12,7 @@ import type { HeldBlock } from "./held-block.ts";
 import type { LeafPlace } from "./notes/compiler-notes.ts";
 import type { Stem } from "./stems.ts";
 import { HashTrie, type TrieItem } from "./trie/hash-trie.ts";
+import type { LeafRows, TrieNode } from "./trie/trie.ts";
 
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
 const OBJECT_WEIGHT = 3;
@@ -40,9 +40,17 @@ export interface CompiledKey {
   block: HeldBlock;
   /** The namespaces that its names are in. */
   readonly stems: readonly Stem[];
-  readonly findings: readonly ClusterFinding[];
   /** The addresses whose reverse names it wants. */
   readonly addresses: AddressList;
+}
+
+/** A key as a note has it. */
+export type NotedKey = Pick<NameKey, "key" | "weight" | "locals" | "compiled">;
+
+/** Where keys are noted, so that memory need not have them. */
+interface KeyRows<Result> extends Pick<LeafRows<never, never>, "mostHeld"> {
+  /** The keys of a leaf. */
+  readonly read: (leaf: TrieNode<Set<NameKey>, Result>) => readonly NotedKey[];
 }
 
 const NO_LOCALS: readonly LocalObject[] = [];
@@ -50,43 +58,56 @@ const NO_LOCALS: readonly LocalObject[] = [];
 /** All keys of names, in leaves that are segments. */
 export class NameKeys<Result> {
   readonly trie: HashTrie<NameKey, Result>;
+  /** Those that are in memory. */
   readonly #keys = new Map<string, NameKey>();
   /** By cluster id and key of a Service with a dotted name: the key of that name. */
   readonly #dotted = new Map<string, string>();
   #gone: NameKey[] = [];
 
-  /** @param target what a segment weighs at most, if it has several keys */
-  constructor(target: number) {
-    this.trie = new HashTrie(target);
+  /**
+   * @param target what a segment weighs at most, if it has several keys
+   * @param rows where keys are noted. Default: memory has all of them
+   */
+  constructor(target: number, rows?: KeyRows<Result>) {
+    this.trie = new HashTrie(
+      target,
+      rows && {
+        mostHeld: rows.mostHeld,
+        read: (leaf) =>
+          new Set(rows.read(leaf).map((noted) => Object.assign(this.#create(noted.key), noted))),
+        drop: (keys) => {
+          for (const { key } of keys) this.#keys.delete(key);
+        },
+      },
+    );
   }
 
-  /** Puts a compiled leaf with all of its keys where it was. */
+  /** Puts a compiled leaf where it was. @param dotted the keys of Services with dotted names in it, see `dottedOf` */
   place(
     place: LeafPlace,
-    keys: readonly Pick<NameKey, "key" | "weight" | "locals" | "compiled">[],
-    result: Result,
+    dotted: readonly DottedName[],
+    leaf: { readonly weight: number; readonly count: number; readonly result: Result },
   ): void {
-    const items = keys.map(({ key, weight, locals, compiled }) => {
-      const own = Object.assign(this.#create(key), { weight, locals, compiled });
-      for (const { clusterId, kind, key: object } of locals)
-        if (kind === "service" && object !== key) this.#dotted.set(`${clusterId} ${object}`, key);
-      return own;
-    });
-    this.trie.place(place, items, result);
+    for (const [service, key] of dotted) this.#dotted.set(service, key);
+    this.trie.place(place, leaf);
   }
 
-  /** The keys with an object in a cluster's own zone. */
-  *keysOf(clusterId: string): Generator<string> {
-    for (const { key, locals } of this.#keys.values())
-      if (locals.some((local) => local.clusterId === clusterId)) yield key;
+  /** The keys with an object in a cluster's own zone; undefined after each leaf that was read. */
+  *keysOf(clusterId: string): Generator<string | undefined> {
+    for (const own of this.#allOf(clusterId)) yield own?.key;
   }
 
-  /** Takes over that a cluster has no zone of its own any more, or another one. @returns the keys of names in it */
-  *dropCluster(clusterId: string): Generator<string> {
-    for (const own of this.#keys.values()) {
-      const locals = own.locals.filter((local) => local.clusterId !== clusterId);
-      if (locals.length === own.locals.length) continue;
-      own.locals = locals;
+  /** Takes over that a cluster has no zone of its own any more, or another one. @returns the keys of names in it, as `keysOf` */
+  *dropCluster(clusterId: string): Generator<string | undefined> {
+    for (const own of this.#allOf(clusterId)) {
+      if (own === undefined) {
+        yield undefined;
+        continue;
+      }
+      this.#setLocals(
+        own,
+        own.locals.filter((local) => local.clusterId !== clusterId),
+      );
       yield own.key;
     }
     for (const dotted of this.#dotted.keys())
@@ -124,19 +145,46 @@ export class NameKeys<Result> {
   }
 
   #addLocal(key: string, local: LocalObject): void {
-    const own = this.#keys.get(key) ?? this.#create(key);
+    const own = this.#get(key) ?? this.#create(key);
     if (!own.locals.some((one) => compareLocals(one, local) === 0))
-      own.locals = [...own.locals, local].sort(compareLocals);
+      this.#setLocals(own, [...own.locals, local].sort(compareLocals));
   }
 
   #removeLocal(key: string, local: LocalObject): void {
+    const own = this.#get(key);
+    if (own?.locals.some((one) => compareLocals(one, local) === 0))
+      this.#setLocals(
+        own,
+        own.locals.filter((one) => compareLocals(one, local) !== 0),
+      );
+  }
+
+  #setLocals(own: NameKey, locals: readonly LocalObject[]): void {
+    own.locals = locals;
+    // Until `update` nothing else says that the note of its leaf is another one.
+    if (own.weight > 0) this.trie.note(own);
+  }
+
+  /** All keys with an object in a cluster's own zone: every leaf is read. */
+  *#allOf(clusterId: string): Generator<NameKey | undefined> {
+    const isOf = ({ locals }: NameKey) => locals.some((local) => local.clusterId === clusterId);
+    for (const leaf of this.trie.leaves()) {
+      yield* [...this.trie.itemsOf(leaf)].filter(isOf);
+      if (this.trie.isStored) yield undefined;
+    }
+    for (const own of this.#keys.values()) if (own.weight === 0 && isOf(own)) yield own;
+  }
+
+  #get(key: string): NameKey | undefined {
     const own = this.#keys.get(key);
-    if (own !== undefined) own.locals = own.locals.filter((one) => compareLocals(one, local) !== 0);
+    if (own !== undefined || !this.trie.isStored) return own;
+    this.trie.itemsOf(this.trie.leafFor(hashOf(key)));
+    return this.#keys.get(key);
   }
 
   /** Makes the leaves follow what a key has now. */
   update(key: string, source: ZoneSource, clusters: ReadonlyMap<string, SourceCluster>, hosts: number): void {
-    const own = this.#keys.get(key) ?? this.#create(key);
+    const own = this.#get(key) ?? this.#create(key);
     const weight =
       hosts * OBJECT_WEIGHT +
       weightOf(source.sizeOf(key)) +
@@ -171,6 +219,16 @@ export class NameKeys<Result> {
     this.#keys.set(key, own);
     return own;
   }
+}
+
+/** A Service of a cluster (`<cluster id> <namespace>/<name>`) whose name has dots, and so is of a key with another text. */
+export type DottedName = readonly [service: string, key: string];
+
+/** The Services with dotted names among the objects of a key. */
+export function dottedOf({ key, locals }: Pick<NameKey, "key" | "locals">): DottedName[] {
+  return locals.flatMap(({ clusterId, kind, key: object }) =>
+    kind === "service" && object !== key ? [[`${clusterId} ${object}`, key] as const] : [],
+  );
 }
 
 function weightOf(size: number | undefined): number {

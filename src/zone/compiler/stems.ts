@@ -39,7 +39,18 @@ export class StemCounts {
 
   /** Takes over the stems of a key. @returns them as they are held: equal stems are one object, and so are lists of one */
   add(stems: readonly Stem[]): readonly Stem[] {
-    const held = stems.map((stem) => this.#count(stem, 1));
+    for (const stem of stems) this.#count(stem, 1);
+    return this.held(stems);
+  }
+
+  /** Takes over that some keys have a stem. */
+  addAll(stem: Stem, keys: number): void {
+    this.#count(stem, keys);
+  }
+
+  /** The stems of a key that are counted already, as they are held. */
+  held(stems: readonly Stem[]): readonly Stem[] {
+    const held = stems.map((stem) => this.#counts.get(keyOf(stem))!);
     return held.length === 1 ? held[0]!.alone : held.map(({ stem }) => stem);
   }
 
@@ -48,13 +59,12 @@ export class StemCounts {
     for (const stem of stems) this.#count(stem, -1);
   }
 
-  #count(stem: Stem, more: 1 | -1): Counted {
-    const key = `${stem.tree} ${stem.labels.join(".")}${stem.isEverywhere ? " *" : ""}`;
+  #count(stem: Stem, more: number): void {
+    const key = keyOf(stem);
     const own = this.#counts.get(key) ?? { stem, alone: [stem], count: 0 };
     this.#counts.set(key, own);
     own.count += more;
-    if (own.count === 0 || (more === 1 && own.count === 1)) this.#mayHaveChanged = true;
-    return own;
+    if (own.count === 0 || own.count === more) this.#mayHaveChanged = true;
   }
 
   /** All stems, in an order of their own; undefined if they are those of the call before. */
@@ -77,4 +87,8 @@ export class StemCounts {
   all(): readonly Stem[] {
     return (this.#keys ?? []).map((key) => this.#counts.get(key)!.stem);
   }
+}
+
+function keyOf({ tree, labels, isEverywhere }: Stem): string {
+  return `${tree} ${labels.join(".")}${isEverywhere ? " *" : ""}`;
 }

@@ -14,8 +14,8 @@ import { type CompilerState, emptyState, type SegmentWeights } from "./compiler-
 import { type HoldSegment, holdInBranch } from "./held-block.ts";
 import type { KeySource } from "./key-compiler.ts";
 import type { NameKey } from "./name-keys.ts";
-import type { CompilerNotes, ResumedKeys } from "./notes/compiler-notes.ts";
-import { basisOf, readNotes, writeNotes } from "./notes/state-notes.ts";
+import { type CompilerNotes, NoteKind, type ResumedKeys } from "./notes/compiler-notes.ts";
+import { basisOf, dropGone, noteNames, noteReverse, readNotes, writeNotes } from "./notes/state-notes.ts";
 import { pageOf } from "./pages.ts";
 import { compileSegment } from "./segment-compiler.ts";
 import type { Stem } from "./stems.ts";
@@ -43,10 +43,10 @@ const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
 
 /** In about 4 MB. An object that compiles 1,000,000 addresses would need 50 MB for them, and so compiles their segments some 16 times. */
 const MOST_FRESH = 65_536;
-
-const NO_FINDINGS: readonly ClusterFinding[] = [];
-/** Keys that are taken over in one turn: less than a millisecond. */
-const KEYS_IN_TURN = 50;
+/** In about 4 MB. */
+const MOST_POSTPONED = 32_768;
+/** Keys that are taken over in one turn: less than a millisecond, also where each is in a leaf that is read. */
+const KEYS_IN_TURN = { held: 50, stored: 5 };
 
 /**
  * Compiles the generations of one scope, one after the other: the clusterset zone with its aliases, the zones of single clusters, federation zones.
@@ -59,6 +59,8 @@ export class ZoneCompiler {
   readonly #notes: CompilerNotes | undefined;
   /** Undefined before the first compilation, and while one is under way or has failed. */
   #state: CompilerState | undefined;
+  /** The newest one: it may be asked for its history until another one has compiled. */
+  #last: CompilerState | undefined;
 
   /**
    * @param hold default: a generation holds its segments
@@ -88,6 +90,7 @@ export class ZoneCompiler {
     const clusters = clustersById(source);
     const resumed = yield* readNotes(state, this.#notes, clusters, context, this.#federatedOf(source));
     this.#state = state;
+    this.#last = state;
     return resumed;
   }
 
@@ -105,8 +108,7 @@ export class ZoneCompiler {
   ): Generator<void, CompiledZones> {
     const known = change === "all" ? undefined : this.#state;
     this.#state = undefined;
-    const state = known ?? emptyState(this.#weights, this.#hold, this.#notes);
-    if (known === undefined) this.#notes?.clear();
+    const state = known ?? this.#begin();
     const asked = known === undefined || change === "all" ? everything(source) : change;
     const clusters = clustersById(source);
     let frame = state.trunk?.frame;
@@ -125,7 +127,8 @@ export class ZoneCompiler {
     const from = { context: state.context, source, clusters, sources, pace: new Pace() };
     // Later on `history` has who wants what is compiled.
     const mostFresh = known === undefined ? (this.#weights.fresh ?? MOST_FRESH) : Number.POSITIVE_INFINITY;
-    yield* compileNames(state, from, touched, isEachKeyOther, mostFresh);
+    dropGone(state, NoteKind.names, state.names.trie);
+    yield* compileNames(state, from, { touched, isEachKeyOther, mostFresh });
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
     yield* compileReverse(state, from.pace);
     state.trunk = yield* followTrunk(state, state.context, frame!);
@@ -135,7 +138,8 @@ export class ZoneCompiler {
       (yield* pageOf(state.names.trie.top)) as Page<Segment>,
       (yield* pageOf(state.reverse.trie.top)) as Page<ReverseSegment>,
     );
-    yield* writeNotes(state, source, touched, asked.clusters ? basisOf(state, federated) : undefined);
+    const basis = asked.clusters ? basisOf(state, federated) : undefined;
+    yield* writeNotes(state, { source, touched, basis });
     this.#state = state;
     const { context, findings, reverse } = state;
     return {
@@ -143,6 +147,14 @@ export class ZoneCompiler {
       findings: findings.joined(context.findings, yield* reverse.findings()),
       reverse: reverse.history(),
     };
+  }
+
+  /** A state with nothing in it, which has the notes from now on. */
+  #begin(): CompilerState {
+    if (this.#last !== undefined) this.#last.isOver = true;
+    this.#notes?.clear();
+    this.#last = emptyState(this.#weights, this.#hold, this.#notes);
+    return this.#last;
   }
 
   #federatedOf(source: ZoneSource): string {
@@ -180,7 +192,8 @@ function* touch(
 ): Generator<void, ReadonlySet<string>> {
   const touched = new Set<string>(services);
   let count = 0;
-  const changed = function* (): Generator<string> {
+  const inTurn = names.trie.isStored ? KEYS_IN_TURN.stored : KEYS_IN_TURN.held;
+  const changed = function* (): Generator<string | undefined> {
     if (haveClustersChanged) {
       for (const key of context!.hosts.keys()) if (key !== "") yield key;
       yield* locals.follow(names, clusters, context!.treeByKey);
@@ -193,66 +206,75 @@ function* touch(
     }
   };
   for (const key of changed()) {
-    touched.add(key);
-    if (++count % KEYS_IN_TURN === 0) yield;
+    if (key !== undefined) touched.add(key);
+    if (++count % inTurn === 0) yield;
   }
   for (const key of touched) {
     names.update(key, source, clusters, context!.hosts.get(key)?.length ?? 0);
-    if (++count % KEYS_IN_TURN === 0) yield;
+    if (++count % inTurn === 0) yield;
   }
   return touched;
+}
+
+/** What names are compiled by. */
+interface NamesChange {
+  readonly touched: ReadonlySet<string>;
+  readonly isEachKeyOther: boolean;
+  /** New addresses that memory holds with their names before their segments are compiled. */
+  readonly mostFresh: number;
 }
 
 function* compileNames(
   state: CompilerState,
   from: KeySource,
-  touched: ReadonlySet<string>,
-  isEachKeyOther: boolean,
-  mostFresh: number,
+  { touched, isEachKeyOther, mostFresh }: NamesChange,
 ): Generator<void> {
   const { hold, names, reverse, stems, findings } = state;
+  const isFirst = mostFresh < Number.POSITIVE_INFINITY;
+  // A first compilation lets each leaf go before it reads the next one.
+  const afterLeaf = isFirst && reverse.trie.isStored ? () => compileReverse(state, from.pace) : undefined;
+  const mostPostponed = afterLeaf === undefined ? MOST_POSTPONED : mostFresh;
+  const replace = function* (key: string, before: AddressList, next: WantedAddresses): Generator<void> {
+    yield* reverse.replace(key, before, next);
+    if (reverse.postponed > mostPostponed) yield* reverse.replacePostponed(afterLeaf);
+  };
   for (const key of names.takeGone()) {
     const before = key.compiled!;
     stems.remove(before.stems);
-    findings.remove(before);
-    yield* reverse.replace(key.key, before.addresses, WantedAddresses.none);
+    findings.set(key.key, []);
+    yield* replace(key.key, before.addresses, WantedAddresses.none);
   }
   for (const node of names.trie.changed) {
     const mayDiffer = ({ key }: NameKey) => isEachKeyOther || touched.has(key);
-    const { branch, built, blocks } = yield* compileSegment(from, node.items!, mayDiffer, hold);
+    const { branch, built, blocks } = yield* compileSegment(from, names.trie.itemsOf(node), mayDiffer, hold);
     names.trie.compiled(node, { branch });
     for (const [key, block] of blocks) {
       const own = built.get(key);
       if (own === undefined) key.compiled!.block = block;
       else {
         const before = key.compiled;
-        key.compiled = {
-          block,
-          stems: stems.add(own.stems),
-          findings: own.findings.length === 0 ? NO_FINDINGS : own.findings,
-          addresses: own.reverse.list,
-        };
-        findings.add(key.compiled);
-        if (before !== undefined) {
-          stems.remove(before.stems);
-          findings.remove(before);
-        }
-        yield* reverse.replace(key.key, before?.addresses ?? AddressList.none, own.reverse);
+        key.compiled = { block, stems: stems.add(own.stems), addresses: own.reverse.list };
+        findings.set(key.key, own.findings);
+        if (before !== undefined) stems.remove(before.stems);
+        yield* replace(key.key, before?.addresses ?? AddressList.none, own.reverse);
       }
     }
+    noteNames(state, from.source, node);
     if (reverse.fresh > mostFresh) yield* compileReverse(state, from.pace);
     yield;
   }
-  names.trie.changed.clear();
+  if (afterLeaf !== undefined) yield* reverse.replacePostponed(afterLeaf);
 }
 
-function* compileReverse({ hold, reverse }: CompilerState, pace: Pace): Generator<void> {
+function* compileReverse(state: CompilerState, pace: Pace): Generator<void> {
+  const { hold, reverse } = state;
   const { trie } = reverse;
+  dropGone(state, NoteKind.reverse, trie);
   for (const node of trie.changed) {
-    trie.compiled(node, { branch: yield* compileLeaf(node.items!, pace, hold) });
+    trie.compiled(node, { branch: yield* compileLeaf(trie.itemsOf(node), pace, hold) });
+    noteReverse(state, node);
     yield;
   }
-  trie.changed.clear();
   reverse.fresh = 0;
 }
 

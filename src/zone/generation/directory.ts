@@ -112,13 +112,27 @@ export class Page<Content extends Blob> {
   static of<Content extends Blob>(entries: readonly PageEntry<Content>[]): Page<Content> {
     const { bytes, words } = createBlob(BlobKind.page, ENTRIES_AT + entries.length * ENTRY_BYTES);
     words[BLOB_WORDS] = entries.length;
-    for (const [index, { slot, bits, branch }] of entries.entries()) {
-      const at = ENTRIES_AT + index * ENTRY_BYTES;
-      bytes[at] = slot;
-      bytes[at + 1] = branch.kind === "page" ? PAGE_MARK : bits;
-      writeHash(bytes, at + 2, branch.hash);
-    }
+    for (let index = 0; index < entries.length; index++) writeEntry(bytes, index, entries[index]!);
     return new Page(bytes, hashBlob(bytes), entries);
+  }
+
+  /** This page with other branches in some of its entries; undefined where it has no entries with these slots and bits. */
+  with(changed: readonly PageEntry<Content>[]): Page<Content> | undefined {
+    if (changed.length === 0) return this;
+    const entries = [...this.entries];
+    const bytes = this.bytes.slice();
+    let byteLength = this.byteLength;
+    for (const entry of changed) {
+      const index = indexOfSlot(entries, entry.slot);
+      const before = entries[index];
+      if (before?.slot !== entry.slot || before.bits !== entry.bits) return undefined;
+      byteLength += lengthOf(entry.branch) - lengthOf(before.branch);
+      entries[index] = entry;
+      writeEntry(bytes, index, entry);
+    }
+    const page = new Page(bytes, hashBlob(bytes), entries);
+    page.#byteLength = byteLength;
+    return page;
   }
 
   /**
@@ -126,6 +140,7 @@ export class Page<Content extends Blob> {
    * @param hash that of the bytes, which the caller knows or has checked
    * @param isTop whether it may have pages below it
    * @param memory holds the segments. Default: the page's branches do
+   * @param before whose entries are taken over as objects, with what they have in memory, where the bytes of an entry are the same
    * @throws {FormatError} for bytes that are not a well-formed page
    */
   static load<Content extends Blob>(
@@ -133,6 +148,7 @@ export class Page<Content extends Blob> {
     hash: string,
     isTop: boolean,
     memory?: SegmentMemory<Content>,
+    before?: Page<Content>,
   ): Page<Content> {
     const words = readBlob(bytes, BlobKind.page, "a page");
     const count = words[BLOB_WORDS] ?? 0;
@@ -142,17 +158,22 @@ export class Page<Content extends Blob> {
     for (let at = end; at < bytes.length; at++) check(bytes[at] === 0, "a page does not end in zeros");
     const taken = new Uint8Array(PAGE_SLOTS);
     const entries: PageEntry<Content>[] = [];
-    for (let at = ENTRIES_AT, before = -1; at < end; at += ENTRY_BYTES) {
+    for (let at = ENTRIES_AT, last = -1; at < end; at += ENTRY_BYTES) {
       const slot = bytes[at]!;
       const isPage = bytes[at + 1] === PAGE_MARK;
       const bits = isPage ? PAGE_BITS : bytes[at + 1]!;
       check(isPage ? isTop : bits <= PAGE_BITS, "an entry of a page has too many bits");
       const step = 1 << bits;
-      check(slot > before && slot < step, "the entries of a page are not in order");
-      before = slot;
+      check(slot > last && slot < step, "the entries of a page are not in order");
+      last = slot;
       for (let own = slot; own < PAGE_SLOTS; own += step) {
         check(taken[own] === 0, "two entries of a page have the same slot");
         taken[own] = 1;
+      }
+      const same = before?.entries[entries.length];
+      if (same !== undefined && isSameEntry(bytes, before!.bytes, at)) {
+        entries.push(same);
+        continue;
       }
       const kind = isPage ? "page" : "segment";
       const own = formatHash(bytes, at + 2);
@@ -185,6 +206,33 @@ export class Page<Content extends Blob> {
       if (branch.page !== undefined) yield* branch.page.segments();
       else if (branch.segment !== undefined) yield branch.segment;
   }
+}
+
+function writeEntry<Content extends Blob>(
+  into: Uint8Array,
+  index: number,
+  { slot, bits, branch }: PageEntry<Content>,
+): void {
+  const at = ENTRIES_AT + index * ENTRY_BYTES;
+  into[at] = slot;
+  into[at + 1] = branch.kind === "page" ? PAGE_MARK : bits;
+  writeHash(into, at + 2, branch.hash);
+}
+
+/** Where the first entry is whose slot is not below this one. */
+function indexOfSlot(entries: readonly PageEntry<Blob>[], slot: number): number {
+  let from = 0;
+  for (let to = entries.length; from < to; ) {
+    const middle = (from + to) >>> 1;
+    if (entries[middle]!.slot < slot) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function isSameEntry(one: Uint8Array, other: Uint8Array, from: number): boolean {
+  for (let at = from; at < from + ENTRY_BYTES; at++) if (one[at] !== other[at]) return false;
+  return true;
 }
 
 function lengthOf<Content extends Blob>(branch: Branch<Content>): number {

@@ -1,4 +1,3 @@
-import type { LeafPlace } from "../compiler/notes/compiler-notes.ts";
 import { Trie, type TrieNode } from "../compiler/trie/trie.ts";
 import type { Branch } from "../generation/directory.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
@@ -27,6 +26,13 @@ export class AddressLeaf {
   readonly v6 = new AddressTable<AddressValue>(4);
   /** The segments that have the targets of its sources: one, unless it was divided or joined since it was compiled. */
   branches: readonly Branch<ReverseSegment>[] = [];
+
+  /** Whether it has addresses that wait for the next decision. */
+  get isUndecided(): boolean {
+    return [this.v4, this.v6].some(({ values }) =>
+      values.some((value) => value instanceof AddressRecord && value.isUndecided),
+    );
+  }
 
   /** Gives up the room for more addresses. */
   trim(): void {
@@ -94,25 +100,18 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
     for (const { table, index } of from.inOrder()) put(into, table.idAt(index), table.values[index]!);
   }
 
-  /** Puts a compiled leaf where a leaf with these addresses was. */
-  place(place: LeafPlace, items: AddressLeaf, result: Result): void {
-    let [weight, count] = [0, 0];
-    for (const { table, index } of items.inOrder()) {
-      const own = weightOf(table.values[index]!);
-      weight += own;
-      count += Math.sign(own);
-    }
-    this.placeLeaf(place, { items, weight, count, result });
-  }
-
   /** Takes over that what is held of an address changed, be it that its segment stays. */
   note(id: AddressId): void {
-    this.noted.add(this.leafFor(hashOfId(id)));
+    this.noteLeaf(hashOfId(id));
   }
 
   /** The leaf in which an address is, or would be. */
+  nodeOf(id: AddressId): TrieNode<AddressLeaf, Result> {
+    return this.leafFor(hashOfId(id));
+  }
+
   leafOf(id: AddressId): AddressLeaf {
-    return this.leafFor(hashOfId(id)).items!;
+    return this.itemsOf(this.nodeOf(id));
   }
 
   get(id: AddressId): AddressValue | undefined {

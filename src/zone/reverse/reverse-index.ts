@@ -1,19 +1,13 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { LeafPlace } from "../compiler/notes/compiler-notes.ts";
+import type { LeafRows } from "../compiler/trie/trie.ts";
 import { addressLabel } from "../kinds/service-labels.ts";
 import { type AddressId, addressId, bytesOfId, idOfKey, keyOfId } from "./address-id.ts";
 import { AddressRecord, NO_CANDIDATES } from "./address-record.ts";
 import { type AddressLeaf, AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
-import {
-  type Contender,
-  contendersOf,
-  currentOf,
-  firstOf,
-  losersOf,
-  ofViews,
-} from "./contested/contenders.ts";
 import { ContestedAddresses } from "./contested/contested-addresses.ts";
+import { decideAddress } from "./contested/decide-address.ts";
 import { ReverseLosses } from "./contested/reverse-losses.ts";
 import { UndecidedAddresses } from "./contested/undecided-addresses.ts";
 import { PostponedReplacements, type Replacement } from "./postponed-replacements.ts";
@@ -25,25 +19,26 @@ import {
   isOfService,
   type ReverseCandidate,
 } from "./reverse-candidate.ts";
-import { knownClaims, type ReverseHistory } from "./reverse-history.ts";
-import {
-  type AddressKey,
-  claimant,
-  isNeeded,
-  LOST,
-  orderClaims,
-  type ReverseClaim,
-} from "./reverse-order.ts";
+import type { ReverseHistory } from "./reverse-history.ts";
+import { type AddressKey, LOST, type ReverseClaim } from "./reverse-order.ts";
 import type { AddressList, WantedAddresses } from "./wanted-addresses.ts";
 
 /** By address: its order from now on, or undefined where it has none any more. */
 type OrderChanges = Map<AddressKey, readonly ReverseClaim[] | undefined>;
 
+/** A leaf that is kept in rows. */
+interface PlacedLeaf<Result> {
+  readonly weight: number;
+  readonly count: number;
+  readonly hasRecords: boolean;
+  readonly result: Result;
+}
+
 const NO_CLAIMS: readonly ReverseClaim[] = [];
+/** Where it cannot be known any more who had an address: then nobody has it, until one cluster reports it alone. */
+const LOST_CLAIMS: readonly ReverseClaim[] = [LOST];
 /** Addresses of one step: less than a millisecond. */
 const ADDRESSES_IN_STEP = 200;
-/** In about 4 MB. */
-const MOST_POSTPONED = 32_768;
 
 /** The addresses of all services, and who has their reverse names. Only addresses whose candidates changed are decided again. */
 export class ReverseIndex<Result> {
@@ -64,17 +59,19 @@ export class ReverseIndex<Result> {
   /** For steps that go over several services. */
   #replaced = 0;
 
-  /** @param target the most PTR records of a segment with several addresses */
-  constructor(target: number) {
-    this.trie = new AddressTrie(target);
+  /** @param target the most PTR records of a segment with several addresses @param rows where leaves are noted. Default: memory has all of them */
+  constructor(target: number, rows?: LeafRows<AddressLeaf, Result>) {
+    this.trie = new AddressTrie(target, rows);
   }
 
   /** Takes a compiled leaf over. Who has its contested addresses is decided again. */
-  place(place: LeafPlace, leaf: AddressLeaf, result: Result): void {
-    this.trie.place(place, leaf, result);
-    for (const { table, index } of leaf.inOrder()) {
+  place(place: LeafPlace, { hasRecords, ...leaf }: PlacedLeaf<Result>): void {
+    const { trie } = this;
+    const node = trie.place(place, leaf);
+    if (!hasRecords) return;
+    for (const { table, index } of trie.itemsOf(node).inOrder()) {
       const value = table.values[index]!;
-      if (value instanceof AddressRecord) this.#undecided.add(value);
+      if (value instanceof AddressRecord) this.#undecide(value);
     }
   }
 
@@ -98,23 +95,41 @@ export class ReverseIndex<Result> {
       this.#replaceOrPostpone({ service, id, candidates });
       if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
-    if (this.#postponed.size > MOST_POSTPONED) yield* this.#replacePostponed();
   }
 
   #replaceOrPostpone(replacement: Replacement): void {
     const { id } = replacement;
-    const leaf = this.trie.leafOf(id);
-    const value = leaf.get(id);
-    if (value === undefined || value instanceof AddressRecord || isFresh(value))
-      this.#replaceOne(replacement, value);
-    else this.#postponed.add(leaf, replacement);
+    const { trie } = this;
+    const node = trie.nodeOf(id);
+    // What is kept in rows is read once for all replacements.
+    const value = trie.isStored ? undefined : trie.itemsOf(node).get(id);
+    const isPostponed =
+      trie.isStored || !(value === undefined || value instanceof AddressRecord || isFresh(value));
+    if (isPostponed) this.#postponed.add(node, replacement);
+    else this.#replaceOne(replacement, value);
   }
 
-  *#replacePostponed(): Generator<void> {
-    for (const replacement of this.#postponed.take()) {
-      this.#replaceOne(replacement, this.trie.get(replacement.id));
-      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+  /** How many replacements are to be made. */
+  get postponed(): number {
+    return this.#postponed.size;
+  }
+
+  /** Makes the replacements that were postponed, in steps. @param afterLeaf called after those of each leaf */
+  *replacePostponed(afterLeaf?: () => Generator<void>): Generator<void> {
+    for (const ofLeaf of this.#postponed.take()) {
+      for (const replacement of ofLeaf) {
+        this.#replaceOne(replacement, this.trie.get(replacement.id));
+        if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+      }
+      if (afterLeaf !== undefined) yield* afterLeaf();
+      else if (this.trie.isStored) yield;
     }
+  }
+
+  /** Has an address decided again; its leaf stays in memory until then. */
+  #undecide(record: AddressRecord): void {
+    this.trie.note(record.id);
+    this.#undecided.add(record);
   }
 
   #replaceOne({ service, id, candidates }: Replacement, value: AddressValue | undefined): void {
@@ -128,7 +143,7 @@ export class ReverseIndex<Result> {
         own.length === value.candidates.length
           ? candidates
           : [...value.candidates.filter((candidate) => !isOwn(candidate)), ...candidates];
-      this.#undecided.add(value);
+      this.#undecide(value);
     } else if (candidates.length === 1 && this.#isSame(id, value, candidates[0]!))
       trie.put(id, isFresh(value) ? candidates[0]! : candidates[0]!.source);
     else {
@@ -143,7 +158,7 @@ export class ReverseIndex<Result> {
     if (candidates.length > 1 || this.#hasOrder(id)) {
       const record = new AddressRecord(id, candidates, NO_CANDIDATES);
       this.trie.put(id, record);
-      this.#undecided.add(record);
+      this.#undecide(record);
     } else {
       this.trie.put(id, only);
       this.fresh++;
@@ -173,7 +188,7 @@ export class ReverseIndex<Result> {
     const record = new AddressRecord(id, candidates, isFresh(value) ? NO_CANDIDATES : candidates);
     trie.put(id, record);
     if (isFresh(value)) trie.weigh(id, 1, 0);
-    this.#undecided.add(record);
+    this.#undecide(record);
     return record;
   }
 
@@ -187,11 +202,11 @@ export class ReverseIndex<Result> {
     live: ReadonlySet<string>,
     touched: ReadonlySet<string> | undefined,
   ): Generator<void> {
-    yield* this.#replacePostponed();
+    yield* this.replacePostponed();
     yield* this.#contested.follow(history.orders);
     for (const address of this.#ordered(history, touched)) {
       this.#reconsider(address);
-      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+      if (this.trie.isStored || ++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
     const orders: OrderChanges = new Map();
     let decided = 0;
@@ -213,9 +228,9 @@ export class ReverseIndex<Result> {
   #reconsider(address: AddressKey): void {
     const id = idOfKey(address);
     const value = this.trie.get(id);
-    if (value instanceof AddressRecord) this.#undecided.add(value);
+    if (value instanceof AddressRecord) this.#undecide(value);
     else if (value !== undefined) this.#expand(id, value);
-    else this.#undecided.add(new AddressRecord(id, NO_CANDIDATES, NO_CANDIDATES));
+    else this.#undecide(new AddressRecord(id, NO_CANDIDATES, NO_CANDIDATES));
   }
 
   #decideOne(
@@ -224,32 +239,11 @@ export class ReverseIndex<Result> {
     live: ReadonlySet<string>,
     orders: OrderChanges,
   ): void {
-    const { address, candidates } = record;
+    const { address } = record;
     const known = history.orders.get(address);
-    if (candidates.length === 1 && known === undefined) {
-      this.#losses.set(address, LOST, []);
-      this.#award(record, candidates, true);
-      return;
-    }
-    const contenders = contendersOf(candidates);
-    const current = currentOf(contenders);
-    const staysOn = (claim: ReverseClaim) => !live.has(claimant(claim)) || history.reports(claim, address);
-    let order = known;
-    let winner: Contender | undefined = contenders[0];
-    if (contenders.length > 1) {
-      order = orderClaims(known ?? knownClaims(history, bytesOfId(record.id), current), current, staysOn);
-      const decided = firstOf(order, contenders);
-      winner = decided.winner;
-      this.#losses.set(address, decided.first, losersOf(contenders, winner, decided.first));
-    } else {
-      this.#losses.set(address, LOST, []);
-      if (known !== undefined) {
-        order = orderClaims(known, current, staysOn);
-        if (!isNeeded(order, winner?.claims ?? NO_CLAIMS)) order = undefined;
-      }
-    }
+    const { winners, order, first, losers } = decideAddress(record, known, history, live);
+    this.#losses.set(address, first, losers);
     if (order !== known) orders.set(address, order);
-    const winners = [...(winner === undefined ? [] : [winner.candidate]), ...ofViews(candidates)];
     this.#award(record, winners, order === undefined);
   }
 
@@ -270,13 +264,19 @@ export class ReverseIndex<Result> {
   history(): ReverseHistory {
     return {
       orders: this.#orders,
-      claimsOn: (bytes) => this.#claimsOn(this.trie.get(addressId(bytes))),
+      claimsOn: (bytes) => this.#claimsOn(bytes),
       restored: new Set(),
       reports: () => false,
     };
   }
 
-  #claimsOn(value: AddressValue | undefined): readonly ReverseClaim[] {
+  #claimsOn(bytes: Uint8Array): readonly ReverseClaim[] {
+    let value: AddressValue | undefined;
+    try {
+      value = this.trie.get(addressId(bytes));
+    } catch {
+      return LOST_CLAIMS;
+    }
     if (value === undefined) return NO_CLAIMS;
     if (value instanceof AddressRecord) {
       const [winner] = value.winners;

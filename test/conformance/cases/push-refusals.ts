@@ -117,6 +117,14 @@ const bodies: readonly HttpCase[] = [
     status: 422,
     refusal: { code: "INVALID_BASE_GENERATION" },
   }),
+  row("Errors", "a full push after no generation", ["PUT", "west/snapshot?after=-1", { body: text }], {
+    status: 422,
+    refusal: { code: "INVALID_BASE_GENERATION" },
+  }),
+  row("Errors", "a leave after no generation", ["DELETE", "west?after=x"], {
+    status: 422,
+    refusal: { code: "INVALID_BASE_GENERATION" },
+  }),
   row("Errors", "a renewal of no generation", ["POST", "west/lease", { body: '{"generation":"1"}' }], {
     status: 422,
     jsonWith: issue("generation"),
@@ -240,19 +248,22 @@ export const pushRefusalCases: readonly HttpCase[] = [
 /** The bounds of `pushLimitCases`. */
 export const PUSH_BOUNDS = { pushSentBytes: 100_000, pushBytes: 500_000 };
 
-const long = `${HEADER}\n["pods","${"ab".repeat(60_000)}`;
+const longFor = (cluster: string) => `${headerLine(cluster)}\n["pods","${"ab".repeat(60_000)}`;
 const blown = new Uint8Array(gzipSync(`${HEADER}\n["pods","${"ab".repeat(400_000)}`));
+const WEST = { cluster: "west", token: "west-token" };
+/** What a secondary cuts off counts at its primary, for its cluster, until that sees the connection end. */
+const EAST = { cluster: "east.eu", token: "east-token" };
 
 /** Bodies over `PUSH_BOUNDS`. */
 export const pushLimitCases: readonly HttpCase[] = (
   [
-    ["a too long body", long, {}],
-    ["a too long body without Content-Length", streamed(Buffer.from(long)), {}],
-    ["a body that is too long after decompression", blown, GZIP],
-    ["a body without Content-Length that is too long after decompression", streamed(blown), GZIP],
+    ["a too long body", WEST, longFor("west"), {}],
+    ["a too long body without Content-Length", EAST, streamed(Buffer.from(longFor("east.eu"))), {}],
+    ["a body that is too long after decompression", WEST, blown, GZIP],
+    ["a body without Content-Length that is too long after decompression", WEST, streamed(blown), GZIP],
   ] as const
-).map(([title, content, headers]) =>
-  row("Limits", title, ["PUT", "west/snapshot", { body: content, headers }], {
+).map(([title, { cluster, token }, content, headers]) =>
+  row("Limits", title, ["PUT", `${cluster}/snapshot`, { token, body: content, headers }], {
     status: 413,
     refusal: { code: "BODY_TOO_LARGE" },
   }),

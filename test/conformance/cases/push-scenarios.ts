@@ -95,6 +95,25 @@ export const pushScenarios: readonly PushScenario[] = [
     },
   },
   {
+    section: `${DOCUMENT}, Generations`,
+    title: "a full snapshot and a leave that come after a newer one change nothing",
+    async run({ send, put }) {
+      const first = await acknowledged(put());
+      const { generation } = await acknowledged(put());
+      const late = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: generation };
+      const body = snapshotBody(shopSnapshot("west", 50));
+      const after = (known: number) => send("PUT", `west/snapshot?after=${known}`, { body });
+      expect(await refusal(after(first.generation))).toMatchObject(late);
+      expect(await refusal(send("DELETE", `west?after=${first.generation}`))).toMatchObject(late);
+      const status = async () => ClusterResponse.strict().parse(await (await send("GET", "west")).json());
+      expect((await status()).generation).toBe(generation);
+      const next = await acknowledged(after(generation));
+      expect(next.generation).toBeGreaterThan(generation);
+      expect((await send("DELETE", `west?after=${next.generation}`)).status).toBe(204);
+      expect((await send("DELETE", `west?after=${next.generation}`)).status).toBe(204);
+    },
+  },
+  {
     section: `${DOCUMENT}, Degraded workers`,
     title: "a status has what the last request reported of its worker, and a rejected report changes nothing",
     async run({ send, put }) {

@@ -31,8 +31,8 @@ test("all keys are under one hash tag; those of entries go when they are replace
   expect(then).toEqual(["clusters", expect.stringMatching(/^entries:west:/), "head", "log", "sights:west"]);
   expect(then[1]).not.toBe(first[1]);
   expect(await logs.onKey(prefix, "TTL", then[1]!)).toBe(-1);
-  await log.append({ clusterId: "west", base: second.id, change: { kind: "left" } });
-  expect(await logs.keys(prefix)).toEqual(["clusters", "head", "log", "sights:west"]);
+  await log.append({ clusterId: "west", base: second.id, change: { kind: "left", generation: 9 } });
+  expect(await logs.keys(prefix)).toEqual(["clusters", "head", "left", "log", "sights:west"]);
   await log.close();
 });
 
@@ -156,7 +156,7 @@ test("a log of another format version is not opened, and not changed by gateways
   const other = { code: "STORE_FAILED", message: expect.stringContaining("format version 2") };
   await expect(logs.open(prefix)).rejects.toMatchObject(other);
   await expect(log.append({ clusterId: "west", base, change: patch(1) })).rejects.toMatchObject(other);
-  await expect(log.decide({ "10.0.0.1": ["a"] }, {})).rejects.toMatchObject(other);
+  await expect(log.decide({ "10.0.0.1": ["a"] }, {}, 0)).rejects.toMatchObject(other);
   expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
   await log.close();
 });
@@ -183,8 +183,8 @@ test("an ACL user needs the keys of the prefix alone", async () => {
   const replica = await Replica.start(log);
   const { id } = await log.append({ clusterId: "west", base: undefined, change: whole(1) });
   const second = await log.append({ clusterId: "west", base: id, change: patch(1) });
-  await log.decide({ "10.0.0.1": ["west"] }, {});
-  await log.append({ clusterId: "west", base: second.id, change: { kind: "left" } });
+  await log.decide({ "10.0.0.1": ["west"] }, {}, 0);
+  await log.append({ clusterId: "west", base: second.id, change: { kind: "left", generation: 9 } });
   await replica.until(({ position }) => position === 4);
   expect(replica.connections).toEqual([]);
   expect(await clusterIds((await logs.open("acl", address)).log)).toEqual(["west"]);

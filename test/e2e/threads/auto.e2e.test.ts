@@ -17,17 +17,14 @@ async function threadsOf(options: GatewayOptions): Promise<number> {
 
 const CORES = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))![1]!;
 
-it("answers with one thread for each CPU that the process may use", async () => {
+it("answers with one thread for each CPU that the process may use, by default", async () => {
   const resources = { cores: availableParallelism(), cpus: cpuLimit(), memoryBytes: memoryLimit() };
+  expect(await threadsOf({})).toBe(autoThreads(resources));
   expect(await threadsOf({ config: { threads: "auto" } })).toBe(autoThreads(resources));
 });
 
 it("answers with one thread on one CPU, and with more where the setting is a number", async () => {
   const runBy = ["taskset", "--cpu-list", CORES];
-  expect(await threadsOf({ runBy, config: { threads: "auto" } })).toBe(1);
+  expect(await threadsOf({ runBy })).toBe(1);
   expect(await threadsOf({ runBy, config: { threads: 2 } })).toBe(2);
-});
-
-it("answers with one thread by default", async () => {
-  expect(await threadsOf({})).toBe(1);
 });

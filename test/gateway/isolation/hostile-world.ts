@@ -7,10 +7,13 @@ import { resolve } from "../../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { ZoneSource } from "../../../src/zone/zone-source.ts";
+import { MemoryLog } from "../../store/shared/memory-log.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { putSnapshot } from "../pushes.ts";
 import { realCompiler } from "../real-stages.ts";
+import { InTurn, type TestedGateway, type TestedParts } from "../replica/in-turn.ts";
+import { RunningClock } from "../replica/replicas.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const LEASE = 1_000_000;
@@ -30,12 +33,24 @@ export const hostilePush = fc
     return { ...pushed, exports: Object.fromEntries(exports) };
   });
 
+/** What keeps the state of a gateway. */
+export const KEEPERS = ["a store", "a log of two gateways that take requests in turn"] as const;
+type Keeper = (typeof KEEPERS)[number];
+
+function openGateway(keeper: Keeper, parts: TestedParts): Promise<TestedGateway> {
+  if (keeper === "a store") return Gateway.open({ ...parts, store: createMemoryStore() });
+  return InTurn.open(new MemoryLog({ now: () => parts.clock.now() }), parts);
+}
+
 /** A gateway after its first day, on which each cluster of the world pushed, and the hostile one an empty snapshot if it is known. */
-export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: boolean) {
-  const clock = new FakeClock(BEGAN);
+export async function openWorld(
+  world: readonly ClusterSnapshot[],
+  hostileIsKnown: boolean,
+  keeper: Keeper = "a store",
+) {
+  const clock = keeper === "a store" ? new FakeClock(BEGAN) : new RunningClock(BEGAN);
   let compiled: ZoneSource | undefined;
-  const gateway = await Gateway.open({
-    store: createMemoryStore(),
+  const gateway = await openGateway(keeper, {
     clock,
     stages: {
       merging: { grants: new Map([["north", "*" as const]]) },

@@ -10,9 +10,12 @@ import {
 import type { SnapshotStore } from "../../../src/store/store.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
+import { MemoryLog } from "../../store/shared/memory-log.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { patchCluster, putSnapshot } from "../pushes.ts";
 import { realStages } from "../real-stages.ts";
+import { InTurn, type TestedGateway, type TestedParts } from "../replica/in-turn.ts";
+import { RunningClock } from "../replica/replicas.ts";
 
 export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const MINUTE = 60_000;
@@ -64,12 +67,27 @@ export function inMemory(parts: Partial<Stores> = {}): () => Promise<Stores> {
 }
 
 /** A gateway on a clock of its own, whose clusters all know one service. */
-export async function openSharedService(openStores = inMemory(), clock = new FakeClock(BEGAN)) {
+export function openSharedService(openStores = inMemory(), clock = new FakeClock(BEGAN)) {
+  return openService(clock, async (parts) => Gateway.open({ ...(await openStores()), ...parts }));
+}
+
+/** The same of two gateways that share a log, and take requests in turn. */
+export function openServiceInTurn() {
+  const clock = new RunningClock(BEGAN);
+  const log = new MemoryLog({ now: () => clock.now() });
+  return openService(clock, (parts) => InTurn.open(log, parts));
+}
+
+/** By the name of what keeps the state. */
+export const SHARED_SERVICES = [
+  ["a store", () => openSharedService()],
+  ["a log of two gateways that take requests in turn", openServiceInTurn],
+] as const;
+
+async function openService(clock: FakeClock, openGateway: (parts: TestedParts) => Promise<TestedGateway>) {
   const events: GatewayEvent[] = [];
-  const open = async () => {
-    const onEvent = (event: GatewayEvent) => void events.push(event);
-    return Gateway.open({ ...(await openStores()), clock, stages: realStages(), onEvent });
-  };
+  const open = () =>
+    openGateway({ clock, stages: realStages(), onEvent: (event) => void events.push(event) });
   let gateway = await open();
   /** Waits for a push, and lets the timers run that are due. Stores on disk take more than a turn. */
   const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
@@ -82,6 +100,10 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
     return promise;
   };
   const generations = new Map<string, number>();
+  const ask = () => {
+    const query = encodeQuery("_http._tcp.web.shop.svc.clusterset.local", "SRV");
+    return decode(Buffer.from(gateway.answer(query, undefined, clock.now())!.bytes));
+  };
   return {
     clock,
     events,
@@ -90,6 +112,7 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
       const now = clock.now();
       if (time >= now) await clock.advance(time - now);
       else clock.stall(time - now);
+      await gateway.settled?.();
     },
     put: async (clusterId: string, reported: Reported = {}, lease = 3600) => {
       const pushed = await done(
@@ -115,7 +138,10 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
     isLive: (clusterId: string) =>
       gateway.status().clusters.some((cluster) => cluster.clusterId === clusterId && cluster.live),
     /** Lets the lease of every cluster expire. */
-    lapse: () => clock.advance(2 * HOUR),
+    lapse: async () => {
+      await clock.advance(2 * HOUR);
+      await gateway.settled?.();
+    },
     /** Ends the gateway. */
     close: () => gateway.close(),
     /** Opens another gateway over what the first one kept. */
@@ -123,10 +149,11 @@ export async function openSharedService(openStores = inMemory(), clock = new Fak
       await gateway.close();
       gateway = await open();
     },
+    /** How a query for the service is answered. */
+    rcode: () => (ask() as { rcode?: string }).rcode,
     /** The cluster whose port is answered, as clients see it; undefined where there is none. */
     owner: () => {
-      const query = encodeQuery("_http._tcp.web.shop.svc.clusterset.local", "SRV");
-      const { answers = [] } = decode(Buffer.from(gateway.answer(query, undefined, clock.now())!.bytes));
+      const { answers = [] } = ask();
       const ports = new Set(answers.map((one) => (one.type === "SRV" ? one.data.port : 0)));
       return Object.keys(PORTS).find((clusterId) => ports.has(PORTS[clusterId]!));
     },

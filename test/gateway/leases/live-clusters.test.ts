@@ -55,6 +55,35 @@ describe("a cluster whose lease runs", () => {
   });
 });
 
+describe("what answers depend on of a cluster", () => {
+  it("is the same object until something of it changes", () => {
+    let counts = COUNTS;
+    const clusters = new LiveClusters(2, 0, () => counts);
+    const west = cluster("west");
+    clusters.set(west);
+    clusters.set(cluster("east"));
+    const terms = () => clusters.terms(clusters.live);
+    const first = terms();
+    expect(first.get("west")).toEqual({ expiresAt: META.expiresAt, status: west.status(true, COUNTS) });
+    const isSame = () => ["west", "east"].map((id) => terms().get(id) === first.get(id));
+    expect(isSame()).toEqual([true, true]);
+    west.meta = { ...META, expiresAt: 20_000 };
+    expect(isSame()).toEqual([false, true]);
+    counts = { ...COUNTS, imports: 2 };
+    expect(terms().get("east")?.status.imports).toBe(2);
+    expect(clusters.terms(new Map()).get("east")?.status.live).toBe(false);
+  });
+
+  it("has no end of a lease once that has expired, and is then the same object for ever", () => {
+    const clusters = open();
+    clusters.set(cluster("west"));
+    clusters.takeExpired(META.expiresAt);
+    const west = clusters.terms(clusters.live).get("west");
+    expect([west?.expiresAt, west?.status.live]).toEqual([undefined, false]);
+    expect(clusters.terms(clusters.live).get("west")).toBe(west);
+  });
+});
+
 describe("a cluster whose lease expired", () => {
   it("is taken out at that time, and not before; the status says that it is not live", () => {
     const clusters = open();

@@ -64,6 +64,29 @@ describe("a push that waits for more than 5 s", () => {
     expect(behind(6000)).toBeUndefined();
   });
 
+  it("counts no more once another gateway has taken a request of its cluster since", () => {
+    const { backlog, behind } = open();
+    behind(1000);
+    backlog.arrived("west")(false);
+    const behindOnce = (taken: number) => {
+      backlog.takenElsewhere("west", 100_000 + taken);
+      return behind(7000);
+    };
+    backlog.takenElsewhere("east", 107_000);
+    expect([behindOnce(999), behindOnce(1000)]).toEqual([101_000, undefined]);
+  });
+
+  it("that is still in progress waits, whatever another gateway takes", () => {
+    const { backlog, behind } = open();
+    backlog.arrived("west")(false);
+    const settle = backlog.arrived("west");
+    behind(6000);
+    backlog.takenElsewhere("west", 106_000);
+    expect(behind(6000)).toBe(100_000);
+    settle(true);
+    expect(behind(6000)).toBeUndefined();
+  });
+
   it("waits since it arrived itself, not since an earlier one of its cluster that was taken", () => {
     const { backlog, held, behind } = open();
     backlog.arrived("west")(true);

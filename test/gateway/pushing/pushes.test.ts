@@ -66,7 +66,7 @@ describe("what is held of a cluster", () => {
 describe("a lease", () => {
   const pushes = {
     PUT: (gateway: Parameters<typeof putSnapshot>[0]) => putSnapshot(gateway, regional("west", "b")),
-    PATCH: (gateway: Parameters<typeof putSnapshot>[0], generation: number) =>
+    PATCH: (gateway: Parameters<typeof patchCluster>[0], generation: number) =>
       patchCluster(gateway, "west", generation, { topology: { region: "b" } }),
   };
 

@@ -17,13 +17,15 @@ const SCOPE = '{"clusters":["east","west"]}';
 
 function decidedOrders(orders: AddressOrders = {}) {
   const decisions: [AddressOrders, AddressOrders][] = [];
+  const positions: number[] = [];
   const events: GatewayEvent[] = [];
   const clock = new FakeClock();
   let failure: Error | undefined;
   const log: Pick<SharedLog, "decide"> = {
-    async decide(...decision) {
+    async decide(orders, before, position) {
       if (failure !== undefined) throw failure;
-      decisions.push(decision);
+      decisions.push([orders, before]);
+      positions.push(position);
     },
   };
   const state = { mayDecide: true };
@@ -34,17 +36,28 @@ function decidedOrders(orders: AddressOrders = {}) {
     (event) => events.push(event),
     () => state.mayDecide,
   );
-  const compile = (scope: string, orders: AddressOrders) => {
-    drain(decided.update(scope, ClaimOrders.none.with(new Map(Object.entries(orders) as []))));
+  const compile = (scope: string, orders: AddressOrders, position?: number) => {
+    drain(decided.update(scope, ClaimOrders.none.with(new Map(Object.entries(orders) as [])), position));
     return decided.kept();
   };
   const fail = (error: Error | undefined) => {
     failure = error;
   };
-  return { decided, decisions, events, clock, compile, fail, state };
+  return { decided, decisions, positions, events, clock, compile, fail, state };
 }
 
 describe("orders that gateways of a log decide", () => {
+  test("are decided with the newest entry that they know, and again where the log did not take them", async () => {
+    const { compile, decided, decisions, positions } = decidedOrders();
+    await compile("", { [ONE]: WEST_FIRST }, 7);
+    // A cluster left meanwhile, and came back: the order is the same again.
+    await compile("", { [ONE]: WEST_FIRST }, 9);
+    expect([decisions.length, positions]).toEqual([2, [7, 9]]);
+    decided.adopt({ [ONE]: WEST_FIRST });
+    await compile("", { [ONE]: WEST_FIRST }, 11);
+    expect(positions).toEqual([7, 9]);
+  });
+
   test("a gateway that answers something that the log lost decides nothing until it holds what the log has", async () => {
     const { compile, decided, decisions, state } = decidedOrders();
     state.mayDecide = false;

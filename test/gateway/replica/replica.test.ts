@@ -1,7 +1,17 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { exporting } from "../../merge/fixtures.ts";
 import { heldOf, patchCluster, putSnapshot } from "../pushes.ts";
-import { Replicas, sharedStatus } from "./replicas.ts";
+import { type Member, Replicas, RunningClock, sharedStatus } from "./replicas.ts";
+
+/** A clock that goes on with each look at it. */
+class BusyClock extends RunningClock {
+  step = 0;
+
+  override now(): number {
+    this.stall(this.step);
+    return super.now();
+  }
+}
 
 let replicas: Replicas;
 afterEach(() => replicas.close());
@@ -26,6 +36,30 @@ describe("gateways that share a log", () => {
     await putSnapshot(members[1]!.gateway, exporting("west"));
     await replicas.settled();
     expect(agree()).toMatchObject({ ready: true, live: [{ clusterId: "east" }, { clusterId: "west" }] });
+  });
+
+  test("a renewed generation is answered by the gateway that renewed it, also where another one took its push", async () => {
+    replicas = new Replicas();
+    const one = await replicas.add();
+    const clock = new BusyClock(replicas.clock.now());
+    const other = await replicas.add(undefined, clock);
+    // Compiling this takes the other gateway some time, and it pauses for as long.
+    clock.step = 50;
+    await putSnapshot(one.gateway, exporting("west"));
+    await replicas.settled();
+    clock.step = 0;
+    const { generation } = await putSnapshot(one.gateway, exporting("east"));
+    await replicas.log.settled();
+    let isRenewed = false;
+    const renewing = other.gateway.renew("east", generation).then(() => {
+      isRenewed = true;
+    });
+    await replicas.settled();
+    const isEqual = () => other.gateway.status().rootHash === one.gateway.status().rootHash;
+    expect([isRenewed, isEqual()]).toEqual([false, false]);
+    await clock.advance(1000);
+    await renewing;
+    expect(isEqual()).toBe(true);
   });
 
   test("an acknowledged push is answered by the gateway that took it", async () => {
@@ -54,6 +88,22 @@ describe("gateways that share a log", () => {
     await expect(other!.gateway.renew("east", generation)).rejects.toMatchObject({
       code: "GENERATION_MISMATCH",
     });
+  });
+
+  test("a push that the log has not replied to holds up no other change, of its cluster or of others", async () => {
+    const { members } = await start(2);
+    const [one, other] = members as [Member, Member];
+    const reply = one.log.delayReplies();
+    const pushing = putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    await putSnapshot(other.gateway, { ...exporting("east"), namespaces: { newer: {} }, exports: {} });
+    await putSnapshot(other.gateway, exporting("west"));
+    await replicas.settled();
+    expect(heldOf(one.gateway, "east").namespaces).toEqual({ newer: {} });
+    expect(agree().live).toMatchObject([{ clusterId: "east" }, { clusterId: "west" }]);
+    reply();
+    await pushing;
+    agree();
   });
 
   test("a lease is renewed through any gateway, and holds on all", async () => {
@@ -136,6 +186,24 @@ describe("gateways that share a log", () => {
     expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
     await putSnapshot(one.gateway, exporting("west"));
     expect(sharedStatus(one.gateway).live).toMatchObject([{ clusterId: "west" }]);
+  });
+
+  test("a push that a gateway without its log refused makes its answers stale until it follows what another one took instead", async () => {
+    const { members, clock } = await start(2);
+    const [one, other] = members as [Member, Member];
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    one.log.disconnect();
+    await replicas.settled();
+    const settle = one.gateway.arrived("east");
+    await expect(putSnapshot(one.gateway, exporting("east"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    settle(false);
+    await replicas.pass(10_000);
+    await putSnapshot(other.gateway, { ...exporting("east"), namespaces: { newer: {} }, exports: {} });
+    expect(one.gateway.status().behindSince).toBeLessThan(clock.now());
+    one.log.reconnect();
+    await replicas.settled();
+    expect(one.gateway.status()).not.toHaveProperty("behindSince");
   });
 
   test("an outage that is shorter than that ends no lease that is renewed afterwards", async () => {

@@ -41,11 +41,11 @@ export class Replicas {
   }
 
   /** Starts one more gateway. */
-  async add(leaseHold = 3_600_000): Promise<Member> {
+  async add(leaseHold = 3_600_000, clock = this.clock): Promise<Member> {
     const log = this.log.connect();
     const events: GatewayEvent[] = [];
     const gateway = await Gateway.open({
-      ...{ store: replicaOf(log, leaseHold), stages: realStages(), clock: this.clock, scopes: this.#scopes },
+      ...{ store: replicaOf(log, leaseHold), stages: realStages(), clock, scopes: this.#scopes },
       onEvent: (event) => events.push(event),
     });
     const member = { gateway, log, events };
@@ -73,6 +73,21 @@ export class Replicas {
       const busy = this.members.some(({ log }) => log.isBehind);
       if (!busy && position === this.log.position) return;
     }
+  }
+
+  /**
+   * Gives all gateways their connections back. Resolves when they have followed the log to its end.
+   * @param pending requests: one that waits for an entry that nobody applies gives up after a while
+   */
+  async rejoin(pending: readonly Promise<void>[]): Promise<void> {
+    for (const { log } of this.members) {
+      log.release();
+      log.reconnect();
+    }
+    await this.settled();
+    await this.pass(12_000);
+    await Promise.all(pending);
+    await this.settled();
   }
 
   /** Ends a gateway as a crash does, and starts another one in its place. */

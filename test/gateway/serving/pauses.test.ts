@@ -7,11 +7,11 @@ const pods = (count: number): SnapshotPatch => ({
   pods: Object.fromEntries(Array.from({ length: count }, (_, pod) => [`shop/10-1-0-${pod}`, {}])) as never,
 });
 
-/** A gateway that has just compiled a large change for 100 ms. */
-async function afterLargeChange() {
+/** A gateway that has just compiled a large change, for 100 ms by default. */
+async function afterLargeChange(milliseconds = 100) {
   const opened = await openGateway();
   const { gateway, stages, done, clock } = opened;
-  stages.takes = 100;
+  stages.takes = milliseconds;
   const first = { ...regional("west", "w"), namespaces: { shop: {} }, clusterZone: ZONE };
   const { generation } = await done(putSnapshot(gateway, first));
   const patch = async (change: SnapshotPatch) => {
@@ -44,6 +44,15 @@ test.each<[string, SnapshotPatch]>([
   await clock.advance(60);
   const isDone = await patch(change);
   await clock.advance(39);
+  expect(isDone()).toBe(false);
+  await clock.advance(1);
+  expect(isDone()).toBe(true);
+});
+
+test("a step that takes ten seconds, as one in which the process is halted, makes no change wait for longer than 100 ms", async () => {
+  const { patch, clock } = await afterLargeChange(10_000);
+  const isDone = await patch(pods(65));
+  await clock.advance(99);
   expect(isDone()).toBe(false);
   await clock.advance(1);
   expect(isDone()).toBe(true);

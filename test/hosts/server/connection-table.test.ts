@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
@@ -6,28 +5,8 @@ import { HeldConnections } from "../../../src/hosts/node/server/held-connections
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
 import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
 import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
+import { socketFrom } from "./accepted-socket.ts";
 
-/** A socket that has an address and closes a turn after `destroy`, as Node's do. */
-class AcceptedSocket extends EventEmitter {
-  readonly remoteAddress = "192.0.2.1";
-  readonly localAddress = "192.0.2.53";
-  readonly localPort = 853;
-  readonly remotePort: number;
-  destroyed = false;
-
-  constructor(remotePort: number) {
-    super();
-    this.remotePort = remotePort;
-  }
-
-  destroy(): this {
-    if (!this.destroyed) queueMicrotask(() => this.emit("close"));
-    this.destroyed = true;
-    return this;
-  }
-}
-
-const socketFrom = (port: number) => new AcceptedSocket(port) as AcceptedSocket & Socket;
 const closed = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const clientCounts = () => new SharedClientCounts(SharedClientCounts.allocate(10, 1), 0);
@@ -47,6 +26,7 @@ const tables = {
     const held = new HeldConnections({
       most: 10,
       connections: ownCount("connections"),
+      leaving: ownCount("connections.leaving"),
       idleSeconds: 1,
       streamResets: 1,
       clients: clients as never,

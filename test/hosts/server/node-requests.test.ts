@@ -37,6 +37,7 @@ async function start(
       errors,
       requests: new RequestsInFlight(10_000),
       connections: ownCount("connections"),
+      leaving: ownCount("connections.leaving"),
       clients: undefined,
     },
   });

@@ -77,6 +77,7 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
       errors: new ConnectionErrors(),
       requests,
       connections: ownCount("connections"),
+      leaving: ownCount("connections.leaving"),
       clients: clients && {
         networks: new ClientNetworks(socketNetworks(settings)),
         connections: settings.connections,

@@ -2,6 +2,7 @@ import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HandOver } from "../../../src/hosts/node/gateway/threads/hand-over.ts";
 import { answerHanded } from "../../../src/hosts/node/gateway/threads/handed-requests.ts";
+import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
 
 const CLIENT = {
   address: "192.0.2.1",
@@ -19,7 +20,25 @@ beforeEach(() => {
 });
 afterEach(() => channel.port1.close());
 
-const request = (index: number) => new Request(`https://gateway.example/${index}`);
+interface Sent {
+  readonly method?: string;
+  /** What came of the body with the request. Default: nothing. */
+  readonly arrived?: Uint8Array<ArrayBuffer>;
+  readonly body?: ReadableStream<Uint8Array>;
+}
+
+/** A request to a path as a server of Node has it. */
+function request(path: string | number, { method = "GET", arrived, body }: Sent = {}): Request {
+  return {
+    ...{ method, url: `/${path}`, scheme: "https", host: "gateway.example", isClosed: false, client: CLIENT },
+    rawHeaders: ["accept", "*/*"],
+    arrivedBody: async () => arrived,
+    whenGone: () => {},
+    bodyStream: () => body,
+  } as unknown as Request;
+}
+
+type Request = NodeRequest & { isClosed: boolean };
 const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 /** A main thread that answers when it is told to. */
@@ -32,7 +51,7 @@ function slowMain() {
   });
   const answerAll = () => {
     for (const { id } of begun.splice(0))
-      channel.port2.postMessage({ id, status: 200, headers: [], body: null });
+      channel.port2.postMessage({ id, status: 200, headers: {}, body: null });
   };
   return { seen, answerAll };
 }
@@ -41,7 +60,7 @@ describe("requests that a thread hands over", () => {
   it("wait in the thread while the main thread has many of them, and keep their order", async () => {
     const { seen, answerAll } = slowMain();
     const handOver = new HandOver(channel.port1);
-    const all = Array.from({ length: MANY }, (_, index) => handOver.fetch(request(index), CLIENT));
+    const all = Array.from({ length: MANY }, (_, index) => handOver.answer(request(index)));
     await vi.waitFor(() => expect(seen).toHaveLength(64), PATIENT);
     await settle();
     expect(seen).toHaveLength(64);
@@ -55,8 +74,8 @@ describe("requests that a thread hands over", () => {
   it("never reach the main thread if their clients go while they wait", async () => {
     const { seen, answerAll } = slowMain();
     const handOver = new HandOver(channel.port1);
-    const senders = Array.from({ length: MANY }, () => ({ isClosed: false }));
-    const all = senders.map((sender, index) => handOver.fetch(request(index), CLIENT, sender));
+    const senders = Array.from({ length: MANY }, (_, index) => request(index));
+    const all = senders.map((sender) => handOver.answer(sender));
     await vi.waitFor(() => expect(seen).toHaveLength(64), PATIENT);
     for (const sender of senders.slice(0, -1)) sender.isClosed = true;
     const answering = setInterval(answerAll, 5);
@@ -67,14 +86,14 @@ describe("requests that a thread hands over", () => {
 
   it("do not wait for others that take long, such as pushes", async () => {
     const ended = new AbortController();
-    const fetch = vi.fn((url: Request) =>
-      url.url.endsWith("/quick") ? new Response("quick") : new Promise<Response>(() => {}),
+    const fetch = vi.fn((asked: globalThis.Request) =>
+      asked.url.endsWith("/quick") ? new Response("quick") : new Promise<Response>(() => {}),
     );
     answerHanded(channel.port2, fetch, ended.signal, () => {});
     const handOver = new HandOver(channel.port1);
-    for (let index = 0; index < MANY; index++) void handOver.fetch(request(index), CLIENT);
-    const quick = await handOver.fetch(new Request("https://gateway.example/quick"), CLIENT);
-    expect(await quick.text()).toBe("quick");
+    for (let index = 0; index < MANY; index++) void handOver.answer(request(index));
+    const quick = await handOver.answer(request("quick"));
+    expect(textOf(quick.body)).toBe("quick");
     expect(fetch).toHaveBeenCalledTimes(MANY + 1);
   });
 
@@ -83,24 +102,70 @@ describe("requests that a thread hands over", () => {
     answerHanded(channel.port2, answer, new AbortController().signal, () => {});
     const cancel = vi.fn();
     const body = new ReadableStream<Uint8Array>({ cancel }, { highWaterMark: 0 });
-    const put = new Request("https://gateway.example/", {
-      method: "PUT",
-      body,
-      duplex: "half",
-    } as RequestInit);
-    expect((await new HandOver(channel.port1).fetch(put, CLIENT)).status).toBe(401);
+    const put = request("", { method: "PUT", body });
+    expect((await new HandOver(channel.port1).answer(put)).status).toBe(401);
     await vi.waitFor(() => expect(cancel).toHaveBeenCalled(), PATIENT);
   });
 
   it("have their bodies read to the end by a handler that goes on after its response", async () => {
     const read: Promise<string>[] = [];
-    const answer = (request: Request) => {
-      read.push(request.text());
+    const answer = (asked: globalThis.Request) => {
+      read.push(asked.text());
       return new Response("taken");
     };
     answerHanded(channel.port2, answer, new AbortController().signal, () => {});
-    const post = new Request("https://gateway.example/", { method: "POST", body: "a body" });
-    expect(await (await new HandOver(channel.port1).fetch(post, CLIENT)).text()).toBe("taken");
+    const post = request("", { method: "POST", body: new Blob(["a body"]).stream() });
+    expect(textOf((await new HandOver(channel.port1).answer(post)).body)).toBe("taken");
     expect(await read[0]).toBe("a body");
   });
+
+  it("have bodies that came with them handed over whole, as the request and its response", async () => {
+    const handed: unknown[] = [];
+    channel.port2.on("message", ({ body }: { body: unknown }) => handed.push(body));
+    const answer = async (asked: globalThis.Request) =>
+      new Response(`${asked.method} ${asked.headers.get("accept")} ${await asked.text()}`, { status: 201 });
+    answerHanded(channel.port2, answer, new AbortController().signal, () => {});
+    const patch = request("", { method: "PATCH", arrived: new TextEncoder().encode("one line\n") });
+    const { status, headers, body } = await new HandOver(channel.port1).answer(patch);
+    expect([status, textOf(body)]).toEqual([201, "PATCH */* one line\n"]);
+    expect(headers).toMatchObject({ "content-length": "19", "content-type": "text/plain;charset=UTF-8" });
+    expect(handed).toEqual([new TextEncoder().encode("one line\n")]);
+  });
+
+  it("are answered here if the Fetch standard cannot express them", async () => {
+    const { seen } = slowMain();
+    const handOver = new HandOver(channel.port1);
+    expect((await handOver.answer(request("", { method: "TRACE" }))).status).toBe(501);
+    await settle();
+    expect(seen).toEqual([]);
+  });
+
+  it("tell the main thread if their clients go, until they have their responses", async () => {
+    const signals: AbortSignal[] = [];
+    const { promise: answered, resolve: answer } = Promise.withResolvers<Response>();
+    const fetch = (asked: globalThis.Request) => {
+      signals.push(asked.signal);
+      return asked.url.endsWith("/quick") ? new Response("quick") : answered;
+    };
+    answerHanded(channel.port2, fetch, new AbortController().signal, () => {});
+    const handOver = new HandOver(channel.port1);
+    const clients = ["slow", "quick"].map((path) => {
+      const client = { go: () => {} };
+      const whenGone = (callback: () => void) => {
+        client.go = callback;
+      };
+      const response = handOver.answer(Object.assign(request(path), { whenGone }));
+      return { client, response };
+    });
+    await clients[1]!.response;
+    for (const { client } of clients) client.go();
+    await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true), PATIENT);
+    expect(signals[1]!.aborted).toBe(false);
+    answer(new Response());
+    await clients[0]!.response;
+  });
 });
+
+function textOf(body: Uint8Array | null): string {
+  return new TextDecoder().decode(body ?? undefined);
+}

@@ -33,6 +33,13 @@ describe("base64url (RFC 4648 section 5)", () => {
     );
   });
 
+  it("rejects a character outside ASCII at the end of a text of any length", () => {
+    for (let length = 4; length < 6000; length += 4)
+      for (const stranger of ["\u00e9", "\u20ac", "\ud800"])
+        for (const text of ["A".repeat(length - 1) + stranger, "A".repeat(length)])
+          expect(decode(text) === undefined).toBe(text.endsWith(stranger));
+  });
+
   it.each([
     ["a", "one character is no byte"],
     ["AAAAA", "neither are five"],

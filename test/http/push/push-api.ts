@@ -36,7 +36,7 @@ export async function openPushApi(
     held: (...cluster) => real.held(...cluster),
     change: (...push) => real.change(...push),
     renew: (...push) => real.renew(...push),
-    leave: (clusterId) => real.leave(clusterId),
+    leave: (...left) => real.leave(...left),
     count: (clusterId) => real.count(clusterId),
     status: () => real.status(),
     unixTime: (at) => real.unixTime(at),

@@ -29,6 +29,7 @@ const lease = (generation: number, expiresAt: number): LogChange => ({
   kind: "lease",
   meta: metaOf(generation, expiresAt),
 });
+const left: LogChange = { kind: "left", generation: 9 };
 const sightOf = (seenAt: number, exports: Sight["exports"], imports: Sight["imports"] = {}): Sight => ({
   ...{ seenAt, generation: seenAt, exports, imports },
 });
@@ -132,7 +133,7 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
         await a.add("west", next(1));
         const changed = { code: "BASE_CHANGED" };
         for (const base of [undefined, "7-x", west.id])
-          for (const change of [first(), next(1), lease(1, 5), { kind: "left" } as const])
+          for (const change of [first(), next(1), lease(1, 5), left])
             await expect(b.log.append({ clusterId: "west", base, change })).rejects.toMatchObject(changed);
         const gone = { clusterId: "east", base: west.id, change: first("east") };
         await expect(b.log.append(gone)).rejects.toMatchObject(changed);
@@ -151,7 +152,7 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
         for (const change of [next(1), lease(1, 5), { kind: "expired" }] as LogChange[])
           await expect(add(change)).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
         await a.add("west", first());
-        await a.add("west", { kind: "left" });
+        await a.add("west", left);
         await expect(a.add("west", next(1))).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
         await a.add("west", wholeOf(snapshotOf("west", 5), metaOf(5)) as LogChange);
         await a.applied();
@@ -186,14 +187,20 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
         await a.add("west", wholeOf(snapshotOf("west", 1), meta) as LogChange);
         await a.add("west", { kind: "expired" });
         await expect(a.add("west", lease(1, 5))).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
-        await b.after(a).add("west", { kind: "left" });
+        await b.after(a).add("west", left);
         await both(a, b);
-        expect(await a.log.stateOf("west")).toMatchObject({ meta: undefined, gone: { why: "left", meta } });
-        await b.add("west", { kind: "left" });
-        await b.add("north", { kind: "left" });
+        expect(await a.log.stateOf("west")).toMatchObject({
+          meta: undefined,
+          gone: { why: "left", generation: 9, meta },
+        });
+        await b.add("west", left);
+        await b.add("north", left);
         await both(b, a);
         for (const { log } of [a, b])
-          expect(await log.stateOf("north")).toMatchObject({ meta: undefined, gone: undefined });
+          expect(await log.stateOf("north")).toMatchObject({
+            meta: undefined,
+            gone: { why: "left", generation: 9, meta: undefined },
+          });
         await expect(b.add("north", next(1))).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
         await a.add("north", first());
         await both(a, b);
@@ -208,9 +215,9 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
       withReplicas(2, async (log, a, b) => {
         const sight = sightOf(1, { "shop/web": ["x", 1] });
         await a.add("west", first(), { sight });
-        await b.after(a).add("west", { kind: "left" });
+        await b.after(a).add("west", left);
         await both(a, b);
-        const gone = { why: "left", meta: metaOf(1) };
+        const gone = { why: "left", generation: 9, meta: metaOf(1) };
         expect(await a.log.stateOf("west")).toMatchObject({ meta: undefined, gone });
         const late = await follow(log);
         for (const { replica } of [a, b, late])
@@ -236,7 +243,9 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
         await both(a, b);
         expect(a.replica.state.clusters.west).toEqual({ meta: undefined, values: {}, sight: undefined });
         expect(a.replica.entries.at(-1)).toMatchObject({ kind: "expired", clusterId: "west" });
-        expect((await a.log.stateOf("west"))!.gone).toEqual({ why: "expired", meta: metaOf(1, 1) });
+        expect((await a.log.stateOf("west"))!.gone).toEqual({
+          ...{ why: "expired", generation: 1, meta: metaOf(1, 1) },
+        });
         await b.add("west", first());
         expect((await a.log.stateOf("west"))!.gone).toBeUndefined();
       }),
@@ -245,17 +254,18 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
     test(
       "orders of claims are decided once",
       withReplicas(2, async (log, a, b) => {
-        await a.log.decide({ "10.0.0.1": ["a", "b"], "10.0.0.2": ["c"] }, {});
-        await b.log.decide({ "10.0.0.1": ["b", "a"], "10.0.0.3": ["d"] }, {});
-        await b.log.decide({ "10.0.0.1": ["x"] }, { "10.0.0.1": ["b", "a"] });
+        await a.log.decide({ "10.0.0.1": ["a", "b"], "10.0.0.2": ["c"] }, {}, 0);
+        await b.log.decide({ "10.0.0.1": ["b", "a"], "10.0.0.3": ["d"] }, {}, 0);
+        await b.log.decide({ "10.0.0.1": ["x"] }, { "10.0.0.1": ["b", "a"] }, 0);
         await b.log.decide(
           { "10.0.0.1": ["a", "b", "c"], "10.0.0.2": null },
           {
             "10.0.0.1": ["a", "b"],
             "10.0.0.2": ["c"],
           },
+          0,
         );
-        await a.log.decide({ "10.0.0.9": null, "10.0.0.3": ["d"] }, { "10.0.0.3": ["d"] });
+        await a.log.decide({ "10.0.0.9": null, "10.0.0.3": ["d"] }, { "10.0.0.3": ["d"] }, 0);
         await a.add("west", first());
         await both(a, b);
         expect(a.replica.entries.slice(0, -1)).toEqual([
@@ -271,10 +281,27 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
     );
 
     test(
+      "an order with a claim of a cluster that left since it was decided does not count, also if the cluster is back",
+      withReplicas(1, async (_, a) => {
+        const claims = ["west shop/web", "east shop/web"];
+        await a.add("west", first());
+        const { position } = await a.add("east", wholeOf(snapshotOf("east", 1), metaOf(1)));
+        await a.add("west", left);
+        await a.log.decide({ "10.0.0.1": claims, "10.0.0.2": ["east shop/db"] }, {}, position);
+        const { position: back } = await a.add("west", first());
+        await a.log.decide({ "10.0.0.1": claims }, {}, position);
+        await a.log.decide({ "10.0.0.3": claims }, {}, back);
+        await a.add("east", next(1));
+        await both(a, a);
+        expect(a.replica.state.orders).toEqual({ "10.0.0.2": ["east shop/db"], "10.0.0.3": claims });
+      }),
+    );
+
+    test(
       "a state names the entry that its lines end with, though changes come while they are read",
       withReplicas(1, async (_, a) => {
         await a.add("west", first());
-        for (const change of [next(1), wholeOf(snapshotOf("west", 3), metaOf(3)), { kind: "left" }]) {
+        for (const change of [next(1), wholeOf(snapshotOf("west", 3), metaOf(3)), left]) {
           const cluster = (await a.log.stateOf("west"))!;
           const before = cluster.position;
           const newest = await a.add("west", change as LogChange);

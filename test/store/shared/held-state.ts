@@ -19,6 +19,8 @@ export type Taken =
 export interface TakenDraft extends Omit<LogDraft, "change"> {
   readonly kind: LogDraft["change"]["kind"];
   readonly meta?: ClusterMeta | undefined;
+  /** Of what left. */
+  readonly generation?: number | undefined;
   readonly lines: readonly PatchLine[];
 }
 
@@ -69,7 +71,7 @@ export class HeldState {
     const { meta } = draft;
     this.clusters.set(draft.clusterId, {
       ...{ id, position, meta, values },
-      gone: why && last && { why, meta: last },
+      gone: why && { why, generation: draft.generation ?? last?.generation ?? 0, meta: last },
       renewedAt: isGone ? (before?.renewedAt ?? at) : at,
       sight: sightAfter(before?.sight, draft.sight),
     });

@@ -33,6 +33,7 @@ export class MemoryGatewayLog implements SharedLog {
   #isHeld = false;
   #isClosed = false;
   #lostReplies = 0;
+  #replies: Promise<void> | undefined;
 
   constructor(log: MemoryLog) {
     this.#log = log;
@@ -64,6 +65,13 @@ export class MemoryGatewayLog implements SharedLog {
     this.#lostReplies = count;
   }
 
+  /** From now on changes are added, and `append` waits. @returns ends that */
+  delayReplies(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#replies = promise;
+    return resolve;
+  }
+
   /** Whether there is something to apply that nothing keeps from being applied. */
   get isBehind(): boolean {
     if (this.#follower === undefined || this.#isClosed || this.#isHeld) return false;
@@ -92,6 +100,7 @@ export class MemoryGatewayLog implements SharedLog {
   async append(draft: LogDraft): Promise<Mark> {
     await this.#pass();
     const appended = this.#log.append(draft);
+    await this.#replies;
     if (this.#lostReplies > 0) {
       this.#lostReplies--;
       throw new StoreError("STORE_FAILED", "the reply is lost");
@@ -100,9 +109,9 @@ export class MemoryGatewayLog implements SharedLog {
     return appended;
   }
 
-  async decide(orders: AddressOrders, before: AddressOrders): Promise<void> {
+  async decide(orders: AddressOrders, before: AddressOrders, position: number): Promise<void> {
     await this.#pass();
-    this.#log.decide(orders, before);
+    this.#log.decide(orders, before, position);
   }
 
   follow(position: number, follower: LogFollower): void {

@@ -49,6 +49,11 @@ export class MemoryLog {
     return this.#state;
   }
 
+  /** Every change that counts, in order. */
+  get taken(): readonly Taken[] {
+    return this.#taken;
+  }
+
   /** The id at a position; undefined where there is no entry. */
   idAt(position: number): string | undefined {
     return position === 0 ? "" : this.#taken[position - 1]?.id;
@@ -88,7 +93,7 @@ export class MemoryLog {
   }
 
   /** What `SharedLog.append` does. */
-  append({ clusterId, base, change, sight, founding }: LogDraft): { position: number; id: string } {
+  append({ clusterId, base, change, sight, founding, mark }: LogDraft): { position: number; id: string } {
     const before = this.#state.clusters.get(clusterId);
     if (before?.id !== base) throw new BaseChanged(`${clusterId}: ${before?.id}, not ${base}`);
     if (change.kind !== "snapshot" && before?.meta === undefined && change.kind !== "left")
@@ -100,22 +105,35 @@ export class MemoryLog {
     }
     const lines = change.kind === "snapshot" || change.kind === "patch" ? [...change.lines] : [];
     const meta = "meta" in change ? change.meta : undefined;
-    const draft: TakenDraft = { ...{ clusterId, base, kind: change.kind, meta }, lines, sight, founding };
-    return this.#take({ draft: structuredClone(draft) });
+    const generation = change.kind === "left" ? change.generation : undefined;
+    const draft: TakenDraft = {
+      ...{ clusterId, base, kind: change.kind, generation, meta },
+      ...{ lines, sight, founding },
+    };
+    return this.#take({ draft: structuredClone(draft) }, mark);
   }
 
   /** What `SharedLog.decide` does. */
-  decide(orders: AddressOrders, before: AddressOrders): void {
+  decide(orders: AddressOrders, before: AddressOrders, position: number): void {
+    const left = new Set(
+      this.#taken
+        .slice(position)
+        .flatMap((taken) => ("draft" in taken && taken.draft.kind === "left" ? taken.draft.clusterId : [])),
+    );
     const decided = Object.entries(orders).filter(([address, order]) => {
       const held = this.#state.orders.get(address) ?? null;
+      if ((order ?? []).some((claim) => left.has(claim.split(" ")[0]!))) return false;
       return equalJson(held, before[address] ?? null) && !equalJson(held, order);
     });
     if (decided.length > 0) this.#take({ orders: structuredClone(Object.fromEntries(decided)) });
   }
 
-  #take(what: { draft: TakenDraft } | { orders: AddressOrders }): { position: number; id: string } {
+  #take(
+    what: { draft: TakenDraft } | { orders: AddressOrders },
+    mark = String(++this.#ids),
+  ): { position: number; id: string } {
     const position = this.position + 1;
-    const taken = { ...what, position, id: `${position}-${++this.#ids}`, at: this.now };
+    const taken = { ...what, position, id: `${position}-${mark}`, at: this.now };
     this.#taken.push(taken);
     this.#state.take(taken);
     this.#wake();
@@ -129,8 +147,8 @@ export class MemoryLog {
   #entryOf(taken: Taken): LogEntry {
     const { position, id } = taken;
     if ("orders" in taken) return { kind: "orders", position, orders: taken.orders };
-    const { kind, clusterId, meta, lines, sight, founding } = taken.draft;
-    const entry = { kind, position, id, clusterId, meta, founding };
+    const { kind, clusterId, generation, meta, lines, sight, founding } = taken.draft;
+    const entry = { kind, position, id, clusterId, generation, meta, founding };
     const ranks = JSON.stringify(sight)?.length ?? 0;
     const small = ranks > this.#mostCharacters ? entry : { ...entry, sight };
     if (kind !== "patch" || ranks + JSON.stringify(lines).length > this.#mostCharacters) return small;

@@ -47,12 +47,18 @@ export class Replica implements LogFollower {
     if (entry.position !== this.position + 1) throw new Error(`${entry.position} after ${this.position}`);
     if (entry.kind === "orders") this.#state.take({ ...entry, id: "", at: 0 });
     else if (entry.position > (this.#state.clusters.get(entry.clusterId)?.position ?? 0)) {
-      const { clusterId, position, id, kind, meta, lines, sight, founding } = entry;
+      const { clusterId, position, id, kind, generation, meta, lines, sight, founding } = entry;
       if (lines === undefined && (kind === "snapshot" || kind === "patch")) {
         await this.#read((await this.log.stateOf(clusterId))!);
         this.#state.founding = founding ?? this.#state.founding;
       } else {
-        const draft = { base: undefined, clusterId, kind, meta, lines: lines ?? [], sight, founding };
+        const draft = {
+          base: undefined,
+          ...{ clusterId, kind, generation, meta },
+          lines: lines ?? [],
+          sight,
+          founding,
+        };
         this.#state.take({ position, id, at: 0, draft });
       }
     } else this.#state.founding = entry.founding ?? this.#state.founding;

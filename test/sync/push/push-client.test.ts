@@ -165,6 +165,43 @@ test("sends the full snapshot at once after 409", async () => {
   expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
 });
 
+test("names the newest generation that the gateway named with what replaces any, so that it replaces none that is newer", async () => {
+  const client = start({ backoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  // Another request of this cluster came to the gateway since, and one more before the full snapshot.
+  gateway.held.set("east", { generation: 7, snapshot: snapshot(1) });
+  gateway.error = ({ method }) => {
+    if (method !== "PUT") return undefined;
+    gateway.error = () => undefined;
+    gateway.held.set("east", { generation: 8, snapshot: snapshot(1) });
+    return undefined;
+  };
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  const parameters = gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`);
+  expect(parameters).toEqual([
+    "PUT leaseSeconds=60",
+    "PATCH baseGeneration=1&leaseSeconds=60",
+    "PUT leaseSeconds=60&after=7",
+    "PUT leaseSeconds=60&after=8",
+  ]);
+});
+
+test("does not forget the newest generation where a gateway names an older one, as one that is behind does", async () => {
+  const client = start({ backoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  gateway.held.set("east", { generation: 0, snapshot: snapshot(0) });
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  expect(gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`)).toEqual([
+    "PUT leaseSeconds=60",
+    "PATCH baseGeneration=1&leaseSeconds=60",
+    "PUT leaseSeconds=60&after=1",
+  ]);
+});
+
 test("sends a full snapshot after a delta without an answer, and loses no change", async () => {
   const client = start();
   client.offer(snapshot(1));

@@ -18,7 +18,8 @@ import { passUntil, startOver } from "./stored-gateway.ts";
 
 const CLUSTERS = ["east", "north", "west"];
 const SCOPES: readonly Visibility[] = [{ clusters: ["east", "west"] }, { namespaces: ["shop"] }];
-const WEIGHTS = { names: 20, reverse: 2 };
+/** Nearly every leaf is read from its note again. */
+const WEIGHTS = { names: 20, reverse: 2, held: 20 };
 const OPTIONS: { readonly scopes: readonly Visibility[]; readonly weights: typeof WEIGHTS } = {
   scopes: SCOPES,
   weights: WEIGHTS,

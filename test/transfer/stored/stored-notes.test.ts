@@ -52,6 +52,22 @@ describe("the notes of a small change", () => {
     expect(rows()).toEqual([]);
   });
 
+  it("are read as they were put last, from what waits or from rows", () => {
+    const { notes, table } = openNotes();
+    const missing = new Error("the note a is missing");
+    expect(() => notes.get("a")).toThrow(missing);
+    notes.put("a", "1");
+    expect(notes.get("a")).toBe("1");
+    notes.write();
+    notes.written();
+    table.write("other", "a", "3");
+    expect(notes.get("a")).toBe("1");
+    notes.put("a", "2");
+    expect([notes.get("a"), table.readOne("scope", "a")]).toEqual(["2", "1"]);
+    notes.put("a", undefined);
+    expect(() => notes.get("a")).toThrow(missing);
+  });
+
   it("remove those that are no more", () => {
     const { notes, rows } = openNotes();
     for (const text of ["1", undefined]) {

@@ -18,23 +18,22 @@ describe("the findings of keys", () => {
   it("are between two other lists, and one list until something changes", () => {
     const findings = new KeyFindings();
     const [first, last] = [[finding("first")], [finding("last")]];
-    const [one, other, empty] = [
-      { findings: [finding("a"), finding("b")] },
-      { findings: [finding("c")] },
-      { findings: [] },
-    ];
     const names = () => findings.joined(first, last).map(({ name }) => name);
     expect(names()).toEqual(["first", "last"]);
-    for (const key of [one, empty, other]) findings.add(key);
+    findings.set("shop/one", [finding("a"), finding("b")]);
+    findings.set("shop/empty", []);
+    findings.set("shop/other", [finding("c")]);
+    expect(["shop/one", "shop/empty"].map((key) => findings.has(key))).toEqual([true, false]);
     expect(names()).toEqual(["first", "a", "b", "c", "last"]);
     const joined = findings.joined(first, last);
-    findings.add(empty);
-    findings.remove(empty);
+    findings.set("shop/empty", []);
     expect(findings.joined(first, last)).toBe(joined);
     expect(findings.joined([], last).map(({ name }) => name)).toEqual(["a", "b", "c", "last"]);
     expect(findings.joined(first, []).map(({ name }) => name)).toEqual(["first", "a", "b", "c"]);
-    findings.remove(one);
+    findings.set("shop/one", []);
     expect(names()).toEqual(["first", "c", "last"]);
+    findings.set("shop/other", [finding("d")]);
+    expect(names()).toEqual(["first", "d", "last"]);
   });
 });
 
@@ -185,15 +184,15 @@ describe("a trie", () => {
   });
 
   it("names the leaves that are gone, and those whose notes may be other ones", () => {
-    const trie = new HashTrie<Item, string>(TARGET);
+    const trie = new HashTrie<Item, string>(TARGET, { read: () => new Set() });
     const [one, other] = [
       { id: 1, hash: 0, weight: 6 },
       { id: 2, hash: 1, weight: 6 },
     ];
     trie.add(one);
     trie.compiled(trie.top, "whole");
-    expect(trie.takeNoted()).toEqual([trie.top]);
-    expect(trie.takeNoted()).toEqual([]);
+    expect([...trie.takeNoted()]).toEqual([trie.top]);
+    expect([...trie.takeNoted()]).toEqual([]);
     trie.add(other);
     expect([...trie.takeGone()]).toEqual(["0.0"]);
     expect([...trie.takeGone()]).toEqual([]);
@@ -201,16 +200,23 @@ describe("a trie", () => {
     for (const leaf of leaves) trie.compiled(leaf, "half");
     trie.remove(other);
     expect([...trie.takeGone()].sort()).toEqual(["0.0", "1.0", "1.1"]);
-    expect(trie.takeNoted()).toEqual([]);
+    expect([...trie.takeNoted()]).toEqual([]);
+
+    const held = new HashTrie<Item, string>(TARGET);
+    for (const item of [one, other]) held.add(item);
+    for (const leaf of held.changed) held.compiled(leaf, "half");
+    expect([[...held.takeGone()], [...held.takeNoted()]]).toEqual([[], []]);
   });
 
   it("is put together from its leaves, each once", () => {
-    const trie = new HashTrie<Item, string>(TARGET);
     const items = [
       { id: 1, hash: 0, weight: 6 },
       { id: 2, hash: 1, weight: 6 },
       { id: 3, hash: 3, weight: 6 },
     ];
+    const trie = new HashTrie<Item, string>(TARGET, {
+      read: ({ result }) => new Set([items[Number(result)]!]),
+    });
     for (const [index, [depth, prefix]] of (
       [
         [1, 0],
@@ -218,10 +224,13 @@ describe("a trie", () => {
         [2, 3],
       ] as const
     ).entries())
-      trie.place({ depth, prefix }, [items[index]!], `${index}`);
+      trie.place({ depth, prefix }, { weight: 6, count: 1, result: `${index}` });
+    expect([...trie.leaves()].every((leaf) => leaf.items === undefined)).toBe(true);
+    for (const leaf of trie.leaves()) trie.itemsOf(leaf);
     expect(leavesOf(trie.top)).toEqual(expectedLeaves(items));
     expect([trie.changed.size, trie.top.weight, trie.top.count]).toEqual([0, 18, 3]);
-    expect(() => trie.place({ depth: 1, prefix: 0 }, [], "again")).toThrow("two leaves have one place");
+    const again = { weight: 0, count: 0, result: "again" };
+    expect(() => trie.place({ depth: 1, prefix: 0 }, again)).toThrow("two leaves have one place");
   });
 });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CompiledKey, NameKey } from "../../../src/zone/compiler/name-keys.ts";
-import { NameKeys } from "../../../src/zone/compiler/name-keys.ts";
+import { dottedOf, NameKeys } from "../../../src/zone/compiler/name-keys.ts";
 import { keyHash } from "../../../src/zone/segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../../../src/zone/zone-source.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
@@ -85,7 +85,9 @@ describe("the key of a Service in a cluster's own zone", () => {
       { clusterId: "east", kind: "service" as const, key: "shop/web" },
       { clusterId: "east", kind: "pod" as const, key: "shop/fd00::1" },
     ];
-    names.place({ depth: 0, prefix: 0 }, [{ key: "shop/b", weight: 3, locals, compiled: COMPILED }], "leaf");
+    const own = { key: "shop/b", weight: 3, locals, compiled: COMPILED };
+    names = new NameKeys(LARGE, { read: () => [own] });
+    names.place({ depth: 0, prefix: 0 }, dottedOf(own), { weight: 3, count: 1, result: "leaf" });
     expect(place("shop/web")).toEqual(["shop/b"]);
     expect(place("shop/fd00::1")).toEqual(["shop/fd00::1"]);
     expect(held()[0]!.locals).toEqual(locals.slice(1));
@@ -273,7 +275,16 @@ describe("a key", () => {
 
   it("is put where a leaf with it was, with what it was compiled to, and follows changes from there", () => {
     const own = { key, weight: 5, locals: [], compiled: COMPILED };
-    names.place({ depth: 0, prefix: 0 }, [own], "leaf");
+    let reads = 0;
+    names = new NameKeys(LARGE, {
+      read: () => {
+        reads++;
+        return [own];
+      },
+    });
+    names.place({ depth: 0, prefix: 0 }, [], { weight: 5, count: 1, result: "leaf" });
+    expect([names.trie.top.items, names.trie.changed.size, reads]).toEqual([undefined, 0, 0]);
+    names.trie.itemsOf(names.trie.top);
     expect([names.trie.top.weight, names.trie.top.count, names.trie.top.result]).toEqual([5, 1, "leaf"]);
     expect(held()[0]).toMatchObject(own);
     update([key], { sizes: { [key]: 1 } });

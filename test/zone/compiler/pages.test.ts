@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Compiled, pageOf } from "../../../src/zone/compiler/pages.ts";
 import { HashTrie, type TrieItem } from "../../../src/zone/compiler/trie/hash-trie.ts";
@@ -90,5 +91,39 @@ describe("the directory of a trie", () => {
     expect(pageAt(second, 0).hash).not.toBe(pageAt(first, 0).hash);
     expect([first.steps, second.steps]).toEqual([4, 3]);
     expect(compile(trie).page.hash).toBe(second.page.hash);
+  });
+
+  it("is after any changes the one that a new trie has", () => {
+    const hash = fc.oneof(fc.nat(0xfff), fc.constantFrom(0, 0x100, 0x200, 0x300, 1, 0x101));
+    const step = fc.record({
+      add: fc.array(hash, { maxLength: 12 }),
+      remove: fc.array(fc.nat(), { maxLength: 8 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+        const trie = new HashTrie<TrieItem, Leaf>(1);
+        const items: TrieItem[] = [];
+        const versions = new Map<string, number>();
+        const nameOf = ({ depth, prefix }: Node) => `${depth}/${prefix}`;
+        for (const [version, { add, remove }] of steps.entries()) {
+          for (const hash of add) {
+            const item = { hash, weight: 1 };
+            items.push(item);
+            trie.add(item);
+          }
+          for (const index of remove)
+            for (const item of items.splice(index % (items.length + 1), 1)) trie.remove(item);
+          for (const leaf of trie.changed) versions.set(nameOf(leaf), version);
+          const { page } = compile(trie, version);
+          const fresh = trieOf(items.map((item) => item.hash));
+          for (const leaf of leavesOf(fresh.top))
+            fresh.compiled(leaf, { branch: branchTo(leaf, versions.get(nameOf(leaf))) });
+          const expected = compile(fresh).page;
+          expect([page.hash, page.byteLength]).toEqual([expected.hash, expected.byteLength]);
+          expect(entriesOf(page)).toEqual(entriesOf(expected));
+          for (const { hash } of items) expect(page.find(hash).hash).toBe(expected.find(hash).hash);
+        }
+      }),
+    );
   });
 });

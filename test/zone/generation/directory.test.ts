@@ -92,6 +92,32 @@ describe("a page of a directory", () => {
     expect(() => Page.load(forged(page.bytes, ...changes), HASH, true)).toThrow(message);
   });
 
+  it("takes over what a page before has in memory, where their entries are the same", () => {
+    const before = Page.load<Content>(page.bytes, HASH, true);
+    const segment = { bytes: new Uint8Array(7) };
+    for (const { branch } of before.entries) branch.segment = segment;
+    const next = Page.of([
+      ...entriesOf([0, 1]),
+      { slot: 1, bits: 2, branch: new HeldBranch<Content>("segment", hashOf(9)) },
+      page.entries[2]!,
+    ]);
+    const loaded = Page.load(next.bytes, HASH, true, undefined, before);
+    expect(loaded.entries.map(({ branch }) => [branch.hash, branch.segment])).toEqual([
+      [hashOf(1), segment],
+      [hashOf(9), undefined],
+      [hashOf(3), segment],
+    ]);
+    const shorter = Page.of(entriesOf([0, 1], [1, 1]));
+    expect(Page.load(shorter.bytes, HASH, true, undefined, before).entries).toMatchObject([
+      { slot: 0, bits: 1, branch: { segment } },
+      { slot: 1, bits: 1, branch: { segment: undefined } },
+    ]);
+    const wrong = forged(page.bytes, [FIRST_ENTRY + ENTRY_BYTES, 2]);
+    expect(() => Page.load(wrong, HASH, true, undefined, Page.load(page.bytes, HASH, true))).toThrow(
+      "two entries of a page have the same slot",
+    );
+  });
+
   it("reads segments from a memory, and holds the pages below it", () => {
     const held = new Map<string, Content>([[hashOf(2), { bytes: new Uint8Array(7) }]]);
     const added: Content[] = [];

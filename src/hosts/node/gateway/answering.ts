@@ -5,8 +5,7 @@ import type { App } from "../../../http/app.ts";
 import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
 import { type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import type { Logger } from "../logger.ts";
-import type { FetchHandler } from "../server/fetch-request.ts";
-import type { StartServer } from "../server/node-server.ts";
+import type { NodeServer, ServerOptions } from "../server/node-server.ts";
 import type { ServerProtection } from "../server/server-protection.ts";
 import type { ServerTls } from "../tls/tls.ts";
 import { createListenerAnswers, type ListenerAnswerParts } from "./answer-listener.ts";
@@ -31,9 +30,8 @@ export interface AnsweringParts extends Omit<ListenerAnswerParts, "config"> {
   readonly shared: SharedLimits;
   readonly onError: (error: unknown) => void;
   readonly app: Pick<App, "handlerAt" | "failed">;
-  /** Answers what no handler of the application answers. */
-  readonly fetch: FetchHandler;
-  readonly startServer: StartServer;
+  /** Starts a server that answers also what no handler of the application answers. */
+  readonly startServer: (options: ServerOptions) => Promise<NodeServer>;
   readonly logger: Logger;
   /** Whether other threads listen on the same ports. Default: no. */
   readonly reusePort?: boolean;
@@ -41,9 +39,9 @@ export interface AnsweringParts extends Omit<ListenerAnswerParts, "config"> {
 
 /** Listens in this thread. @throws {UsageError} if it cannot listen on an address; then nothing stays open */
 export async function startAnswering(parts: AnsweringParts): Promise<Answering> {
-  const { config, listen, tls, protection, onError, app, fetch, counters, shared, logger, reusePort } = parts;
+  const { config, listen, tls, protection, onError, app, counters, shared, logger, reusePort } = parts;
   const https = await parts.startServer({
-    ...{ listen, tls, protection, onError, fetch, reusePort },
+    ...{ listen, tls, protection, onError, reusePort },
     paths: { at: app.handlerAt, failed: app.failed },
     limits: config.limits,
     names: namesInCertificate(config),

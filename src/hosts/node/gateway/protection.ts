@@ -22,12 +22,14 @@ export function createProtection(
   shared: SharedLimits,
 ): Protection {
   const requests = new RequestsInFlight(limits.requestsInFlight, shared.count("requests"));
-  const delay = limits.loopDelayMilliseconds === 0 ? undefined : new LoopDelay(limits.loopDelayMilliseconds);
+  const most = limits.loopDelayMilliseconds;
+  const delay = most === 0 ? undefined : new LoopDelay(most, undefined, shared.count("overloaded"));
   const end = delay?.start();
   return {
     protection: {
       ...{ requests, counters: counters.limits, errors: counters.errors },
       connections: shared.count("connections"),
+      leaving: shared.count("connections.leaving"),
       clients: {
         networks: new ClientNetworks(socketNetworks(clients)),
         connections: clients.connections,

@@ -1,6 +1,5 @@
 import { parseListenAddress } from "../../../config/values/listen-address.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
-import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
+import { listenerFailure, listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
 /** An open listener. */
 export interface Bound {
@@ -73,8 +72,8 @@ async function bindPlace(
       bound.push(one);
       port = one.port;
     } catch (error) {
-      const failure = listenFailure(error as NodeJS.ErrnoException, { host, port }, `--${kind}`);
-      if (isOptional && failure instanceof NoSuchAddress) return;
-      throw new UsageError(`${kind}.listen: ${failure.message}`);
+      const cause = error as NodeJS.ErrnoException;
+      if (isOptional && listenFailure(cause, { host, port }) instanceof NoSuchAddress) return;
+      throw listenerFailure(cause, { host, port }, kind);
     }
 }

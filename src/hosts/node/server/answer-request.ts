@@ -1,6 +1,6 @@
 import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
 import { pathOf } from "../../../http/messages/request-path.ts";
-import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
+import { type Application, refusal } from "./fetch-request.ts";
 import { BodyCutOff } from "./http2/body-reader.ts";
 import type { NodeRequest } from "./node-request.ts";
 
@@ -17,17 +17,17 @@ export interface PathHandlers {
 /** The handlers of requests. */
 export interface RequestHandlers {
   readonly paths: PathHandlers | undefined;
-  readonly fetch: FetchHandler;
+  readonly application: Application;
   /** Called for an error that could not become a response. */
   readonly onError: (error: unknown) => void;
 }
 
 /** Answers one request. An exception becomes a 500, or ends this request only. */
 export function answerRequest(request: NodeRequest, handlers: RequestHandlers): void {
-  const { paths, fetch } = handlers;
+  const { paths, application } = handlers;
   try {
     const handler = paths?.at(pathOf(request.url));
-    const answered = handler === undefined ? answerByFetch(request, fetch) : handler(request);
+    const answered = handler === undefined ? application(request) : handler(request);
     if (answered instanceof Promise)
       answered
         .then((response) => request.respond(response))

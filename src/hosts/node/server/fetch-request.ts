@@ -2,32 +2,40 @@ import type { Client } from "../../../access/client/client.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import type { NodeRequest } from "./node-request.ts";
 
-/**
- * Answers requests of the Fetch standard.
- * @param sender tells whether the client has gone. Default: it waits for the response
- */
-export type FetchHandler = (
-  request: Request,
-  client: Client,
-  sender?: Pick<NodeRequest, "isClosed">,
-) => Response | Promise<Response>;
+/** Answers requests of the Fetch standard. */
+export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
+
+/** Answers the requests that no handler of a path answers. */
+export type Application = (request: NodeRequest) => Promise<HttpResponse>;
 
 /** The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods (RFC 9110 section 9.1). */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
 
-/** Answers a request with a handler of the Fetch standard. */
-export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): Promise<HttpResponse> {
-  const { method, client } = request;
+/** Answers requests with a handler of the Fetch standard. */
+export function answerByFetch(fetch: FetchHandler): Application {
+  return async (request) => {
+    const url = targetOf(request);
+    return typeof url === "string"
+      ? toHttpResponse(await fetch(toRequest(request, url), request.client))
+      : url;
+  };
+}
+
+/** The URL of a request; the response for one that the Fetch standard cannot express. */
+export function targetOf(request: NodeRequest): string | HttpResponse {
+  const { method } = request;
   if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
     return refusal(501, `the method ${JSON.stringify(method)} is not implemented`);
   // RFC 9110 section 9.3.7: the server as a whole.
   if (request.url === "*" && method === "OPTIONS")
     return { status: 204, headers: { allow: METHODS }, body: null };
-  const url = urlOf(request);
-  if (url === undefined) return refusal(400, "the request's target or its host is malformed");
-  const response = await fetch(toRequest(request, url), client, request);
+  return urlOf(request) ?? refusal(400, "the request's target or its host is malformed");
+}
+
+/** A response as hosts send it: whole, unless its end is not in sight. */
+export async function toHttpResponse(response: Response): Promise<HttpResponse> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return { status: response.status, headers, body: null };
   // A response that no proxy may buffer has no end in sight.
@@ -63,10 +71,23 @@ function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
 
 function toRequest(request: NodeRequest, url: string): Request {
   const { method, rawHeaders } = request;
-  const headers = new Headers();
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (!rawHeaders[index]!.startsWith(":")) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
-  if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
+  const headers = headersOf(rawHeaders);
+  if (!mayHaveBody(method)) return new Request(url, { method, headers });
   const body = request.bodyStream();
-  return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
+  const gone = new AbortController();
+  request.whenGone(() => gone.abort());
+  return new Request(url, { method, headers, body, duplex: "half", signal: gone.signal } as RequestInit);
+}
+
+/** The Fetch standard has no body with these methods. */
+export function mayHaveBody(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/** @param raw names and values in turn */
+export function headersOf(raw: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let index = 0; index < raw.length; index += 2)
+    if (!raw[index]!.startsWith(":")) headers.append(raw[index]!, raw[index + 1]!);
+  return headers;
 }

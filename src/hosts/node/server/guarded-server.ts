@@ -67,6 +67,7 @@ function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
   const listeners = server.listeners("secureConnection");
   server.removeAllListeners("secureConnection");
   server.on("secureConnection", (socket: TLSSocket) => {
+    if (!socket.authorized) clearVerificationErrors(socket);
     if (socket.alpnProtocol === "h2") {
       answerHttp2(socket, parts);
       return;
@@ -74,6 +75,14 @@ function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
     for (const listener of listeners) listener.call(server, socket);
     readInTurns(socket);
   });
+}
+
+/**
+ * OpenSSL keeps the errors of a certificate that failed verification in the thread's queue, although the handshake goes on. The next read would take them for its
+ * own and end the connection (SSL_get_error(3)). Reading the certificate clears the queue.
+ */
+function clearVerificationErrors(socket: TLSSocket): void {
+  socket.getPeerX509Certificate();
 }
 
 /**

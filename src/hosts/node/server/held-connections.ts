@@ -34,6 +34,8 @@ export interface HeldConnectionsParts {
   readonly most: number;
   /** The open ones, in all threads. */
   readonly connections: Count;
+  /** Those that were closed for others and are still open, in all threads. */
+  readonly leaving: Count;
   readonly idleSeconds: number;
   /** The most streams that a client may reset at once. */
   readonly streamResets: number;
@@ -43,6 +45,11 @@ export interface HeldConnectionsParts {
 
 /** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
 const HANDSHAKE_GRACE = 1000;
+/**
+ * For so many connections that may be open, one more may be that was closed for another: it has sent GOAWAY, and its client has a second to
+ * read that. Without this bound clients that open connections faster than they close them would have as many sockets as they open in a second.
+ */
+const CONNECTIONS_PER_LEAVING = 100;
 
 /**
  * The connections of one server in one thread. The limits count those of all threads. At a limit, of all connections or of one client, it
@@ -53,6 +60,8 @@ export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
   readonly #held = new ConnectionTable<HeldConnection>();
   readonly #ofClients = new Map<string, Set<HeldConnection>>();
+  /** The oldest first. */
+  readonly #leaving = new Set<HeldConnection>();
 
   constructor(parts: HeldConnectionsParts) {
     this.#parts = parts;
@@ -149,9 +158,32 @@ export class HeldConnections {
     }
     if (idlest === undefined) return false;
     letGo(idlest);
-    // It no longer counts; the socket closes later.
     this.#release(idlest);
+    if (!idlest.socket.destroyed) this.#leave(idlest);
     return true;
+  }
+
+  /** Bounds the connections that no longer count although their sockets are open: for one more, the oldest is cut off. */
+  #leave(held: HeldConnection): void {
+    const { most, leaving } = this.#parts;
+    const mostLeaving = Math.ceil(most / CONNECTIONS_PER_LEAVING);
+    if (!leaving.begin(mostLeaving)) {
+      const [oldest] = this.#leaving;
+      if (oldest !== undefined) this.#cutOff(oldest);
+      // Another thread may have all of them.
+      if (!leaving.begin(mostLeaving)) return void held.socket.destroy();
+    }
+    this.#leaving.add(held);
+    held.socket.once("close", () => this.#left(held));
+  }
+
+  #cutOff(held: HeldConnection): void {
+    held.socket.destroy();
+    this.#left(held);
+  }
+
+  #left(held: HeldConnection): void {
+    if (this.#leaving.delete(held)) this.#parts.leaving.end();
   }
 }
 

@@ -30,6 +30,10 @@ export class Http2Request implements NodeRequest {
     return this.#stream.isClosed;
   }
 
+  whenGone(callback: () => void): void {
+    this.#stream.whenCutOff = callback;
+  }
+
   get rawHeaders(): readonly string[] {
     return this.#stream.fields;
   }
@@ -41,6 +45,12 @@ export class Http2Request implements NodeRequest {
   body(most: number): MaybePromise<Uint8Array<ArrayBuffer> | undefined> {
     if ((this.#stream.line.contentLength ?? 0) > most) return undefined;
     return this.#stream.collect(most);
+  }
+
+  async arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    // The frames that follow the header fields in the same read are taken after it.
+    await undefined;
+    return this.#stream.body.whole(most);
   }
 
   bodyStream(): ReadableStream<Uint8Array> {

@@ -9,6 +9,13 @@ export interface NodeRequest extends HttpRequest {
   readonly scheme: "http" | "https";
   /** Header fields in their order: names and values in turn. */
   readonly rawHeaders: readonly string[];
+  /** Calls back once if the client goes, or is cut off, before it has its whole response. */
+  whenGone(callback: () => void): void;
+  /**
+   * The whole body, if it came in one read with the request and is at most `most` bytes long. Otherwise undefined: then it is still to be read. May be called in the turn in
+   * which the request came. Nobody else uses the memory of the bytes.
+   */
+  arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** The body as it comes, no faster than it is read. Cancelling it stops reading, but the connection continues. */
   bodyStream(): ReadableStream<Uint8Array>;
   /**

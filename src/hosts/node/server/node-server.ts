@@ -10,19 +10,18 @@ import { misdirectedFrom } from "../tls/misdirected.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { PathHandlers } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
-import type { FetchHandler } from "./fetch-request.ts";
+import { type Application, answerByFetch, type FetchHandler } from "./fetch-request.ts";
 import { createGuardedServer } from "./guarded-server.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-/** The settings of a Node server. */
-export interface NodeServerOptions {
+/** The settings of a server, whatever answers its requests. */
+export interface ServerOptions {
   readonly listen: ListenAddress;
   /** Whether other threads listen on the same port (SO_REUSEPORT). Default: no. */
   readonly reusePort?: boolean | undefined;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
-  readonly fetch: FetchHandler;
-  /** The handlers that run without `fetch`. */
+  /** The handlers that run without what answers all other requests. */
   readonly paths?: PathHandlers;
   /** Called for an error that could not become a response. Default: it is ignored. */
   readonly onError?: (error: unknown) => void;
@@ -31,6 +30,11 @@ export interface NodeServerOptions {
   readonly names?: readonly string[];
   /** Default: counters of its own, and no limits per client. */
   readonly protection?: ServerProtection;
+}
+
+/** The settings of a server whose requests are answered by a handler of the Fetch standard. */
+export interface NodeServerOptions extends ServerOptions {
+  readonly fetch: FetchHandler;
 }
 
 /** A running server. */
@@ -52,20 +56,15 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
  * Starts a server. For `localhost` it listens on both addresses, since clients differ in which one they try.
  * @throws {UsageError} if it cannot listen on the address
  */
-export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
-  const {
-    fetch,
-    tls,
-    limits,
-    paths,
-    names = [],
-    onError = () => {},
-    protection = unshared(limits),
-  } = options;
+export async function startNodeServer(
+  options: NodeServerOptions | (ServerOptions & { readonly application: Application }),
+): Promise<NodeServer> {
+  const { tls, limits, paths, names = [], onError = () => {}, protection = unshared(limits) } = options;
   const { host, port } = options.listen;
   const { reusePort = false } = options;
   const guard = new ConnectionGuard(limits, protection);
-  const handlers = { fetch, paths, onError };
+  const application = "fetch" in options ? answerByFetch(options.fetch) : options.application;
+  const handlers = { application, paths, onError };
   const isMisdirected = misdirectedFrom(names);
   const create = () => createGuardedServer({ tls, limits, guard, handlers, protection, isMisdirected });
   const first = create();
@@ -101,9 +100,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
 function unshared({ requestsInFlight }: ServerLimits): ServerProtection {
   const requests = new RequestsInFlight(requestsInFlight);
-  const connections = ownCount("connections");
+  const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
   return {
-    ...{ counters: new LimitCounters(), errors: new ConnectionErrors(), requests, connections },
+    ...{ counters: new LimitCounters(), errors: new ConnectionErrors(), requests, connections, leaving },
     clients: undefined,
   };
 }

@@ -24,6 +24,8 @@ export interface ServerProtection {
   readonly requests: RequestsInFlight;
   /** The open connections. */
   readonly connections: Count;
+  /** Those that were closed for others, and whose clients have not closed them yet. */
+  readonly leaving: Count;
   /** Undefined: no limits per client. */
   readonly clients: ClientConnections | undefined;
 }

@@ -4,7 +4,7 @@ import type { Segment } from "../../segment/segment.ts";
 
 /**
  * What a compiler has to know to go on from a generation that another one compiled: texts by name, one for each segment. They are kept with the
- * generation whose compilation wrote them.
+ * generation whose compilation wrote them. A compiler with notes need not hold what they have: it reads the note of a leaf again that a change touches.
  */
 export interface CompilerNotes {
   /** Replaces a note; undefined removes it. */
@@ -13,6 +13,8 @@ export interface CompilerNotes {
   clear(): void;
   /** All notes, in no order. @throws {Error} for one that is damaged */
   read(): Iterable<readonly [name: string, text: string]>;
+  /** A note as it was put last. @throws {Error} if it is missing or damaged */
+  get(name: string): string;
   /** The branches to segments that are kept. @throws {Error} for one that is missing or damaged */
   names(hash: string): Branch<Segment>;
   reverse(hash: string): Branch<ReverseSegment>;
@@ -49,4 +51,14 @@ export function leafName({ depth, prefix }: LeafPlace): string {
 export function leafOfName(name: string): LeafPlace {
   const [depth, prefix] = name.split(".").map(Number);
   return { depth: depth!, prefix: prefix! };
+}
+
+/** The first line of a note of a leaf: what is known of the leaf while memory does not have it. */
+export function headOf(text: string): unknown {
+  return JSON.parse(text.slice(0, text.indexOf("\n")));
+}
+
+/** Both lines of such a note. */
+export function partsOf(text: string): [head: unknown, rest: unknown] {
+  return [headOf(text), JSON.parse(text.slice(text.indexOf("\n")))];
 }

@@ -1,67 +1,99 @@
-import type { ClusterFinding } from "../../../merge/clusterset.ts";
 import { sharedText } from "../../../snapshot/held/shared-text.ts";
 import type { Branch } from "../../generation/directory.ts";
 import type { AddressId } from "../../reverse/address-id.ts";
 import { AddressList } from "../../reverse/wanted-addresses.ts";
 import type { Segment } from "../../segment/segment.ts";
-import type { NameKey, NameKeys } from "../name-keys.ts";
-import type { Compiled } from "../pages.ts";
+import { type DottedName, dottedOf, type NameKey, type NotedKey } from "../name-keys.ts";
 import type { Stem, StemCounts } from "../stems.ts";
-import { type CompilerNotes, leafOfName } from "./compiler-notes.ts";
+import { headOf, partsOf } from "./compiler-notes.ts";
 
-/** A key: its text, weight and range, indexes of its stems, its objects in own zones, addresses, `ZoneSource.noteOf` and whether it has findings. */
-type NotedKey = readonly [
-  ...[key: string, weight: number, start: number, end: number],
-  ...[stems: readonly number[], locals: NameKey["locals"], addresses: readonly AddressId[]],
-  ...[size: number | null, hasFindings: boolean],
+/** What is known of a leaf that is not in memory: its keys with `ZoneSource.noteOf` and whether they have findings, and how many of them have each stem. */
+type Head = readonly [
+  ...[hash: string, weight: number, dotted: readonly DottedName[]],
+  ...[keys: readonly (readonly [key: string, size: number | null, hasFindings: boolean])[]],
+  stems: readonly (readonly [stem: Stem, keys: number])[],
 ];
-type Noted = readonly [hash: string, stems: readonly Stem[], keys: readonly NotedKey[]];
+/** The rest of a key, in the order of the head: its range, weight, indexes of its stems, its objects in own zones, and addresses. */
+type Rest = readonly [
+  ...[weight: number, start: number, end: number],
+  ...[stems: readonly number[], locals: NameKey["locals"], addresses: readonly AddressId[]],
+];
 
-const NO_FINDINGS: readonly ClusterFinding[] = [];
+/** What `writeNames` is told beside the keys. */
+export interface KeyFacts {
+  readonly noteOf: (key: string) => number | undefined;
+  readonly hasFindings: (key: string) => boolean;
+}
 
 /** What a leaf of names was compiled to, as text. All of its keys are compiled. */
 export function writeNames(
-  keys: Iterable<NameKey>,
+  given: Iterable<NameKey>,
   { hash }: Branch<Segment>,
-  noteOf: (key: string) => number | undefined,
+  { noteOf, hasFindings }: KeyFacts,
 ): string {
+  const keys = [...given];
   const stems = new Map<Stem, number>();
+  const counts: number[] = [];
   const indexOf = (stem: Stem) => {
     const index = stems.get(stem) ?? stems.size;
     stems.set(stem, index);
+    counts[index] = (counts[index] ?? 0) + 1;
     return index;
   };
-  const noted = Array.from(keys, ({ key, weight, locals, compiled }): NotedKey => {
-    const { block, addresses, findings } = compiled!;
-    return [
-      ...([key, weight, block.start, block.end, compiled!.stems.map(indexOf), locals] as const),
-      ...([[...addresses], noteOf(key) ?? null, findings.length > 0] as const),
-    ];
+  const rest = keys.map(({ weight, locals, compiled }): Rest => {
+    const { block, stems: own, addresses } = compiled!;
+    return [weight, block.start, block.end, own.map(indexOf), locals, [...addresses]];
   });
-  return JSON.stringify([hash, [...stems.keys()], noted] satisfies Noted);
+  const head: Head = [
+    ...([hash, keys.reduce((sum, { weight }) => sum + weight, 0), keys.flatMap(dottedOf)] as const),
+    keys.map(({ key }) => [key, noteOf(key) ?? null, hasFindings(key)]),
+    Array.from(stems.keys(), (stem, index) => [stem, counts[index]!]),
+  ];
+  return `${JSON.stringify(head)}\n${JSON.stringify(rest)}`;
 }
 
-/** Takes a leaf over from its note. @param resumed receives what else is noted of its keys */
-export function readNames(
-  name: string,
+/** What is known of a leaf of names without its keys' names. */
+export interface NamesHead {
+  readonly hash: string;
+  readonly weight: number;
+  readonly count: number;
+  readonly dotted: readonly DottedName[];
+}
+
+/**
+ * Reads what is known of a leaf of names that is not in memory.
+ * @param resumed receives what is noted of its keys
+ */
+export function readNamesHead(
   text: string,
-  { names, stems }: { readonly names: NameKeys<Compiled<Segment>>; readonly stems: StemCounts },
-  notes: CompilerNotes,
+  stems: StemCounts,
   resumed: { readonly sizes: Map<string, number>; readonly reported: Set<string> },
-): void {
-  const [hash, known, keys] = JSON.parse(text) as Noted;
-  const branch = notes.names(hash);
-  const noted = keys.map(([named, weight, start, end, own, locals, addresses, size, hasFindings]) => {
+): NamesHead {
+  const [hash, weight, dotted, keys, counts] = headOf(text) as Head;
+  for (const [stem, count] of counts) stems.addAll(stem, count);
+  for (const [named, size, hasFindings] of keys) {
     const key = sharedText(named);
     if (size !== null) resumed.sizes.set(key, size);
     if (hasFindings) resumed.reported.add(key);
-    const compiled = {
+  }
+  return { hash, weight, dotted, count: keys.length };
+}
+
+/** The keys of a leaf. @param branchOf the branch to a segment by its hash */
+export function readNames(
+  text: string,
+  stems: StemCounts,
+  branchOf: (hash: string) => Branch<Segment>,
+): NotedKey[] {
+  const [[hash, , , keys, known], rest] = partsOf(text) as [Head, readonly Rest[]];
+  const branch = branchOf(hash);
+  return rest.map(([weight, start, end, own, locals, addresses], index) => ({
+    key: sharedText(keys[index]![0]),
+    ...{ weight, locals },
+    compiled: {
       block: { branch, start, end },
-      stems: stems.add(own.map((index) => known[index]!)),
-      findings: NO_FINDINGS,
+      stems: stems.held(own.map((stem) => known[stem]![0])),
       addresses: AddressList.of(addresses),
-    };
-    return { key, weight, locals, compiled };
-  });
-  names.place(leafOfName(name), noted, { branch });
+    },
+  }));
 }

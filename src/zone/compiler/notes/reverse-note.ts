@@ -1,3 +1,4 @@
+import { sharedText } from "../../../snapshot/held/shared-text.ts";
 import type { Branch } from "../../generation/directory.ts";
 import type { AddressId } from "../../reverse/address-id.ts";
 import { AddressRecord } from "../../reverse/address-record.ts";
@@ -5,6 +6,7 @@ import { AddressLeaf, isFresh } from "../../reverse/address-trie.ts";
 import type { HeldSources } from "../../reverse/held-sources.ts";
 import type { CandidateSource, ReverseCandidate } from "../../reverse/reverse-candidate.ts";
 import type { ReverseSegment } from "../../segment/reverse-segment.ts";
+import { headOf, partsOf } from "./compiler-notes.ts";
 
 /** What many sources have in common; in `above`, 0 is the name of the service and 1 its namespace. */
 type NotedKind = readonly [
@@ -20,16 +22,23 @@ type NotedAddress = readonly [
   id: AddressId,
   value: number | readonly [candidates: readonly NotedCandidate[], winners: readonly NotedCandidate[]],
 ];
-type Noted = readonly [
-  ...[hash: string, kinds: readonly NotedKind[]],
-  ...[sources: readonly NotedSource[], addresses: readonly NotedAddress[]],
+type Rest = readonly [
+  ...[kinds: readonly NotedKind[], sources: readonly NotedSource[]],
+  addresses: readonly NotedAddress[],
 ];
+/** What is known of a leaf that is not in memory. */
+type Head = readonly [hash: string, weight: number, count: number, hasRecords: boolean];
 
 /** What a leaf of addresses was compiled to, as text. */
-export function writeReverse(leaf: AddressLeaf, { hash }: Branch<ReverseSegment>): string {
+export function writeReverse(
+  { weight, count }: Pick<ReverseHead, "weight" | "count">,
+  leaf: AddressLeaf,
+  { hash }: Branch<ReverseSegment>,
+): string {
   const kinds = new Map<string, number>();
   const sources = new Map<CandidateSource, number>();
   const noted: NotedSource[] = [];
+  let hasRecords = false;
   const indexOf = (source: CandidateSource) => {
     const known = sources.get(source);
     if (known !== undefined) return known;
@@ -46,76 +55,54 @@ export function writeReverse(leaf: AddressLeaf, { hash }: Branch<ReverseSegment>
   const addresses = Array.from(leaf.inOrder(), ({ table, index }): NotedAddress => {
     const value = table.values[index]!;
     const id = table.idAt(index);
-    if (value instanceof AddressRecord)
-      return [id, [value.candidates.map(candidateOf), value.winners.map(candidateOf)]];
-    return [id, indexOf(isFresh(value) ? value.source : value)];
+    if (!(value instanceof AddressRecord)) return [id, indexOf(isFresh(value) ? value.source : value)];
+    hasRecords = true;
+    return [id, [value.candidates.map(candidateOf), value.winners.map(candidateOf)]];
   });
-  const tail = JSON.stringify([noted, addresses]).slice(1);
-  return `[${JSON.stringify(hash)},[${[...kinds.keys()].join(",")}],${tail}`;
+  const head = JSON.stringify([hash, weight, count, hasRecords] satisfies Head);
+  return `${head}\n[[${[...kinds.keys()].join(",")}],${JSON.stringify([noted, addresses]).slice(1)}`;
 }
 
-/**
- * Reads the notes of leaves. Equal sources of one service become one object, as when they are compiled. They are looked up without texts of their own: 200,000 sources, of
- * 1,000,000 addresses, would have 40 MB of them.
- */
-export class ReverseReader {
-  /** By namespace and name: the number of a kind and a source, in turn. */
-  readonly #sources = new Map<string, Map<string, (number | CandidateSource)[]>>();
-  /** Kinds by their texts. */
-  readonly #kinds = new Map<string, number>();
-  readonly #held: HeldSources;
+/** What is known of a leaf of addresses that is not in memory. */
+export interface ReverseHead {
+  readonly hash: string;
+  readonly weight: number;
+  readonly count: number;
+  /** Whether it has addresses that are not ordinary. */
+  readonly hasRecords: boolean;
+}
 
-  constructor(held: HeldSources) {
-    this.#held = held;
-  }
+export function readReverseHead(text: string): ReverseHead {
+  const [hash, weight, count, hasRecords] = headOf(text) as Head;
+  return { hash, weight, count, hasRecords };
+}
 
-  /** The leaf of a note. @param branchOf the branch to a segment by its hash */
-  read(text: string, branchOf: (hash: string) => Branch<ReverseSegment>): AddressLeaf {
-    const [hash, kinds, noted, addresses] = JSON.parse(text) as Noted;
-    const numbers = kinds.map((kind) => this.#numberOf(JSON.stringify(kind)));
-    const sources = noted.map((source) => this.#heldOf(source, kinds[source[3]]!, numbers[source[3]]!));
-    const candidateOf = ([source, label]: NotedCandidate): ReverseCandidate => ({
-      source: sources[source]!,
-      label: label ?? undefined,
-    });
-    const leaf = new AddressLeaf();
-    leaf.branches = [branchOf(hash)];
-    for (const [id, value] of addresses) {
-      const table = leaf.tableFor(id);
-      const held =
-        typeof value === "number"
-          ? sources[value]!
-          : new AddressRecord(id, value[0].map(candidateOf), value[1].map(candidateOf));
-      table.insert(table.size, id, held);
-    }
-    leaf.trim();
-    return leaf;
+/** The leaf of a note. @param branchOf the branch to a segment by its hash */
+export function readReverse(
+  text: string,
+  held: HeldSources,
+  branchOf: (hash: string) => Branch<ReverseSegment>,
+): AddressLeaf {
+  const [[hash], [kinds, noted, addresses]] = partsOf(text) as [Head, Rest];
+  const sources = noted.map(([namespace, name, since, kind]) =>
+    held.of(sourceOf(sharedText(namespace), sharedText(name), Number(since), kinds[kind]!)),
+  );
+  const candidateOf = ([source, label]: NotedCandidate): ReverseCandidate => ({
+    source: sources[source]!,
+    label: label ?? undefined,
+  });
+  const leaf = new AddressLeaf();
+  leaf.branches = [branchOf(hash)];
+  for (const [id, value] of addresses) {
+    const table = leaf.tableFor(id);
+    const held =
+      typeof value === "number"
+        ? sources[value]!
+        : new AddressRecord(id, value[0].map(candidateOf), value[1].map(candidateOf));
+    table.insert(table.size, id, held);
   }
-
-  #numberOf(kind: string): number {
-    const number = this.#kinds.get(kind) ?? this.#kinds.size;
-    this.#kinds.set(kind, number);
-    return number;
-  }
-
-  #heldOf([namespace, name, noted]: NotedSource, kind: NotedKind, number: number): CandidateSource {
-    const since = Number(noted);
-    const services = this.#sources.get(namespace) ?? new Map<string, (number | CandidateSource)[]>();
-    this.#sources.set(namespace, services);
-    const known = services.get(name) ?? [];
-    for (let at = 0; at < known.length; at += 2) {
-      const source = known[at + 1] as CandidateSource;
-      if (known[at] === number && source.since === since) return source;
-    }
-    // All sources of a service share its name.
-    const [, first] = known as [number?, CandidateSource?];
-    const names =
-      first === undefined ? ([namespace, name] as const) : ([first.namespace, first.name] as const);
-    const source = this.#held.of(sourceOf(...names, since, kind));
-    // An array that grew has room for 16 more.
-    services.set(first === undefined ? name : first.name, known.toSpliced(known.length, 0, number, source));
-    return source;
-  }
+  leaf.trim();
+  return leaf;
 }
 
 function notedNumber(value: number): NotedNumber {

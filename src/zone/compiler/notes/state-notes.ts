@@ -11,39 +11,72 @@ import {
   type ResumedKeys,
   type Summary,
 } from "./compiler-notes.ts";
-import { readNames, writeNames } from "./names-note.ts";
-import { ReverseReader, writeReverse } from "./reverse-note.ts";
+import { readNamesHead, writeNames } from "./names-note.ts";
+import { readReverseHead, writeReverse } from "./reverse-note.ts";
+
+type NamesTrie = CompilerState["names"]["trie"];
+type ReverseTrie = CompilerState["reverse"]["trie"];
+type NamesLeaf = NamesTrie["top"];
+type ReverseLeaf = ReverseTrie["top"];
 
 /** Notes of one step: some milliseconds. */
 const NOTES_IN_STEP = 4;
 
-/**
- * Writes what a compilation changed, in steps, once its leaves are compiled.
- * @param basis `basisOf` the state; undefined if it did not change. The first compilation always has one
- */
-export function* writeNotes(
-  state: CompilerState,
+/** What a summary is made of, and of which keys. */
+interface NotedChange {
+  readonly source: ZoneSource;
+  readonly touched: ReadonlySet<string>;
+  /** `basisOf` the state; undefined if it did not change. The first compilation always has one. */
+  readonly basis: string | undefined;
+}
+
+/** Notes what a leaf of names was compiled to: then it need not be in memory. */
+export function noteNames(
+  { notes, names, findings }: CompilerState,
   source: ZoneSource,
-  touched: ReadonlySet<string>,
-  basis: string | undefined,
-): Generator<void> {
-  const { notes, names, reverse, reported } = state;
-  const noted = [names.trie.takeNoted(), reverse.trie.takeNoted()] as const;
-  const gone = [names.trie.takeGone(), reverse.trie.takeGone()] as const;
+  leaf: NamesLeaf,
+): void {
   if (notes === undefined) return;
-  for (const name of gone[0]) notes.put(NoteKind.names + name, undefined);
-  for (const name of gone[1]) notes.put(NoteKind.reverse + name, undefined);
+  const facts = {
+    noteOf: (key: string) => source.noteOf?.(key),
+    hasFindings: (key: string) => findings.has(key),
+  };
+  notes.put(
+    NoteKind.names + leafName(leaf),
+    writeNames(names.trie.itemsOf(leaf), leaf.result!.branch!, facts),
+  );
+  names.trie.kept(leaf);
+}
+
+/** Notes what a leaf of addresses was compiled to. One with addresses that are to be decided stays in memory until they are. */
+export function noteReverse({ notes, reverse }: CompilerState, leaf: ReverseLeaf): void {
+  if (notes === undefined) return;
+  const items = reverse.trie.itemsOf(leaf);
+  if (items.isUndecided) return;
+  notes.put(NoteKind.reverse + leafName(leaf), writeReverse(leaf, items, leaf.result!.branch!));
+  reverse.trie.kept(leaf);
+}
+
+/** Removes the notes of leaves that are no leaves any more, before those are noted that take their places. */
+export function dropGone({ notes }: CompilerState, kind: string, trie: NamesTrie | ReverseTrie): void {
+  for (const name of trie.takeGone()) notes?.put(kind + name, undefined);
+}
+
+/** Notes, in steps, what is left of what a compilation changed. */
+export function* writeNotes(state: CompilerState, { source, touched, basis }: NotedChange): Generator<void> {
+  const { notes, names, reverse, reported } = state;
+  dropGone(state, NoteKind.names, names.trie);
+  dropGone(state, NoteKind.reverse, reverse.trie);
   let count = 0;
-  const noteOf = (key: string) => source.noteOf?.(key);
-  for (const node of noted[0]) {
-    const text = writeNames(node.items!, node.result!.branch, noteOf);
-    notes.put(NoteKind.names + leafName(node), text);
+  for (const leaf of names.trie.takeNoted()) {
+    noteNames(state, source, leaf);
     if (++count % NOTES_IN_STEP === 0) yield;
   }
-  for (const node of noted[1]) {
-    notes.put(NoteKind.reverse + leafName(node), writeReverse(node.items!, node.result!.branch));
+  for (const leaf of reverse.trie.takeNoted()) {
+    noteReverse(state, leaf);
     if (++count % NOTES_IN_STEP === 0) yield;
   }
+  if (notes === undefined) return;
   for (const key of touched) {
     const isReported = source.isReported?.(key) === true;
     if (isReported === reported.has(key)) continue;
@@ -74,17 +107,18 @@ export function* readNotes(
   context: ZoneContext,
   federated: string,
 ): Generator<void, ResumedKeys> {
-  const { names, reverse, locals } = state;
+  const { names, reverse, locals, stems } = state;
   const resumed = { sizes: new Map<string, number>(), reported: new Set<string>() };
-  const reader = new ReverseReader(state.sources);
   let summary: Summary | undefined;
   let count = 0;
   for (const [name, text] of notes.read()) {
     const own = name.slice(1);
-    if (name[0] === NoteKind.names) readNames(own, text, state, notes, resumed);
-    else if (name[0] === NoteKind.reverse) {
-      const leaf = reader.read(text, (hash) => notes.reverse(hash));
-      reverse.place(leafOfName(own), leaf, { branch: leaf.branches[0]! });
+    if (name[0] === NoteKind.names) {
+      const { hash, dotted, ...leaf } = readNamesHead(text, stems, resumed);
+      names.place(leafOfName(own), dotted, { ...leaf, result: { branch: notes.names(hash) } });
+    } else if (name[0] === NoteKind.reverse) {
+      const { hash, ...leaf } = readReverseHead(text);
+      reverse.place(leafOfName(own), { ...leaf, result: { branch: notes.reverse(hash) } });
     } else if (name[0] === NoteKind.reported) state.reported.add(own);
     else {
       state.summary = text;

@@ -1,4 +1,3 @@
-import type { LeafPlace } from "../notes/compiler-notes.ts";
 import { Trie, type TrieNode } from "./trie.ts";
 
 /** What a trie holds. */
@@ -28,20 +27,19 @@ export class HashTrie<Item extends TrieItem, Result> extends Trie<Set<Item>, Res
     for (const item of from) into.add(item);
   }
 
-  /** Puts a compiled leaf where a leaf with these items was. */
-  place(place: LeafPlace, items: readonly Item[], result: Result): void {
-    const weight = items.reduce((sum, item) => sum + item.weight, 0);
-    this.placeLeaf(place, { items: new Set(items), count: items.length, weight, result });
+  /** Takes over that an item has other content, which `change` follows. */
+  note({ hash }: Item): void {
+    this.noteLeaf(hash);
   }
 
   add(item: Item): void {
     const leaf = this.pass(item.hash, item.weight, 1);
-    leaf.items!.add(item);
+    this.itemsOf(leaf).add(item);
     this.settle(leaf);
   }
 
   remove(item: Item): void {
-    this.pass(item.hash, -item.weight, -1).items!.delete(item);
+    this.itemsOf(this.pass(item.hash, -item.weight, -1)).delete(item);
   }
 
   /** Takes over an item's changed content. */

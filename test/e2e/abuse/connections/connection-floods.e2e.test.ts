@@ -1,5 +1,9 @@
 import type { Socket } from "node:net";
+import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cpuLimit } from "../../../../src/hosts/node/gateway/threads/cpu-limit.ts";
+import { autoThreads } from "../../../../src/hosts/node/gateway/threads/thread-count.ts";
+import { memoryLimit } from "../../../../src/hosts/node/process-facts.ts";
 import {
   type ListeningGateway,
   startListeningGateway,
@@ -14,8 +18,14 @@ import { socketsOf } from "../harness/sockets.ts";
 
 const CONNECTIONS = 300;
 const LIMITS = { connections: CONNECTIONS, handshakeSeconds: 1, requestSeconds: 1, idleSeconds: 2 };
-/** Those that listen, and those of ordinary clients. */
-const OTHER_SOCKETS = 20;
+/** How many threads answer, each with six listeners. */
+const THREADS = autoThreads({
+  cores: availableParallelism(),
+  cpus: cpuLimit(),
+  memoryBytes: memoryLimit(),
+});
+/** Those that listen, those that are being closed, and those of ordinary clients. */
+const OTHER_SOCKETS = 6 * THREADS + 8;
 /** 300 TLS connections at 100 kB each, and what V8 leaves to garbage. */
 const MOST_GROWTH_MEBIBYTES = 96;
 const QUESTION = { name: WEB, addresses: WEB_ADDRESSES };

@@ -5,6 +5,7 @@ import {
   WEB,
   WEB_ADDRESSES,
 } from "../../clients/listening-gateway.ts";
+import { metric } from "../../harness/answers.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { MemoryWatch } from "../harness/memory.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
@@ -31,6 +32,9 @@ describe("floods over HTTP/2 are ended or taken, in bounded memory, and others a
     const { pid } = gateway.process;
     const port = Number(new URL(gateway.url).port);
     const connection = await RawHttp2Connection.open({ port, ca: gateway.ca, localAddress: ATTACKER });
+    const name = ends && `clusterset_doh_${"limit" in ends ? "limited" : "connection_errors"}_total`;
+    const counted = async () => (name === undefined ? 0 : await metric(gateway, name, { ...ends }));
+    const before = await counted();
     if (isDeaf) connection.socket.pause();
     if (first !== undefined) connection.send(first());
     for (let sent = 0; sent < times && connection.isOpen; sent += BATCH)
@@ -38,7 +42,10 @@ describe("floods over HTTP/2 are ended or taken, in bounded memory, and others a
         ...Array.from({ length: Math.min(BATCH, times - sent) }, (_, index) => again(sent + index)),
       );
     await bystander.answered(1);
-    if (ends) await connection.closed;
+    if (ends !== undefined) {
+      await connection.closed;
+      expect(await counted()).toBeGreaterThan(before);
+    }
     connection.close();
     await bystander.stop();
     expect(memory.stop()).toBeLessThan(MOST_GROWTH_MEBIBYTES);

@@ -42,6 +42,8 @@ export interface SentinelGroup {
 
 const NAME = "gateways";
 const SENTINELS = 3;
+/** Until the Sentinels agree on another master, in milliseconds: where an election or a choice fails, they wait before the next one. */
+const ELECTION = 120_000;
 
 /** Starts redis-servers and Sentinels, which replace a master that has not replied for a second. */
 export async function startSentinelGroup(options: SentinelOptions = {}): Promise<SentinelGroup> {
@@ -78,11 +80,13 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
     const [, port] = (await ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)) as [string, string];
     return servers.find((server) => ports.get(server) === Number(port))!;
   };
-  const masterOtherThan = (server: Redis) =>
-    waitFor("another master", async () => {
+  const masterOtherThan = (server: Redis) => {
+    const isThere = async () => {
       const now = await master();
       return now !== server && String(await now.run("ROLE")).startsWith("master") && now;
-    });
+    };
+    return waitFor("another master", isThere, ELECTION);
+  };
   const counts = (info: unknown) => /slaves=(\d+),sentinels=(\d+)/.exec(String(info))?.slice(1).map(Number);
   for (const { url } of sentinels)
     await waitFor("a Sentinel that knows all others", async () => {

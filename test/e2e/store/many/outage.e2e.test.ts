@@ -113,7 +113,10 @@ test("a gateway whose own link is gone goes on answering, and has what it missed
     expect(await answered(b, "east.shop")).toEqual([`10.1.0.${host - 1}`]);
     expect((await put(b, "west", servicesOf("west", host), 600)).status).toBe(503);
     await link.heal();
+    // Its worker sends it again, to the other one: with that nothing is missing here.
+    generationOf(await put(a, "west", servicesOf("west", host), 600));
     await eventually(() => answers("east")).toEqual(twice([`10.1.0.${host}`]));
+    await eventually(() => answers("west")).toEqual(twice([`10.1.0.${host}`]));
     await eventually(staleness).toEqual(twice(undefined));
   }
 });

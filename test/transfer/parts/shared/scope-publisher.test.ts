@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ScopeTerms } from "../../../../src/gateway/doh-gateway.ts";
+import type { ClusterTerms, ScopeTerms } from "../../../../src/gateway/doh-gateway.ts";
 import type { ClusterStatus } from "../../../../src/gateway/gateway-types.ts";
 import {
   type PublishedScope,
@@ -12,11 +12,8 @@ const WEST: ClusterStatus = {
   ...{ clusterId: "west", generation: 1, pushedAt: 5, renewedAt: 10, expiresAt: 1000 },
   ...{ live: true, exports: 1, imports: 0, degraded: [{ reason: "API_SERVER_UNREACHABLE", since: 7 }] },
 };
-const TERMS: ScopeTerms = {
-  expiresAt: new Map([["west", 1000]]),
-  clusters: [WEST],
-  behindSince: undefined,
-};
+const WITH_WEST: ClusterTerms = { expiresAt: 1000, status: WEST };
+const TERMS: ScopeTerms = { clusters: new Map([["west", WITH_WEST]]), behindSince: undefined };
 const first = compileSmall([], 7);
 const changed = compileSmall([0, 1, 2], 8);
 
@@ -69,31 +66,35 @@ describe("the first update", () => {
     serves.b.generation = first;
     const { scopes, added, dropped, changes } = update()!;
     expect(scopes).toEqual(["a", "b"]);
-    expect(changes.scopes.get("a")).toEqual({ root: undefined, serial: 0, ...TERMS });
-    expect(changes.scopes.get("b")).toMatchObject({ root: { hash: first.rootHash }, serial: 7, ...TERMS });
+    const facts = { ...TERMS, forgotten: [] };
+    expect(changes.scopes.get("a")).toEqual({ root: undefined, serial: 0, ...facts });
+    expect(changes.scopes.get("b")).toMatchObject({ root: { hash: first.rootHash }, serial: 7, ...facts });
     expect([added, dropped.size]).toEqual([hashesIn(first), 0]);
   });
 });
 
+function clusters(...known: readonly (readonly [clusterId: string, terms: ClusterTerms])[]): ScopeTerms {
+  return { ...TERMS, clusters: new Map(known) };
+}
+
 describe("an update has a scope", () => {
-  const terms = (more: Partial<ScopeTerms>): ScopeTerms => ({ ...TERMS, ...more });
+  const west = (more: Partial<ClusterTerms>, status: Partial<ClusterStatus> = {}) => ({
+    terms: clusters(["west", { ...WITH_WEST, ...more, status: { ...WEST, ...status } }]),
+  });
 
   it.each<[what: string, change: { generation?: Generation | undefined; terms?: ScopeTerms }]>([
     ["a root", { generation: changed }],
     ["no root any more", { generation: undefined }],
     ["the same root with another serial", { generation: withSerial(first, 9) }],
-    ["another time when a lease expires", { terms: terms({ expiresAt: new Map([["west", 1001]]) }) }],
-    ["a lease that expired", { terms: terms({ expiresAt: new Map([["west", undefined]]) }) }],
-    ["one cluster more", { terms: terms({ expiresAt: new Map([...TERMS.expiresAt, ["east", undefined]]) }) }],
-    ["no cluster", { terms: terms({ expiresAt: new Map() }) }],
-    ["another cluster", { terms: terms({ expiresAt: new Map([["east", 1000]]) }) }],
-    ["a cluster that was seen", { terms: terms({ clusters: [{ ...WEST, renewedAt: 11 }] }) }],
-    [
-      "a cluster whose push is not in the answers",
-      { terms: terms({ clusters: [{ ...WEST, live: false }] }) },
-    ],
-    ["a cluster that is whole again", { terms: terms({ clusters: [{ ...WEST, degraded: [] }] }) }],
-    ["a change that is not in the answers", { terms: terms({ behindSince: 5 }) }],
+    ["another time when a lease expires", west({ expiresAt: 1001 })],
+    ["a lease that expired", west({ expiresAt: undefined })],
+    ["one cluster more", { terms: clusters(...TERMS.clusters, ["east", WITH_WEST]) }],
+    ["no cluster", { terms: clusters() }],
+    ["another cluster", { terms: clusters(["east", WITH_WEST]) }],
+    ["a cluster that was seen", west({}, { renewedAt: 11 })],
+    ["a cluster whose push is not in the answers", west({}, { live: false })],
+    ["a cluster that is whole again", west({}, { degraded: [] })],
+    ["a change that is not in the answers", { terms: { ...TERMS, behindSince: 5 } }],
   ])("that has %s, alone", (_, change) => {
     const { serves, update } = publisherOf("a", "b");
     for (const scope of [serves.a, serves.b]) scope.generation = first;
@@ -104,12 +105,19 @@ describe("an update has a scope", () => {
     expect(update()).toBeUndefined();
   });
 
-  it("that knows another cluster whose lease expired, too", () => {
+  it("with the clusters that changed, alone, and the ids of those that are not known any more", () => {
     const { serves, update } = publisherOf("a");
-    serves.a.terms = terms({ expiresAt: new Map([["west", undefined]]) });
+    const [north, later] = [{ ...WITH_WEST }, { ...WITH_WEST, expiresAt: 2000 }];
+    serves.a.terms = clusters(...TERMS.clusters, ["east", WITH_WEST], ["north", north]);
     update();
-    serves.a.terms = terms({ expiresAt: new Map([["east", undefined]]) });
-    expect(update()!.scopes).toEqual(["a"]);
+    serves.a.terms = clusters(["south", WITH_WEST], ["east", later], ["north", north]);
+    expect(update()!.changes.scopes.get("a")).toMatchObject({
+      clusters: new Map([
+        ["south", WITH_WEST],
+        ["east", later],
+      ]),
+      forgotten: ["west"],
+    });
   });
 });
 
@@ -148,6 +156,41 @@ describe("a part", () => {
     serves.a.generation = first;
     const { added, dropped } = update()!;
     expect([added, dropped.size]).toEqual([hashesIn(first), 0]);
+  });
+});
+
+describe("the parts of a large change", () => {
+  it("come some at a time, each once, and until all are there the state before is published", () => {
+    const { serves, publisher, update } = publisherOf("a");
+    update();
+    serves.a.generation = first;
+    const added: string[] = [];
+    let expiresAt = 2000;
+    for (const parts of publisher.newParts(0)) {
+      expect(parts.length).toBeLessThanOrEqual(64);
+      added.push(...parts.map(({ hash }) => hash));
+      serves.a.terms = clusters(["west", { ...WITH_WEST, expiresAt: ++expiresAt }]);
+      const { scopes, changes } = update()!;
+      expect([scopes, changes.scopes.get("a")?.root]).toEqual([["a"], undefined]);
+      added.push(...changes.added.map(({ hash }) => hash));
+    }
+    expect(expiresAt).toBeGreaterThan(2000);
+    const { changes } = update()!;
+    expect(changes.scopes.get("a")?.root?.hash).toBe(first.rootHash);
+    added.push(...changes.added.map(({ hash }) => hash));
+    expect(added.sort()).toEqual([...hashesIn(first)].sort());
+  });
+
+  it("that are few come with the state, and what is not used any more is dropped with it", () => {
+    const { serves, publisher, update } = publisherOf("a");
+    serves.a.generation = first;
+    update();
+    serves.a.generation = changed;
+    expect([...publisher.newParts(0)]).toEqual([]);
+    const { added, dropped } = update()!;
+    expect(added).toEqual(minus(hashesIn(changed), hashesIn(first)));
+    expect(dropped).toEqual(minus(hashesIn(first), hashesIn(changed)));
+    expect([[...publisher.newParts(0)], update()]).toEqual([[], undefined]);
   });
 });
 

@@ -1,6 +1,8 @@
+import { decode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../../../src/merge/visibility/visibility.ts";
+import type { Answer } from "../../../../src/resolve/answer.ts";
 import { Primary } from "../../../../src/transfer/primary.ts";
 import { putSnapshot } from "../../../gateway/pushes.ts";
 import { encodeQuery } from "../../../resolve/ask.ts";
@@ -102,6 +104,67 @@ describe("what another thread answers", () => {
     settle(true);
     publish();
     expect(extendedErrors(answers(WEB, "A")[1]!.bytes)).toEqual([]);
+  });
+});
+
+describe("when a lease has expired", () => {
+  /** West has expired in what the thread has; the gateway has not looked at its clock since. */
+  const expire = async () => {
+    const world = await openShared();
+    const { gateway, publish, done, shared, clock } = world;
+    await done(putSnapshot(gateway, services("west", [2]), { leaseSeconds: 60 }));
+    await done(putSnapshot(gateway, services("east", [1]), { leaseSeconds: 600 }));
+    await done(putSnapshot(gateway, services("north", [0, 1]), { leaseSeconds: 600 }));
+    publish();
+    const { expiresAt } = shared
+      .of({})
+      .status()
+      .clusters.find(({ clusterId }) => clusterId === "west")!;
+    const ask = (name: string, now = expiresAt) =>
+      shared.of({}).answer(encodeQuery(`${name}.shop.${ZONE}`, "A"), undefined, now);
+    /** The gateway takes the cluster out. */
+    const takeOut = async () => {
+      await clock.advance(expiresAt - clock.now());
+      await clock.advance(10);
+      publish();
+    };
+    return { ...world, ask, takeOut, expiresAt };
+  };
+  const addressesIn = (answer: Answer | undefined) => decode(Buffer.from(answer!.bytes)).answers!.length;
+
+  it("the answers that it changes wait for the state without the cluster", async () => {
+    const { ask, takeOut, expiresAt, publish, gateway, done } = await expire();
+    expect(addressesIn((await ask("web-0", expiresAt - 1)) as Answer)).toBe(2);
+    const waiting = ask("web-0");
+    expect(waiting).toBeInstanceOf(Promise);
+    // Another change comes first.
+    await done(putSnapshot(gateway, services("north", [0, 3]), { leaseSeconds: 600 }));
+    expect(publish()).toBeDefined();
+    await takeOut();
+    expect(addressesIn(await waiting)).toBe(1);
+    const after = ask("web-0", expiresAt + 10);
+    expect(after).not.toBeInstanceOf(Promise);
+    expect(addressesIn(after as Answer)).toBe(1);
+  });
+
+  it("other answers do not wait", async () => {
+    const { ask } = await expire();
+    const other = ask("web-1");
+    expect(other).not.toBeInstanceOf(Promise);
+    expect((other as Answer).freshness).toBeGreaterThan(0);
+  });
+
+  it("no answer waits for long, nor for a thread that stands still", async () => {
+    const { ask, thread } = await expire();
+    const waiting = ask("web-0");
+    thread.patience.resolve();
+    const answer = await waiting;
+    expect([addressesIn(answer), answer!.freshness]).toEqual([2, 0]);
+    expect(ask("web-0")).not.toBeInstanceOf(Promise);
+
+    const still = await expire();
+    still.thread.isFresh = false;
+    expect(still.ask("web-0")).not.toBeInstanceOf(Promise);
   });
 });
 

@@ -27,9 +27,13 @@ export async function openShared(scopes: readonly Visibility[] = []) {
     gateway.within(scope),
   ]);
   const publisher = new ScopePublisher(new Map(published));
-  const thread = { isFresh: true };
+  const thread = { isFresh: true, patience: Promise.withResolvers<void>() };
   const openThread = () =>
-    new SharedScopes(realStages(), { receive: () => {}, isFresh: () => thread.isFresh });
+    new SharedScopes(realStages(), {
+      receive: () => {},
+      isFresh: () => thread.isFresh,
+      patience: () => thread.patience.promise,
+    });
   const shared = openThread();
   /** Publishes and takes over what changed. */
   const publish = (): SharedUpdate | undefined => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ClusterTerms } from "../../../../src/gateway/doh-gateway.ts";
 import type { ClusterStatus } from "../../../../src/gateway/gateway-types.ts";
 import { type Visibility, visibilityKey } from "../../../../src/merge/visibility/visibility.ts";
 import { ScopePublisher } from "../../../../src/transfer/parts/shared/scope-publisher.ts";
@@ -24,16 +25,17 @@ const WEST: ClusterStatus = {
   ...{ live: true, exports: 3, imports: 0 },
 };
 
+const WITH_WEST: ClusterTerms = { expiresAt: WEST.expiresAt, status: WEST };
+
 /** A thread that takes over what a publisher of two scopes says, and which generation it answers each query from. */
 function openThread(source: Partial<SharedSource> = {}) {
   const serves: { generation: Generation | undefined; behindSince: number | undefined } = {
     ...{ generation: first, behindSince: undefined },
   };
-  const leases = new Map<string, number | undefined>([["west", NOW + 60_000]]);
-  const clusters: ClusterStatus[] = [];
+  const clusters = new Map<string, ClusterTerms>([["west", WITH_WEST]]);
   const published = {
     current: () => serves.generation && { generation: serves.generation },
-    terms: () => ({ expiresAt: new Map(leases), clusters: [...clusters], behindSince: serves.behindSince }),
+    terms: () => ({ clusters: new Map(clusters), behindSince: serves.behindSince }),
   };
   const publisher = new ScopePublisher(
     new Map([{}, AS_WEST].map((scope) => [visibilityKey(scope), published])),
@@ -48,7 +50,7 @@ function openThread(source: Partial<SharedSource> = {}) {
         return stages.resolve(query, context);
       },
     },
-    { receive: () => {}, isFresh: () => true, ...source },
+    { receive: () => {}, isFresh: () => true, patience: () => new Promise(() => {}), ...source },
   );
   const update = () => structuredClone(publisher.changes(NOW)!) as SharedUpdate;
   const everything = shared.of({});
@@ -58,14 +60,14 @@ function openThread(source: Partial<SharedSource> = {}) {
     everything.answer(QUERY, undefined, NOW);
     return answered.at(-1)!.generation;
   };
-  return { serves, leases, clusters, shared, everything, answered, update, taken };
+  return { serves, clusters, shared, everything, answered, update, taken };
 }
 
 describe("a thread that takes over an update", () => {
   it("goes on with the same objects where only leases changed", () => {
-    const { leases, taken } = openThread();
+    const { clusters, taken } = openThread();
     const before = taken();
-    leases.set("west", NOW + 90_000);
+    clusters.set("west", { ...WITH_WEST, expiresAt: NOW + 90_000 });
     expect(taken()).toBe(before);
   });
 
@@ -125,23 +127,22 @@ describe("a thread that takes over an update", () => {
 describe("the gateway of a thread", () => {
   it("is ready with the root and the bytes of its generation, and counts no services", () => {
     const { everything, taken } = openThread();
-    const nothing = { services: 0, clusters: [] };
     expect(everything.status()).toEqual({
-      ...{ ready: false, rootHash: undefined, generationBytes: 0, ...nothing },
+      ...{ ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [] },
     });
     const { byteLength } = taken();
     expect(everything.status()).toEqual({
-      ...{ ready: true, rootHash: first.rootHash, generationBytes: byteLength, ...nothing },
+      ...{ ready: true, rootHash: first.rootHash, generationBytes: byteLength, services: 0 },
+      clusters: [WEST],
     });
   });
 
   it("names the clusters and since when a change waits, as the thread that compiles does, also where names cannot be denied", () => {
     const { serves, clusters, everything, taken, shared, update } = openThread();
-    clusters.push(WEST);
     serves.behindSince = NOW - 9000;
     taken();
     expect(everything.status()).toMatchObject({ ready: true, clusters: [WEST], behindSince: NOW - 9000 });
-    clusters[0] = { ...WEST, live: false };
+    clusters.set("west", { ...WITH_WEST, status: { ...WEST, live: false } });
     serves.generation = undefined;
     serves.behindSince = undefined;
     shared.take(update());
@@ -161,13 +162,36 @@ describe("the gateway of a thread", () => {
     expect([received.length, answered.length]).toEqual([3, 1]);
   });
 
+  it("is waited for where it is the generation without a cluster that has expired", async () => {
+    const { shared, clusters, serves, update } = openThread();
+    shared.take(update());
+    clusters.set("west", { ...WITH_WEST, expiresAt: undefined });
+    shared.take(update());
+    const everything = shared.of({});
+    const waiting = everything.answer(QUERY, undefined, NOW);
+    expect(waiting).toBeInstanceOf(Promise);
+    serves.generation = compileSmall([1], 8);
+    shared.take(update());
+    expect(await waiting).toBeDefined();
+    expect(everything.answer(QUERY, undefined, NOW)).not.toBeInstanceOf(Promise);
+  });
+
   it("has the cluster of its view only", () => {
-    const { shared, leases, update } = openThread();
-    leases.set("east", undefined);
+    const { shared, clusters, update } = openThread();
+    clusters.set("east", { expiresAt: undefined, status: { ...WEST, clusterId: "east", live: false } });
     shared.take(update());
     const [everything, asWest] = [shared.of({}), shared.of(AS_WEST)];
-    expect(["west", "east"].map((id) => everything.hasCluster(id))).toEqual([true, true]);
-    expect(["west", "east"].map((id) => asWest.hasCluster(id))).toEqual([true, false]);
+    const known = () => ["west", "east"].map((id) => [everything.hasCluster(id), asWest.hasCluster(id)]);
+    expect(known()).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+    clusters.delete("east");
+    shared.take(update());
+    expect(known()).toEqual([
+      [true, true],
+      [false, false],
+    ]);
   });
 
   it.each([

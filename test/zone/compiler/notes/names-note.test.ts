@@ -1,15 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { ClusterFinding } from "../../../../src/merge/clusterset.ts";
-import { type NameKey, NameKeys } from "../../../../src/zone/compiler/name-keys.ts";
+import type { NameKey } from "../../../../src/zone/compiler/name-keys.ts";
 import { leafName, leafOfName } from "../../../../src/zone/compiler/notes/compiler-notes.ts";
-import { readNames, writeNames } from "../../../../src/zone/compiler/notes/names-note.ts";
-import type { Compiled } from "../../../../src/zone/compiler/pages.ts";
+import { readNames, readNamesHead, writeNames } from "../../../../src/zone/compiler/notes/names-note.ts";
 import { StemCounts } from "../../../../src/zone/compiler/stems.ts";
 import type { Branch } from "../../../../src/zone/generation/directory.ts";
 import { addressId } from "../../../../src/zone/reverse/address-id.ts";
 import { AddressList } from "../../../../src/zone/reverse/wanted-addresses.ts";
 import type { Segment } from "../../../../src/zone/segment/segment.ts";
-import { RecordedNotes } from "./recorded-notes.ts";
 
 const BRANCH = { hash: "beef" } as Branch<Segment>;
 const shop = { tree: "clusterset", labels: ["shop", "svc"], isEverywhere: false };
@@ -20,51 +17,67 @@ const key = (text: string, weight: number, parts: Partial<NameKey["compiled"]> =
   ...{ key: text, hash: 0, weight, locals: [] },
   compiled: {
     block: { branch: BRANCH, start: weight, end: 2 * weight },
-    ...{ stems: [shop], findings: [], addresses: AddressList.none },
+    ...{ stems: [shop], addresses: AddressList.none },
     ...parts,
   },
 });
 const web = key("shop/web", 20, { stems: [host, shop], addresses: AddressList.of(addresses) });
 const db = {
-  ...key("shop/db", 6, { findings: [{} as ClusterFinding] }),
+  ...key("shop/db", 6),
   locals: [{ clusterId: "east", kind: "service", key: "shop/db" }] as const,
 };
 const log = key("shop/log", 5, { stems: [] });
 
-/** What is read from the note of these keys. */
+/** What is read from the note of these keys: first what is known of their leaf, and then the keys. */
 function readBack(keys: readonly NameKey[], noteOf: (key: string) => number | undefined) {
-  const state = { names: new NameKeys<Compiled<Segment>>(1e9), stems: new StemCounts() };
+  const stems = new StemCounts();
   const resumed = { sizes: new Map<string, number>(), reported: new Set<string>() };
-  const notes = new RecordedNotes();
-  notes.names = (hash) => ({ ...BRANCH, hash: `branch to ${hash}` });
-  readNames("0.0", writeNames(keys, BRANCH, noteOf), state, notes, resumed);
-  return { ...state, ...resumed };
+  const text = writeNames(keys, BRANCH, { noteOf, hasFindings: (one) => one === "shop/db" });
+  const head = readNamesHead(text, stems, resumed);
+  const branches: string[] = [];
+  const read = () =>
+    readNames(text, stems, (hash) => {
+      branches.push(hash);
+      return BRANCH;
+    });
+  return { head, stems, ...resumed, read, branches };
 }
 
 describe("the note of a leaf of names", () => {
   it("has what each key was compiled to, its weight and its objects", () => {
-    const { names } = readBack([web, db, log], () => undefined);
-    const branch = { ...BRANCH, hash: "branch to beef" };
-    expect(names.trie.top.result).toEqual({ branch });
-    expect(names.trie.changed.size).toBe(0);
-    const held = [...names.trie.top.items!];
-    expect(held.map(({ hash: _, compiled, ...own }) => own)).toEqual(
+    const { read, branches } = readBack([web, db, log], () => undefined);
+    const keys = read();
+    expect(branches).toEqual(["beef"]);
+    expect(keys.map(({ compiled: _, ...own }) => own)).toEqual(
       [web, db, log].map(({ hash: _, compiled, ...own }) => own),
     );
     for (const [index, { compiled }] of [web, db, log].entries()) {
-      const { addresses: own, ...rest } = held[index]!.compiled!;
+      const { addresses: own, ...rest } = keys[index]!.compiled!;
       const { block, stems } = compiled!;
-      expect(rest).toEqual({ block: { ...block, branch }, stems, findings: [] });
+      expect(rest).toEqual({ block, stems });
       expect([...own]).toEqual([...compiled!.addresses]);
-      expect(rest.block.branch).toBe(names.trie.top.result!.branch);
+      expect(rest.block.branch).toBe(BRANCH);
     }
   });
 
-  it("counts the namespaces of its keys, each held once", () => {
-    const { names, stems } = readBack([web, db, log], () => undefined);
+  it("counts the namespaces of its keys, each held once, however often the keys are read", () => {
+    const { read, stems } = readBack([web, db, log], () => undefined);
     expect(stems.changed()).toEqual([shop, host]);
-    const [first, second] = [...names.trie.top.items!].map(({ compiled }) => compiled!.stems);
+    const [first, second] = read().map(({ compiled }) => compiled!.stems);
     expect(second![0]).toBe(first![1]);
+    expect(read().map(({ compiled }) => compiled!.stems)).toEqual([[host, shop], [shop], []]);
+    for (const stem of [shop, shop, host]) stems.remove([stem]);
+    expect(stems.changed()).toEqual([]);
+  });
+
+  it("has in its first line the weight of the leaf and the Services with dotted names", () => {
+    const locals = [
+      { clusterId: "east", kind: "service", key: "shop/web" },
+      { clusterId: "east", kind: "pod", key: "shop/fd00::1" },
+      { clusterId: "east", kind: "service", key: "shop/log" },
+    ] as const;
+    const { head } = readBack([web, { ...log, locals }], () => undefined);
+    expect(head).toEqual({ hash: "beef", weight: 25, count: 2, dotted: [["east shop/web", "shop/log"]] });
   });
 
   it("returns the keys with findings, and the numbers that the source needs, be they 0", () => {

@@ -21,6 +21,12 @@ export class RecordedNotes implements CompilerNotes {
     else this.texts.set(name, text);
   }
 
+  get(name: string): string {
+    const text = this.texts.get(name);
+    if (text === undefined) throw new Error(`the note ${name} is missing`);
+    return text;
+  }
+
   clear(): void {
     this.#changes.push("cleared");
     this.texts.clear();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { drain } from "../../../../src/snapshot/drain.ts";
+import type { SegmentWeights } from "../../../../src/zone/compiler/compiler-state.ts";
 import { type CompiledZones, ZoneCompiler } from "../../../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../../../src/zone/reverse/reverse-history.ts";
 import type { ZoneSource } from "../../../../src/zone/zone-source.ts";
@@ -12,7 +13,7 @@ import { RecordedNotes } from "./recorded-notes.ts";
 /** Compiles worlds one after the other, each with a compiler that goes on from the notes of the one before. */
 function compileResumed(
   sources: readonly ZoneSource[],
-  weights: { readonly names: number; readonly reverse: number },
+  weights: SegmentWeights,
   options = OPTIONS,
 ): CompiledZones[] {
   const notes = new RecordedNotes();
@@ -41,7 +42,11 @@ function* follow(compiler: ZoneCompiler, before: ZoneSource, after: ZoneSource, 
   );
 }
 
-const arbitraryWeights = fc.constantFrom(6, 20, 60, 1e9).map((names) => ({ names, reverse: 2 }));
+/** Memory has no leaf but those that are being compiled, few, or all. */
+const arbitraryHeld = fc.constantFrom(0, 0, 30, 1e9);
+const arbitraryWeights = fc
+  .tuple(fc.constantFrom(6, 20, 60, 1e9), arbitraryHeld, fc.constantFrom(0, 5, 1e9))
+  .map(([names, held, fresh]) => ({ ...{ names, held, fresh }, reverse: 2 }));
 
 describe("a compiler that goes on from the notes of another one", () => {
   it("compiles what that one would have: hashes, orders of claims, findings", () => {
@@ -59,6 +64,29 @@ describe("a compiler that goes on from the notes of another one", () => {
       ),
       { numRuns: 200 },
     );
+  });
+
+  it("compiles what one without notes does where leaves are read again that are not in memory", () => {
+    let reads = 0;
+    fc.assert(
+      fc.property(
+        fc.array(arbitraryWorld, { minLength: 2, maxLength: 6 }),
+        arbitraryWeights,
+        (worlds, weights) => {
+          const notes = new RecordedNotes();
+          const get = notes.get.bind(notes);
+          notes.get = (name) => {
+            reads++;
+            return get(name);
+          };
+          const sources = worlds.map(source);
+          const noted = compileEach(sources, "changes", weights, OPTIONS, notes.hold, notes);
+          expectSame(noted, compileEach(sources, "changes", weights, OPTIONS, notes.hold));
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expect(reads).toBeGreaterThan(1000);
   });
 
   it("merges nothing of what did not change", () => {

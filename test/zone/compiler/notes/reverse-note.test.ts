@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ReverseReader, writeReverse } from "../../../../src/zone/compiler/notes/reverse-note.ts";
+import {
+  readReverse,
+  readReverseHead,
+  writeReverse,
+} from "../../../../src/zone/compiler/notes/reverse-note.ts";
 import type { Branch } from "../../../../src/zone/generation/directory.ts";
 import { type AddressId, addressId } from "../../../../src/zone/reverse/address-id.ts";
 import { AddressRecord } from "../../../../src/zone/reverse/address-record.ts";
@@ -43,10 +47,12 @@ const valuesIn = (leaf: AddressLeaf) =>
   Array.from(leaf.inOrder(), ({ table, index }) => [table.idAt(index), table.values[index]!] as const);
 const contentOf = (leaf: AddressLeaf) => valuesIn(leaf).map(([id, value]) => [id, valueFields(value)]);
 
-const read = (text: string, reader = new ReverseReader(new HeldSources())) =>
-  reader.read(text, (hash) => ({ ...BRANCH, hash: `branch to ${hash}` }));
-const kindsIn = (leaf: AddressLeaf) => (JSON.parse(writeReverse(leaf, BRANCH)) as unknown[][])[1];
-const sourcesIn = (leaf: AddressLeaf) => (JSON.parse(writeReverse(leaf, BRANCH)) as unknown[][])[2];
+const write = (leaf: AddressLeaf) => writeReverse({ weight: 7, count: 3 }, leaf, BRANCH);
+const read = (text: string) =>
+  readReverse(text, new HeldSources(), (hash) => ({ ...BRANCH, hash: `branch to ${hash}` }));
+const restOf = (leaf: AddressLeaf) => JSON.parse(write(leaf).split("\n")[1]!) as unknown[][];
+const kindsIn = (leaf: AddressLeaf) => restOf(leaf)[0];
+const sourcesIn = (leaf: AddressLeaf) => restOf(leaf)[1];
 
 describe("the note of a leaf of addresses", () => {
   it("has its addresses in their order, IPv4 and IPv6, each with its source", () => {
@@ -56,7 +62,7 @@ describe("the note of a leaf of addresses", () => {
       [v4(2), source("db", { view: "east", rank: 0, ttl: 7 })],
       [addressId(Uint8Array.from({ length: 16 }, (_, index) => index + 0xf0)), web],
     ]);
-    const again = read(writeReverse(leaf, BRANCH));
+    const again = read(write(leaf));
     expect(contentOf(again)).toEqual(contentOf(leaf));
     expect(valuesIn(again)[2]![1]).toBe(valuesIn(again)[0]![1]);
     expect(again.branches.map(({ hash }) => hash)).toEqual(["branch to beef"]);
@@ -79,12 +85,12 @@ describe("the note of a leaf of addresses", () => {
     ["that is older than all", { since: Number.NEGATIVE_INFINITY }],
   ])("keeps a name %s", (_, parts) => {
     const leaf = leafOf([[v4(1), source("web", parts)]]);
-    expect(contentOf(read(writeReverse(leaf, BRANCH)))).toEqual(contentOf(leaf));
+    expect(contentOf(read(write(leaf)))).toEqual(contentOf(leaf));
   });
 
   it("has a fresh address as its source: its segment has the label by then", () => {
     const leaf = leafOf([[v4(1), { source: source("web"), label: "a" }]]);
-    expect(contentOf(read(writeReverse(leaf, BRANCH)))).toEqual([[v4(1), fieldsOf(source("web"))]]);
+    expect(contentOf(read(write(leaf)))).toEqual([[v4(1), fieldsOf(source("web"))]]);
   });
 
   it("has the candidates of a contested address and those that won, with their labels", () => {
@@ -97,7 +103,7 @@ describe("the note of a leaf of addresses", () => {
       [v4(1), new AddressRecord(v4(1), [one, other], [other])],
       [v4(2), new AddressRecord(v4(2), [], [])],
     ]);
-    const again = read(writeReverse(leaf, BRANCH));
+    const again = read(write(leaf));
     expect(contentOf(again)).toEqual(contentOf(leaf));
     expect((valuesIn(again)[0]![1] as AddressRecord).id).toBe(v4(1));
     expect(sourcesIn(leaf)).toHaveLength(2);
@@ -125,18 +131,17 @@ describe("the note of a leaf of addresses", () => {
     ]);
     const other = source("log", { ttl: 9 });
     expect(kindsIn(leafOf([...valuesIn(leaf), [v4(4), other]]))).toHaveLength(2);
-    expect(contentOf(read(writeReverse(leaf, BRANCH)))).toEqual(contentOf(leaf));
+    expect(contentOf(read(write(leaf)))).toEqual(contentOf(leaf));
   });
 
-  it("gives equal sources of several leaves as one object, others as their own", () => {
-    const reader = new ReverseReader(new HeldSources());
-    const readOne = (one: CandidateSource) =>
-      valuesIn(read(writeReverse(leafOf([[v4(1), one]]), BRANCH), reader))[0]![1];
-    const first = readOne(source("web"));
-    expect(readOne(source("web"))).toBe(first);
-    for (const other of [source("web", { ttl: 6 }), source("db"), source("web", { since: 1 })]) {
-      expect(readOne(other)).not.toBe(first);
-      expect(valueFields(readOne(other))).toEqual(other);
-    }
+  it("has in its first line what is known of a leaf that is not read: whether an address of it is contested, too", () => {
+    const ordinary = leafOf([[v4(1), source("web")]]);
+    const known = { hash: "beef", weight: 7, count: 3 };
+    expect(readReverseHead(write(ordinary))).toEqual({ ...known, hasRecords: false });
+    const contested = leafOf([
+      [v4(1), source("web")],
+      [v4(2), new AddressRecord(v4(2), [], [])],
+    ]);
+    expect(readReverseHead(write(contested))).toEqual({ ...known, hasRecords: true });
   });
 });

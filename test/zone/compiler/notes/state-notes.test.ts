@@ -193,20 +193,20 @@ describe("notes are gone on from", () => {
 
 describe("notes are written", () => {
   it("in steps of some notes", () => {
-    const stepsOf = (notes: RecordedNotes | undefined) => {
-      const compiler = new ZoneCompiler({}, SMALL, undefined, notes);
-      const compilation = compiler.compile(world({ exports: services(100) }), "all", {
-        serial: 1,
-        history: NO_HISTORY,
-      });
-      let steps = 0;
-      while (compilation.next().done !== true) steps++;
-      return steps;
-    };
     const notes = new RecordedNotes();
-    const more = stepsOf(notes) - stepsOf(undefined);
+    const compiler = new ZoneCompiler({}, SMALL, notes.hold, notes);
+    const compilation = compiler.compile(world({ exports: services(100) }), "all", {
+      serial: 1,
+      history: NO_HISTORY,
+    });
+    let most = 0;
+    for (let isDone = false; !isDone; ) {
+      isDone = compilation.next().done === true;
+      most = Math.max(most, notes.take().filter((change) => /^\+[nr]/.test(change)).length);
+    }
     const leaves = [...notes.texts.keys()].filter((name) => /^[nr]/.test(name)).length;
     expect(leaves).toBeGreaterThan(100);
-    expect(more).toBe(Math.floor(leaves / 4));
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(4);
   });
 });

@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { StubRegistration, StubZones } from "../../../../forward/stubs/stub-zones.ts";
 import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
-import type { ThreadState } from "./thread-messages.ts";
+import type { PostedState } from "./thread-messages.ts";
 import type { ThreadSignals } from "./thread-signals.ts";
 
 /** Where states come from, and what takes them. */
@@ -12,23 +12,39 @@ export interface StateParts {
   readonly take: (update: SharedUpdate) => void;
 }
 
+/** Until it is asked again whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
+const SOON = 1;
+
 /**
- * Takes over states as the main thread posts them.
+ * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a client may reach two threads, and no thread answers
+ * from an older state than another thread did before.
  * @returns takes over, at once, what was posted by now: a query reads one word of shared memory for it
  */
 export function followStates({ states, signals, stubs, take }: StateParts): () => void {
-  const takeState = ({ update, stubs: registrations }: ThreadState): void => {
-    if (update !== undefined) take(update);
-    if (registrations !== undefined) followStubs(stubs, registrations);
+  const waiting: PostedState[] = [];
+  const takePosted = (posted: number): void => {
+    while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) {
+      const { update, stubs: registrations } = waiting.shift()!;
+      if (update !== undefined) take(update);
+      if (registrations !== undefined) followStubs(stubs, registrations);
+    }
   };
-  states.on("message", takeState);
+  const takeSoon = (): void => {
+    takePosted(signals.posted);
+    if (waiting.length > 0) setTimeout(takeSoon, SOON);
+  };
+  states.on("message", (state: PostedState) => {
+    waiting.push(state);
+    takeSoon();
+  });
   let seen: number | undefined;
   return () => {
     const { posted } = signals;
     if (posted === seen) return;
     seen = posted;
     for (let next = receiveMessageOnPort(states); next !== undefined; next = receiveMessageOnPort(states))
-      takeState(next.message as ThreadState);
+      waiting.push(next.message as PostedState);
+    takePosted(posted);
   };
 }
 

@@ -1,7 +1,9 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
 import type { Client } from "../../../../access/client/client.ts";
-import type { FetchHandler } from "../../server/fetch-request.ts";
+import type { HttpResponse } from "../../../../http/messages/http-message.ts";
+import { type Application, mayHaveBody, targetOf } from "../../server/fetch-request.ts";
 import {
+  type GoneClient,
   type HandedRequest,
   type HandedResponse,
   type TakenRequest,
@@ -14,8 +16,11 @@ import {
  */
 const MOST_UNTAKEN = 64;
 
-/** The status of a response to a client that has gone, so that none is sent. */
-const CLIENT_GONE = 503;
+/** Bodies up to here are handed over whole if they came with their requests: small pushes and renewals. */
+const MOST_WHOLE_BYTES = 64 * 1024;
+
+/** The response to a client that has gone: none is sent. */
+const CLIENT_GONE: HttpResponse = { status: 503, headers: {}, body: null };
 
 /** Hands requests to the main thread: pushes, transfers, pages, metrics, federations, explanations. */
 export class HandOver {
@@ -41,32 +46,32 @@ export class HandOver {
   }
 
   /** Answers with what the main thread answers. Bodies stream, no faster than they are read. */
-  readonly fetch: FetchHandler = async (request, client, sender) => {
+  readonly answer: Application = async (request) => {
+    const url = targetOf(request);
+    if (typeof url !== "string") return url;
+    const { method, rawHeaders: headers, client } = request;
+    const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
     if (this.#untaken.size >= MOST_UNTAKEN || this.#queue.length > 0) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
-      if (sender?.isClosed) {
+      if (request.isClosed) {
         this.#next();
-        return new Response(null, { status: CLIENT_GONE });
+        return CLIENT_GONE;
       }
     }
-    const { method, url, headers, body } = request;
     const id = ++this.#last;
-    const handed: HandedRequest = {
-      id,
-      method,
-      url,
-      headers: [...headers],
-      client: plainClient(client),
-      body,
-    };
-    const response = await new Promise<HandedResponse>((resolve) => {
+    const body = arrived === undefined ? request.bodyStream() : arrived;
+    const handed: HandedRequest = { id, method, url, headers, client: plainClient(client), body };
+    return new Promise<HandedResponse>((resolve) => {
       this.#port.postMessage(handed, transferred(body) as Transferable[]);
       this.#waiting.set(id, resolve);
       this.#untaken.add(id);
+      request.whenGone(() => this.#gone(id));
     });
-    const { status } = response;
-    return new Response(response.body, { status, headers: response.headers as [string, string][] });
   };
+
+  #gone(id: number): void {
+    if (this.#waiting.has(id)) this.#port.postMessage({ gone: id } satisfies GoneClient);
+  }
 
   #taken(id: number): void {
     if (this.#untaken.delete(id)) this.#next();

@@ -1,8 +1,8 @@
 import type { CertificateIdentity } from "../../../../access/certificates.ts";
 import type { Client } from "../../../../access/client/client.ts";
+import type { HttpResponse } from "../../../../http/messages/http-message.ts";
 
-/** A body on its way between threads: read as fast as the other thread takes it. */
-export type HandedBody = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null;
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A client in the form in which it can be posted. */
 export interface HandedClient extends Client {
@@ -14,17 +14,21 @@ export interface HandedRequest {
   readonly id: number;
   readonly method: string;
   readonly url: string;
-  readonly headers: readonly [string, string][];
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
   readonly client: HandedClient;
-  readonly body: ReadableStream<Uint8Array> | null;
+  /** Whole if it came with the request: a stream costs messages in both directions. Read as fast as the other thread takes it. */
+  readonly body: ReadableStream<Uint8Array> | Bytes | null;
+}
+
+/** The client of a request has gone before it had its response. */
+export interface GoneClient {
+  readonly gone: number;
 }
 
 /** Its response. */
-export interface HandedResponse {
+export interface HandedResponse extends HttpResponse {
   readonly id: number;
-  readonly status: number;
-  readonly headers: readonly [string, string][];
-  readonly body: HandedBody;
 }
 
 /** The main thread has begun with a request, which takes longer. */
@@ -33,7 +37,9 @@ export interface TakenRequest {
 }
 
 /** What has to be transferred with a message that has a body. */
-export function transferred(body: HandedBody): (ReadableStream | ArrayBuffer)[] {
+export function transferred(
+  body: ReadableStream<Uint8Array> | Bytes | null,
+): (ReadableStream | ArrayBuffer)[] {
   if (body === null) return [];
   return [body instanceof ReadableStream ? body : body.buffer];
 }

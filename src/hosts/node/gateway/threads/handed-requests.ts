@@ -1,7 +1,7 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
-import type { FetchHandler } from "../../server/fetch-request.ts";
+import { type FetchHandler, headersOf, toHttpResponse } from "../../server/fetch-request.ts";
 import {
-  type HandedBody,
+  type GoneClient,
   type HandedRequest,
   type HandedResponse,
   type TakenRequest,
@@ -18,41 +18,49 @@ export function answerHanded(
   ended: AbortSignal,
   onError: (error: unknown) => void,
 ): void {
+  const clients = new Map<number, AbortController>();
   const answer = async ({ id, method, url, headers, client, body }: HandedRequest): Promise<void> => {
+    const gone = new AbortController();
+    clients.set(id, gone);
     const request = new Request(url, {
-      ...{ method, headers: headers as [string, string][] },
-      ...(body !== null && { body: endedBy(body, ended), duplex: "half" }),
+      ...{ method, headers: headersOf(headers), signal: gone.signal },
+      ...(body !== null && {
+        body: body instanceof ReadableStream ? endedBy(body, ended) : body,
+        duplex: "half",
+      }),
     } as RequestInit);
-    const response = await fetch(request, client);
-    const { status } = response;
-    const answered = await bodyOf(response, ended);
+    const {
+      status,
+      headers: fields,
+      body: whole,
+      stream,
+    } = await toHttpResponse(await fetch(request, client));
     // A body that nobody read would keep its ports open in both threads.
     if (request.body?.locked === false) request.body.cancel().catch(() => {});
-    const message: HandedResponse = { id, status, headers: [...response.headers], body: answered };
-    port.postMessage(message, transferred(answered) as Transferable[]);
+    const streamed = stream && endedBy(stream, ended);
+    const message: HandedResponse = { id, status, headers: fields, body: whole, stream: streamed };
+    port.postMessage(message, transferred(streamed ?? whole) as Transferable[]);
   };
-  port.on("message", (request: HandedRequest) => {
+  port.on("message", (request: HandedRequest | GoneClient) => {
+    if ("gone" in request) {
+      clients.get(request.gone)?.abort();
+      return;
+    }
     let isAnswered = false;
     answer(request)
       .catch((error) => {
         onError(error);
-        port.postMessage({ id: request.id, status: 500, headers: [], body: null } satisfies HandedResponse);
+        port.postMessage({ id: request.id, status: 500, headers: {}, body: null } satisfies HandedResponse);
       })
       .finally(() => {
         isAnswered = true;
+        clients.delete(request.id);
       });
     // Most are answered by then.
     setImmediate(() => {
       if (!isAnswered) port.postMessage({ taken: request.id } satisfies TakenRequest);
     });
   });
-}
-
-/** A response without an end in sight is streamed (fetch-request.ts); any other is whole. */
-async function bodyOf(response: Response, ended: AbortSignal): Promise<HandedBody> {
-  if (response.body === null) return null;
-  if (response.headers.get("x-accel-buffering") === "no") return endedBy(response.body, ended);
-  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** The other end of a stream in a thread that has ended is never heard of. */

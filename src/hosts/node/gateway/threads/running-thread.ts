@@ -1,3 +1,5 @@
+import * as module from "node:module";
+import { dirname } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { Sighting } from "../../../../answer/client-tests.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
@@ -8,7 +10,7 @@ import type { ListeningPlace } from "../../listeners/listeners.ts";
 import type { FetchHandler } from "../../server/fetch-request.ts";
 import type { ServerTls } from "../../tls/tls.ts";
 import { answerHanded } from "./handed-requests.ts";
-import type { ThreadOrder, ThreadReport, ThreadStart, ThreadState } from "./thread-messages.ts";
+import type { PostedState, ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";
 import type { ThreadSignals } from "./thread-signals.ts";
 
 /** How long a thread may take to end its connections beyond the grace, in milliseconds. */
@@ -37,7 +39,7 @@ export interface SharedThreadParts {
 /** What one thread is started with. */
 export interface ThreadParts extends SharedThreadParts {
   readonly index: number;
-  readonly state: ThreadState;
+  readonly state: PostedState;
   /** Called at once: every state that is posted from now on reaches the thread. */
   readonly onStarted: (thread: RunningThread) => void;
   readonly onError: (error: unknown) => void;
@@ -51,7 +53,7 @@ export interface RunningThread {
   readonly places: readonly ListeningPlace[];
   /** @param config the addresses. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
   listen(config: ServeConfig): Promise<void>;
-  post(state: ThreadState): void;
+  post(state: PostedState): void;
   order(order: ThreadOrder): void;
   /** Ends its connections as `Answering.stop`, then the thread. */
   stop(grace: number): Promise<void>;
@@ -87,6 +89,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     name: `answering-${index}`,
     workerData: start,
     transferList: [states.port2, requests.port2, metrics.port2],
+    env: threadEnvironment(),
   });
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
@@ -105,7 +108,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
       worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
       return listening.promise;
     },
-    post: (next: ThreadState) => states.port1.postMessage(next),
+    post: (next: PostedState) => states.port1.postMessage(next),
     order: (order: ThreadOrder) => worker.postMessage(order),
     stop: async (grace: number) => {
       const late = new Promise<void>((resolve) => setTimeout(resolve, grace + LATE).unref());
@@ -145,4 +148,11 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     listening.reject(error);
   });
   return prepared.promise;
+}
+
+/** A thread reads and writes the compile cache of this one, if there is one (Node.js, module.enableCompileCache): it loads the same modules. */
+function threadEnvironment(): NodeJS.ProcessEnv {
+  // It has a folder for each version of Node.
+  const cache = module.getCompileCacheDir();
+  return cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(cache) };
 }

@@ -16,6 +16,7 @@ import { SharedScopes } from "../../../../transfer/parts/shared/shared-scopes.ts
 import { loadAccess } from "../../access/load-access.ts";
 import { createLogger, logTo } from "../../logger.ts";
 import { nodeClock } from "../../node-clock.ts";
+import { answerByFetch } from "../../server/fetch-request.ts";
 import { startNodeServer } from "../../server/node-server.ts";
 import { openUpstreams } from "../../upstreams/configured-upstreams.ts";
 import { UpstreamConnector } from "../../upstreams/connect.ts";
@@ -27,6 +28,7 @@ import { startRefreshers } from "../refreshers.ts";
 import { openLimits } from "../shared-limits.ts";
 import { openStubZones } from "../stub-zones.ts";
 import { measureThread } from "../thread-metrics.ts";
+import { answerHealth } from "./answer-health.ts";
 import { followStates } from "./follow-states.ts";
 import { HandOver } from "./hand-over.ts";
 import type { ThreadStart } from "./thread-messages.ts";
@@ -34,6 +36,8 @@ import { ThreadSignals } from "./thread-signals.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
+/** How long an answer may wait for the state without a cluster whose lease just expired, in milliseconds. */
+const EXPIRY_PATIENCE = 500;
 /** What a thread has of the module that runs it. */
 export interface ThreadCalls {
   readonly onSighting: (token: string, sighting: Sighting) => void;
@@ -88,6 +92,7 @@ export async function startThread(
         const scopes = new SharedScopes(stages, {
           receive: followStates({ states, signals, stubs, take: (update) => scopes.take(update) }),
           isFresh: (now) => signals.isFresh(now),
+          patience: () => new Promise((resolve) => setTimeout(resolve, EXPIRY_PATIENCE).unref()),
         });
         const [first] = admission.rules.all;
         const nothing = scopes.of(first?.visibility ?? {});
@@ -108,14 +113,17 @@ export async function startThread(
   });
   closers.add(assembly);
   const { app } = assembly;
+  const here = answerByFetch((request, client) => app.fetch(request, client));
+  const isReady = () => assembly.status().ready;
+  const health = { here, signals, isReady, clock: clock.now };
+  const application = answerHealth(health, new HandOver(requests).answer);
   const listening = await addresses();
   const answering = closers.addServer(
     await startAnswering({
       ...{ config: listening, listen: parseListenAddress(listening.listen), tls, protection, onError, clock },
       ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, clientTests, shared },
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
-      fetch: new HandOver(requests).fetch,
-      startServer: startNodeServer,
+      startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,
       reusePort: true,
     }),

@@ -5,7 +5,7 @@ import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { type ListenAddress, parseListenAddress } from "../../../../config/values/listen-address.ts";
 import type { StubZones } from "../../../../forward/stubs/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../../limits/shared/shared-limits.ts";
-import { listenFailure } from "../../listen-failure.ts";
+import { listenerFailure, listenFailure } from "../../listen-failure.ts";
 import { nodeClock } from "../../node-clock.ts";
 import type { FetchHandler } from "../../server/fetch-request.ts";
 import type { ServerTls } from "../../tls/tls.ts";
@@ -66,22 +66,24 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
     onStop: end,
   });
   start();
+  signals.markStarted();
   log("info", "threads", `${threads} threads answer clients`, { threads });
   return pool;
 }
 
 /** Sockets that share ports would also share them with another gateway. @throws {UsageError} if another program listens on an address */
 async function checkFree({ listen, dns, dot }: ServeConfig): Promise<void> {
-  const places: [string, string | undefined][] = [[listen, undefined]];
-  for (const { address } of dns.listen) places.push([address, "--dns"]);
-  for (const { address } of dot.listen) places.push([address, "--dot"]);
-  for (const [address, flag] of places) {
+  const places: [string, ("dns" | "dot")?][] = [[listen]];
+  for (const { address } of dns.listen) places.push([address, "dns"]);
+  for (const { address } of dot.listen) places.push([address, "dot"]);
+  for (const [address, kind] of places) {
     const place = parseListenAddress(address);
     if (place.port === 0) continue;
     try {
       await tryTcp(place);
     } catch (error) {
-      throw listenFailure(error as NodeJS.ErrnoException, place, flag);
+      const failure = error as NodeJS.ErrnoException;
+      throw kind === undefined ? listenFailure(failure, place) : listenerFailure(failure, place, kind);
     }
   }
 }

@@ -19,7 +19,7 @@ export interface ThreadStart {
   readonly signals: SharedArrayBuffer;
   /** The gateway's clock at an instant of `process.hrtime`, which all threads share. */
   readonly clock: { readonly now: number; readonly hrtime: bigint };
-  /** `ThreadState`, in order. */
+  /** `PostedState`, in order. */
   readonly states: MessagePort;
   /** `HandedRequest` to the main thread, `HandedResponse` back. */
   readonly requests: MessagePort;
@@ -34,6 +34,11 @@ export interface ThreadState {
   readonly stubs?: readonly StubRegistration[];
 }
 
+/** A state as threads get it. */
+export interface PostedState extends ThreadState {
+  /** What `ThreadSignals.posted` is, at least, when every thread has it. */
+  readonly number: number;
+}
 /** What the main thread orders. */
 export type ThreadOrder =
   /** Its addresses have the ports that other threads listen on already. */

@@ -83,8 +83,9 @@ export class ThreadPool implements Answering {
 
   /** Posts a state to every thread; queries that come from now on are answered from it. */
   post(state: ThreadState): void {
-    for (const thread of this.#threads) thread?.post(state);
-    this.#parts.signals.post();
+    const { signals } = this.#parts;
+    for (const thread of this.#threads) thread?.post({ ...state, number: signals.next });
+    signals.post();
   }
 
   renew(tls: ServerTls): void {
@@ -109,7 +110,7 @@ export class ThreadPool implements Answering {
         signals,
         limitMemory,
         measure,
-        state: all(),
+        state: { ...all(), number: signals.posted },
         fetch,
         onSighting,
       },

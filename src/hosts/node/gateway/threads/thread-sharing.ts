@@ -31,10 +31,10 @@ export class ThreadSharing {
   }
 
   /** What the gateway is opened with, so that it calls back when something changes. */
-  get parts(): Required<Pick<PrimaryParts, "hold" | "onLoaded" | "watchLeases">> &
-    Pick<PrimaryParts, "generations"> {
+  get parts(): Required<Pick<PrimaryParts, "hold" | "onLoaded" | "watchLeases" | "share">> {
     return {
       hold: holdShared,
+      share: () => this.#share(),
       onLoaded: (gateway) => {
         const scopes = this.#visibilities.map((scope): [string, PublishedScope] => [
           visibilityKey(scope),
@@ -42,7 +42,6 @@ export class ThreadSharing {
         ]);
         this.#publisher = new ScopePublisher(new Map(scopes));
       },
-      generations: { keep: () => this.#publishSoon() },
       watchLeases: (onDue) => {
         const timer = new LeaseTimer(this.#clock, onDue);
         return {
@@ -81,7 +80,15 @@ export class ThreadSharing {
     if (update !== undefined) this.post({ update });
   };
 
-  /** The gateway calls before it serves a change, and acknowledges it in a later microtask. */
+  /** Posts parts of what was compiled, in steps, before the state that has them. */
+  *#share(): Generator<void> {
+    for (const added of this.#publisher.newParts(this.#clock.now())) {
+      this.post({ update: { added, dropped: [], scopes: new Map() } });
+      yield;
+    }
+  }
+
+  /** The gateway calls when it has compiled or renewed something, and acknowledges that in a later microtask. */
   #publishSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;

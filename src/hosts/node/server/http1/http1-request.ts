@@ -26,6 +26,13 @@ export class Http1Request implements NodeRequest {
     return this.#outgoing.destroyed;
   }
 
+  whenGone(callback: () => void): void {
+    const outgoing = this.#outgoing;
+    outgoing.once("close", () => {
+      if (!outgoing.writableFinished) callback();
+    });
+  }
+
   get scheme(): "http" | "https" {
     return "encrypted" in this.#incoming.socket ? "https" : "http";
   }
@@ -54,6 +61,16 @@ export class Http1Request implements NodeRequest {
     if (!this.#hasBody) return Promise.resolve(new Uint8Array(0));
     this.#wanted();
     return readBody(this.#incoming, most);
+  }
+
+  async arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (!this.#hasBody) return new Uint8Array(0);
+    // The parser is in the middle of the read: what follows the header fields is there after it.
+    await undefined;
+    const incoming = this.#incoming;
+    if (!incoming.complete || incoming.readableLength > most) return undefined;
+    const body: Buffer<ArrayBuffer> | null = incoming.read();
+    return new Uint8Array(body ?? []);
   }
 
   bodyStream(): ReadableStream<Uint8Array> {

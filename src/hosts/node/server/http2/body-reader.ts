@@ -105,6 +105,15 @@ export class BodyReader {
     });
   }
 
+  /** The whole body, if it is there and at most `most` bytes long; otherwise undefined, and then it is still to be read. */
+  whole(most: number): Bytes | undefined {
+    if (!this.#isWhole || this.#size > most) return undefined;
+    this.#mode = "collected";
+    this.#most = most;
+    this.#consumed(this.#size);
+    return this.#collected()?.body;
+  }
+
   /** The body as it comes, no faster than it is read. */
   stream(): ReadableStream<Bytes> {
     this.#mode = "streamed";

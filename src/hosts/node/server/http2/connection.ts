@@ -17,6 +17,7 @@ import {
   Setting,
 } from "./protocol.ts";
 import { encodeSettings, PeerSettings } from "./settings.ts";
+import { takeReads } from "./socket-reads.ts";
 import type { Http2Stream } from "./stream.ts";
 import { CONNECTION_WINDOW, STREAM_WINDOW, StreamTable } from "./stream-table.ts";
 
@@ -29,6 +30,8 @@ const MOST_UNREAD = 1024 * 1024;
 const LINGER = 1000;
 /** How many bytes a client may send in that time. */
 const MOST_LATE = 256 * 1024;
+
+const monotonic = () => performance.now();
 
 /** The server's side of one HTTP/2 connection (RFC 9113), on a socket for which the protocol was negotiated. */
 export class Http2Connection {
@@ -50,7 +53,7 @@ export class Http2Connection {
   #late = 0;
 
   /** @param clock milliseconds, monotonic */
-  constructor(socket: Duplex, limits: Http2Limits, events: Http2Events, clock = () => performance.now()) {
+  constructor(socket: Duplex, limits: Http2Limits, events: Http2Events, clock = monotonic) {
     this.#socket = socket;
     this.#events = events;
     this.#output = new FrameOutput(socket);
@@ -78,7 +81,7 @@ export class Http2Connection {
       this.#frame(type, flags, streamId, bytes, start, end),
     );
     this.#start(limits);
-    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    takeReads(socket, (length, bytes) => this.#read(length, bytes));
     socket.on("drain", () => this.#drained());
     socket.on("end", () => {
       this.#requests.isClosing = true;
@@ -154,16 +157,16 @@ export class Http2Connection {
     this.#output.flush();
   }
 
-  #read(bytes: Buffer): void {
+  #read(length: number, bytes: Buffer): void {
     if (this.#isEnded) {
-      this.#late += bytes.length;
+      this.#late += length;
       if (this.#late > MOST_LATE) this.#socket.destroy();
       return;
     }
     this.#isReading = true;
     this.#requests.beginRead();
     try {
-      this.#reader.feed(bytes);
+      this.#reader.feed(bytes, length);
     } catch (error) {
       this.#fail(error as Error);
     }

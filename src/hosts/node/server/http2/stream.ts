@@ -60,6 +60,8 @@ export class Http2Stream {
   isReset = false;
   /** Called once, when nothing can come or go any more. */
   whenClosed: ((stream: Http2Stream) => void) | undefined;
+  /** Called, before `whenClosed`, when the stream is closed before both sides have ended it. */
+  whenCutOff: (() => void) | undefined;
   hasResponded = false;
   output: Output | undefined;
   readonly #owner: StreamOwner;
@@ -188,6 +190,7 @@ export class Http2Stream {
     this.output = undefined;
     this.#cancel?.();
     this.drained();
+    if (this.isReset) this.whenCutOff?.();
     this.whenClosed?.(this);
   }
 

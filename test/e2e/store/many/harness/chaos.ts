@@ -18,6 +18,8 @@ const MOST_REPORTS = 5;
 
 /** How a world of gateways, workers and clients is made. */
 export interface ChaosOptions extends Omit<GatewaysOptions, "histories"> {
+  /** The newest entries of the log, for reports. Default: none. */
+  readonly readLog?: () => Promise<readonly string[]>;
   readonly clusters: number;
   readonly seed: number;
 }
@@ -32,12 +34,15 @@ export class Chaos {
   /** What went wrong so far, with what was done before it. */
   readonly wrong: string[];
   readonly #done: string[];
+  readonly #readLog: () => Promise<readonly string[]>;
 
   private constructor(
     parts: Pick<Chaos, "gateways" | "histories" | "workers" | "random" | "wrong">,
     queriers: readonly Querier[],
     done: string[],
+    readLog: () => Promise<readonly string[]>,
   ) {
+    this.#readLog = readLog;
     ({
       gateways: this.gateways,
       histories: this.histories,
@@ -49,7 +54,7 @@ export class Chaos {
     this.#done = done;
   }
 
-  static async start({ clusters, seed, ...options }: ChaosOptions): Promise<Chaos> {
+  static async start({ clusters, seed, readLog = async () => [], ...options }: ChaosOptions): Promise<Chaos> {
     const random = new Random(seed);
     const histories = Array.from(
       { length: clusters },
@@ -60,17 +65,18 @@ export class Chaos {
     const wrong: string[] = [];
     const done: string[] = [];
     const report = (text: string) => {
-      if (wrong.length < MOST_REPORTS) wrong.push(`${text} (after: ${done.slice(-8).join("; ")})`);
+      if (wrong.length < MOST_REPORTS)
+        wrong.push(`${new Date().toISOString()}: ${text} (after: ${done.slice(-8).join("; ")})`);
     };
     const workers = histories.map(
       (history) => new SimulatedWorker({ history, members, random, leaseSeconds: LEASE_SECONDS, report }),
     );
     // Nothing is answered before the first push: no failed query counts until then.
     for (const worker of workers) await worker.begin();
-    const chaos = new Chaos({ gateways, histories, workers, random, wrong }, [], done);
+    const chaos = new Chaos({ gateways, histories, workers, random, wrong }, [], done, readLog);
     await chaos.#converge();
     const queriers = members.map((member) => new Querier(member, report));
-    return new Chaos({ gateways, histories, workers, random, wrong }, queriers, done);
+    return new Chaos({ gateways, histories, workers, random, wrong }, queriers, done, readLog);
   }
 
   /** Notes what is done, for reports. */
@@ -125,10 +131,11 @@ export class Chaos {
         );
       },
       60_000,
-    ).catch((cause: Error) => {
+    ).catch(async (cause: Error) => {
+      const log = await this.#readLog();
       const after = this.#done.slice(-8).join("; ");
       throw new Error(
-        `${cause.message} (after: ${after}): wanted ${wanted}, are ${JSON.stringify(last, undefined, 1)}; ${this.wrong.join("; ")}`,
+        `${cause.message} (after: ${after}): wanted ${wanted}, are ${JSON.stringify(last, undefined, 1)}; ${this.wrong.join("; ")}; log: ${log.join("\n")}`,
         { cause },
       );
     });

@@ -58,6 +58,12 @@ export class Engine {
     await this.redis.run("FLUSHALL");
   }
 
+  /** Entries of a log, newest first. @param prefix of its keys */
+  async log(prefix: string, count: number): Promise<string[]> {
+    const entries = await this.redis.run("XREVRANGE", `{${prefix}}:log`, "+", "-", "COUNT", String(count));
+    return (entries as [string, string[]][]).map(([id, fields]) => `${id} ${fields.at(-1)}`);
+  }
+
   /** A figure of `INFO`. */
   async figure(name: string): Promise<number> {
     const [, value] = new RegExp(`^${name}:(\\d+)`, "m").exec(String(await this.redis.run("INFO"))) ?? [];

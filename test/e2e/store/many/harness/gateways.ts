@@ -74,6 +74,14 @@ export class Gateways {
     for (const { view } of this.members) view.lost();
   }
 
+  /** The newest lines of each gateway's log, for reports. */
+  logs(count: number): string[] {
+    return this.members.flatMap(({ name, gateway }) => [
+      name,
+      ...gateway.process.log().trim().split("\n").slice(-count),
+    ]);
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.members.map((member) => member.stop()));
   }

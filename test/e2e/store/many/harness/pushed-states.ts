@@ -174,8 +174,8 @@ export class GatewayView {
     const found =
       known === undefined
         ? `[${text}], which it never had`
-        : `its state ${known.index}${known.mayBeTaken ? "" : ", which was rejected"}`;
-    return `answers for ${clusterId} from ${found}; its oldest right state is ${floor}, the newest acknowledged one ${history.newest.index}`;
+        : `its state ${known.index}${known.mayBeTaken ? "" : ", which was rejected"} [${text}]`;
+    return `answers for ${clusterId} from ${found}; its oldest right state is ${floor} [${states[floor]?.addresses}], the newest acknowledged one ${history.newest.index}`;
   }
 
   #raise(history: ClusterHistory, index: number): void {

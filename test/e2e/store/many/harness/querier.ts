@@ -11,6 +11,8 @@ const SERVICE_NAME = "web.shop.svc.clusterset.local";
 const PAUSE = 10;
 /** So long that only a gateway that does not answer at all misses it. */
 const DEADLINE = 20_000;
+/** Further connections after a wrong answer: they reach all threads of the gateway, most likely. */
+const OTHERS = 6;
 
 /** A client of one gateway that asks all the time, and checks each answer. */
 export class Querier {
@@ -55,11 +57,23 @@ export class Querier {
     // A gateway that was killed or halted meanwhile may fail, and may answer from before.
     if (member.epoch !== epoch) return;
     if (outcome === undefined) this.answers++;
-    else this.#report(`${member.name} ${outcome}`);
+    else this.#report(`${member.name} ${outcome}; right after that ${await this.#facts()}`);
   }
 
-  async #query(): Promise<string[]> {
-    const { statusCode, body } = await this.#pool.request({
+  /** What tells a thread that is behind from a gateway that is: its state, and what other connections get. */
+  async #facts(): Promise<string> {
+    const { gateway } = this.member;
+    const others = Array.from({ length: OTHERS }, () => new Pool(gateway.url, { connections: 1 }));
+    const said = await Promise.all([
+      this.member.replica().then(JSON.stringify),
+      ...[this.#pool, ...others].map(async (pool) => (await this.#query(pool)).join(" ")),
+    ]).catch((error: Error) => [error.message]);
+    await Promise.all(others.map((pool) => pool.destroy()));
+    return said.join(", then ");
+  }
+
+  async #query(pool = this.#pool): Promise<string[]> {
+    const { statusCode, body } = await pool.request({
       ...{ method: "POST", path: "/dns-query", headers: { "content-type": "application/dns-message" } },
       body: queryBytes({ name: SERVICE_NAME, type: "A", edns: true }, 0),
       signal: AbortSignal.timeout(DEADLINE),

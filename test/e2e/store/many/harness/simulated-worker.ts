@@ -44,6 +44,8 @@ export class SimulatedWorker {
   #wanted: PushedState;
   /** What a delta builds on: the last acknowledgement. */
   #base: { readonly state: PushedState; readonly generation: number } | undefined;
+  /** The newest generation that a gateway named. */
+  #known: number | undefined;
   #failures = 0;
   /** One after the other. */
   #mismatches = 0;
@@ -175,7 +177,7 @@ export class SimulatedWorker {
     const { clusterId } = this.history;
     const terms = { leaseSeconds, degraded: [] };
     if (state.addresses.length === 0) {
-      await requests.leave(clusterId, this.#never);
+      await requests.leave(clusterId, this.#never, this.#known);
       this.#base = undefined;
       this.pushed.left++;
       return;
@@ -184,7 +186,7 @@ export class SimulatedWorker {
     const patch = base && diffSnapshots(this.#snapshotOf(base.state), this.#snapshotOf(state));
     let acknowledged: Acknowledgement;
     if (base === undefined) {
-      acknowledged = await requests.replace(this.#snapshotOf(state), terms, this.#never);
+      acknowledged = await requests.replace(this.#snapshotOf(state), terms, this.#never, this.#known);
       this.pushed.full++;
     } else if (kind === "renew" || patch === undefined) {
       acknowledged = await requests.renew(clusterId, base.generation, terms, this.#never);
@@ -194,10 +196,14 @@ export class SimulatedWorker {
       this.pushed.delta++;
     }
     this.#base = { state, generation: acknowledged.generation };
+    this.#known = acknowledged.generation;
   }
 
-  async #fail({ remedy, status, code, message }: GatewayError, state: PushedState): Promise<void> {
+  async #fail(error: GatewayError, state: PushedState): Promise<void> {
+    const { remedy, status, code, message } = error;
     if (remedy === "resync") {
+      // A gateway that is behind names an older one.
+      this.#known = Math.max(this.#known ?? 0, error.currentGeneration ?? 0) || undefined;
       this.counts.mismatched++;
       state.rejected();
       if (++this.#mismatches > MOST_MISMATCHES)

@@ -30,23 +30,25 @@ export class FrameReader {
     return this.#filled > 0 || this.#prefaceLeft > 0;
   }
 
-  /** @throws {ConnectionError} for a wrong preface, and for a frame that is too long, as soon as its header is there */
-  feed(bytes: Buffer): void {
-    let at = this.#prefaceLeft > 0 ? this.#readPreface(bytes) : 0;
-    if (this.#filled > 0) at = this.#complete(bytes, at);
-    while (bytes.length - at >= FRAME_HEADER) {
-      const length = lengthAt(bytes, at);
-      const end = at + FRAME_HEADER + length;
-      if (end > bytes.length) break;
+  /**
+   * Takes the bytes from 0 to `length`.
+   * @throws {ConnectionError} for a wrong preface, and for a frame that is too long, as soon as its header is there
+   */
+  feed(bytes: Buffer, length: number): void {
+    let at = this.#prefaceLeft > 0 ? this.#readPreface(bytes, length) : 0;
+    if (this.#filled > 0) at = this.#complete(bytes, at, length);
+    while (length - at >= FRAME_HEADER) {
+      const end = at + FRAME_HEADER + lengthAt(bytes, at);
+      if (end > length) break;
       this.#frame(bytes, at, end);
       at = end;
     }
-    if (at < bytes.length) this.#keep(bytes, at);
+    if (at < length) this.#keep(bytes, at, length);
   }
 
-  #readPreface(bytes: Buffer): number {
+  #readPreface(bytes: Buffer, end: number): number {
     const from = PREFACE.length - this.#prefaceLeft;
-    const length = Math.min(this.#prefaceLeft, bytes.length);
+    const length = Math.min(this.#prefaceLeft, end);
     if (PREFACE.compare(bytes, 0, length, from, from + length) !== 0)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, "the connection does not begin with the preface");
     this.#prefaceLeft -= length;
@@ -54,12 +56,12 @@ export class FrameReader {
   }
 
   /** Adds to a frame that began in an earlier piece. @returns where the next one begins */
-  #complete(bytes: Buffer, from: number): number {
+  #complete(bytes: Buffer, from: number, to: number): number {
     let at = from;
-    while (at < bytes.length) {
+    while (at < to) {
       const isHeader = this.#filled < FRAME_HEADER;
       const wanted = isHeader ? FRAME_HEADER : FRAME_HEADER + lengthAt(this.#partial, 0);
-      const end = Math.min(bytes.length, at + wanted - this.#filled);
+      const end = Math.min(to, at + wanted - this.#filled);
       bytes.copy(this.#partial, this.#filled, at, end);
       this.#filled += end - at;
       at = end;
@@ -80,10 +82,10 @@ export class FrameReader {
     return at;
   }
 
-  #keep(bytes: Buffer, at: number): void {
-    const payload = bytes.length - at >= FRAME_HEADER ? lengthAt(bytes, at) : 0;
+  #keep(bytes: Buffer, at: number, end: number): void {
+    const payload = end - at >= FRAME_HEADER ? lengthAt(bytes, at) : 0;
     this.#partial = Buffer.allocUnsafeSlow(FRAME_HEADER + payload);
-    this.#filled = bytes.copy(this.#partial, 0, at);
+    this.#filled = bytes.copy(this.#partial, 0, at, end);
   }
 
   #frame(bytes: Buffer, at: number, end: number): void {

@@ -1,12 +1,16 @@
 /** What an entry costs beside its name and value (RFC 7541 section 4.1). */
 const ENTRY_OVERHEAD = 32;
 
-/** A decoder's dynamic table: the newest entry has index 0. Sizes are as in RFC 7541 section 4.1. */
+/** Places of an entry in the array: its name, its value, and whether HTTP/2 allows it as a field. */
+const PLACES = 3;
+
+/**
+ * A decoder's dynamic table: the newest entry has index 0. Sizes are as in RFC 7541 section 4.1. One array for all entries, since Node makes each array longer
+ * than it has to be, and most tables have few entries.
+ */
 export class DynamicTable {
-  readonly #names: string[] = [];
-  readonly #values: string[] = [];
-  readonly #valid: boolean[] = [];
-  /** The oldest entry's place in the arrays; those before it are evicted. */
+  readonly #places: (string | boolean)[] = [];
+  /** The place of the oldest entry; those before it are evicted. */
   #oldest = 0;
   #size = 0;
   #maxSize: number;
@@ -16,7 +20,7 @@ export class DynamicTable {
   }
 
   get length(): number {
-    return this.#names.length - this.#oldest;
+    return (this.#places.length - this.#oldest) / PLACES;
   }
 
   get size(): number {
@@ -24,16 +28,16 @@ export class DynamicTable {
   }
 
   name(index: number): string {
-    return this.#names[this.#names.length - 1 - index]!;
+    return this.#places[this.#place(index)] as string;
   }
 
   value(index: number): string {
-    return this.#values[this.#values.length - 1 - index]!;
+    return this.#places[this.#place(index) + 1] as string;
   }
 
   /** Whether HTTP/2 allows the entry as a field. */
   isValid(index: number): boolean {
-    return this.#valid[this.#valid.length - 1 - index]!;
+    return this.#places[this.#place(index) + 2] as boolean;
   }
 
   /** Evicts entries until the table is no larger (RFC 7541 section 4.3). */
@@ -47,21 +51,26 @@ export class DynamicTable {
     const size = name.length + value.length + ENTRY_OVERHEAD;
     this.#evict(this.#maxSize - size);
     if (size > this.#maxSize) return;
-    this.#names.push(name);
-    this.#values.push(value);
-    this.#valid.push(isValid);
+    this.#places.push(name, value, isValid);
     this.#size += size;
   }
 
+  #place(index: number): number {
+    return this.#places.length - PLACES * (index + 1);
+  }
+
   #evict(size: number): void {
-    while (this.#size > size && this.length > 0) {
-      const oldest = this.#oldest++;
-      this.#size -= this.#names[oldest]!.length + this.#values[oldest]!.length + ENTRY_OVERHEAD;
-      this.#names[oldest] = "";
-      this.#values[oldest] = "";
+    const places = this.#places;
+    while (this.#size > size && this.#oldest < places.length) {
+      const oldest = this.#oldest;
+      this.#size -=
+        (places[oldest] as string).length + (places[oldest + 1] as string).length + ENTRY_OVERHEAD;
+      places[oldest] = "";
+      places[oldest + 1] = "";
+      this.#oldest += PLACES;
     }
-    if (this.#oldest < 64 || this.#oldest < this.length) return;
-    for (const column of [this.#names, this.#values, this.#valid]) column.splice(0, this.#oldest);
+    if (this.#oldest < 64 * PLACES || this.#oldest < places.length / 2) return;
+    places.splice(0, this.#oldest);
     this.#oldest = 0;
   }
 }

@@ -1,0 +1,60 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, it } from "vitest";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
+import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
+import { eventually } from "../harness/answers.ts";
+import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { openMany } from "./connections.ts";
+
+const NAME = "web.shop.svc.clusterset.local";
+const PRELOAD = fileURLToPath(new URL("still-thread.ts", import.meta.url));
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function push(gateway: GatewayProcess, endpoints: number): Promise<{ status: number }> {
+  const exports = { "shop/web": headlessExport(endpoints) };
+  const headers = { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE };
+  const body = Buffer.from(snapshotBody({ ...emptySnapshot("west"), namespaces: { shop: {} }, exports }));
+  return gateway.http("/api/v1/clusters/west/snapshot", { method: "PUT", headers, body });
+}
+
+it("while the main thread stands still every thread answers queries and health checks, and a push waits", async () => {
+  const file = join(temporaryFolder("still"), "moving-again");
+  const gateway = await startGateway({
+    clusters: ["west"],
+    config: { threads: 2, access: { public: true } },
+    env: { NODE_OPTIONS: `--import=${PRELOAD}`, MOVING_AGAIN: file },
+  });
+  closing.push(() => gateway.stop());
+  expect((await push(gateway, 2)).status).toBe(200);
+  const connections = await openMany(gateway);
+  closing.push(() => {
+    for (const connection of connections) connection.close();
+  });
+  process.kill(gateway.process.pid!, "SIGUSR2");
+  closing.push(() => writeFileSync(file, ""));
+
+  let isPushed = false;
+  const pushed = push(gateway, 3).finally(() => {
+    isPushed = true;
+  });
+  const ready = async () => (await connections[0]!.get("/readyz")).body.toString();
+  await eventually(ready).toBe("ready\n");
+  for (const connection of connections) {
+    expect((await connection.get("/healthz")).status).toBe(200);
+    expect(await connection.get("/readyz")).toMatchObject({ status: 200, body: Buffer.from("ready\n") });
+    expect(await connection.addresses(NAME)).toHaveLength(2);
+  }
+  expect(isPushed).toBe(false);
+
+  writeFileSync(file, "");
+  expect((await pushed).status).toBe(200);
+  for (const connection of connections) expect(await connection.addresses(NAME)).toHaveLength(3);
+  await eventually(ready).toBe("ready: 1 of 1 clusters live, 1 services\n");
+}, 120_000);

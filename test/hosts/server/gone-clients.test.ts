@@ -1,0 +1,95 @@
+import { connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { expect, it, vi } from "vitest";
+import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
+import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { serversOf } from "./tls-fixture.ts";
+
+const PATIENT = { timeout: 20_000, interval: 5 };
+
+const servers = serversOf("gone-clients");
+
+/** A server whose application answers when the test says so. */
+async function start(secure: boolean) {
+  const { promise: answer, resolve } = Promise.withResolvers<void>();
+  const seen: AbortSignal[] = [];
+  const server = await startNodeServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: secure ? servers.tls : undefined,
+    fetch: async (request) => {
+      await request.text();
+      seen.push(request.signal);
+      await answer;
+      return new Response("done");
+    },
+    limits: DEFAULT_SERVER_LIMITS,
+  });
+  servers.stopLater(server);
+  return { port: server.address.port, seen, answer: resolve };
+}
+
+const began = (seen: AbortSignal[]) => vi.waitFor(() => expect(seen).toHaveLength(1), PATIENT);
+const isGone = (seen: AbortSignal[]) => vi.waitFor(() => expect(seen[0]!.aborted).toBe(true), PATIENT);
+const PUT = "PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nbody";
+
+/** A PUT over HTTP/2. */
+function put(port: number) {
+  const session = servers.keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: servers.tls.cert }));
+  const stream = session.request({ ":method": "PUT" });
+  stream.on("error", () => {});
+  stream.resume().end("body");
+  return { session, stream };
+}
+
+it.each(["end", "destroy", "resetAndDestroy"] as const)(
+  "a request over HTTP/1.1 knows that its client has gone: %s",
+  async (go) => {
+    const { port, seen } = await start(false);
+    const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+    socket.resume().write(PUT);
+    await began(seen);
+    expect(seen[0]!.aborted).toBe(false);
+    socket[go]();
+    await isGone(seen);
+  },
+);
+
+it("a request over HTTP/2 knows that its client has reset it, and its connection goes on", async () => {
+  const { port, seen } = await start(true);
+  const { session, stream } = put(port);
+  await began(seen);
+  expect(seen[0]!.aborted).toBe(false);
+  stream.close(8);
+  await isGone(seen);
+  expect(session.closed).toBe(false);
+});
+
+it("a request over HTTP/2 knows that its connection is closed", async () => {
+  const { port, seen } = await start(true);
+  const { session } = put(port);
+  await began(seen);
+  session.destroy();
+  await isGone(seen);
+});
+
+it("a client that got its response has not gone", async () => {
+  const { port, seen, answer } = await start(false);
+  const secured = await start(true);
+  const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+  let text = "";
+  socket.on("data", (part) => {
+    text += part;
+  });
+  socket.write(PUT);
+  const { stream, session } = put(secured.port);
+  const ended = new Promise((resolve) => stream.once("close", resolve));
+  await Promise.all([began(seen), began(secured.seen)]);
+  answer();
+  secured.answer();
+  await Promise.all([ended, vi.waitFor(() => expect(text).toContain("done"), PATIENT)]);
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.end();
+  session.destroy();
+  await closed;
+  expect([seen[0]!.aborted, secured.seen[0]!.aborted]).toEqual([false, false]);
+});

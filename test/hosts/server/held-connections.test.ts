@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
+import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { SharedCounts } from "../../../src/limits/shared/shared-counts.ts";
+import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
+
+const MOST = 250;
+/** One for 100 connections, rounded up. */
+const MOST_LEAVING = 3;
+
+/** The connections of two threads, whose clients speak HTTP/2 and close none. */
+function openThreads() {
+  const memory = SharedCounts.allocate(2);
+  const sockets: AcceptedSocket[] = [];
+  const announced: AcceptedSocket[] = [];
+  const threads = [0, 1].map((thread) => {
+    const counts = new SharedCounts(memory, thread);
+    return new HeldConnections({
+      ...{ most: MOST, idleSeconds: 1, streamResets: 1, clients: undefined, counters: new LimitCounters() },
+      connections: counts.of("connections"),
+      leaving: counts.of("connections.leaving"),
+    });
+  });
+  const open = (thread: number) => {
+    const socket = socketFrom(sockets.length + 1);
+    sockets.push(socket);
+    const held = threads[thread]!.admit(socket);
+    if (held !== undefined) held.http2 = { end: () => void announced.push(socket) } as never;
+  };
+  return { open, sockets, announced, stillOpen: () => sockets.filter(({ destroyed }) => !destroyed) };
+}
+
+it.each([
+  ["one thread has all of them", () => 0],
+  ["two threads take turns", (index: number) => index % 2],
+  ["one thread has most of them", (index: number) => (index < MOST - 2 || index % 50 === 0 ? 0 : 1)],
+])("connections that are closed for others count until few are left open: %s", async (_, threadOf) => {
+  const { open, announced, stillOpen } = openThreads();
+  let most = 0;
+  for (let index = 0; index < 4 * MOST; index++) {
+    open(threadOf(index));
+    // Events of closed sockets come later than the next connection, or earlier.
+    if (index % 7 === 0) await Promise.resolve();
+    most = Math.max(most, stillOpen().length);
+  }
+  expect(most).toBeLessThanOrEqual(MOST + MOST_LEAVING);
+  expect(most).toBeGreaterThan(MOST);
+  // The latest have time for what was announced to them.
+  const waiting = announced.filter(({ destroyed }) => !destroyed);
+  expect(waiting.length).toBeGreaterThan(0);
+  expect(waiting.length).toBeLessThanOrEqual(MOST_LEAVING);
+});
+
+it("a place of a connection that left is free again when its socket has closed", async () => {
+  const { open, announced, stillOpen } = openThreads();
+  for (let index = 0; index < MOST + MOST_LEAVING; index++) open(0);
+  expect(stillOpen()).toHaveLength(MOST + MOST_LEAVING);
+  for (const socket of announced) socket.destroy();
+  await Promise.resolve();
+  for (let index = 0; index < MOST_LEAVING; index++) open(1);
+  for (let index = 0; index < MOST_LEAVING; index++) open(0);
+  expect(announced.filter(({ destroyed }) => !destroyed)).toHaveLength(MOST_LEAVING);
+});
