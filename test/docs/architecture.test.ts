@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pages, root, textOf } from "./pages.ts";
 
@@ -18,27 +18,6 @@ describe("ARCHITECTURE.md", () => {
     const [picture] = /```mermaid.*?```/s.exec(architecture)!;
     // dns/ is below all of them.
     expect(folders.filter((folder) => folder !== "dns" && !picture.includes(`${folder}/`))).toEqual([]);
-  });
-});
-
-describe("the code of every stage", () => {
-  const files = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  );
-
-  it("has at most 15 entries in a folder", () => {
-    const entriesOf = (folder: string) => readdirSync(join(root, "src", folder)).length;
-    const below = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ parentPath, name }) => relative(join(root, "src"), join(parentPath, name)));
-    expect(below.filter((folder) => entriesOf(folder) > 15)).toEqual([]);
-  });
-
-  it("has at most 300 lines in a file", () => {
-    const long = files
-      .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
-      .filter((file) => textOf(file).split("\n").length - 1 > 300);
-    expect(long).toEqual([]);
   });
 });
 

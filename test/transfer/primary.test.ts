@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { changePart } from "../../src/transfer/parts/part-change.ts";
-import { readRootDocument, readRootNews } from "../../src/transfer/parts/root-responses.ts";
 import { Primary, type TransferGateway } from "../../src/transfer/primary.ts";
 import { type Branch, Page } from "../../src/zone/generation/directory.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
@@ -148,99 +146,6 @@ describe("parts that states named", () => {
         );
     }
     expect(everything.segment(twin.hash, "")).toBeDefined();
-  });
-});
-
-describe("what a secondary has already", () => {
-  it("is not sent again with a root: the change is one entry of the directory", () => {
-    const { everything, held } = openPrimary();
-    const segments = Array.from({ length: 256 }, (_, index) => segmentOf(`segment ${index}`));
-    const before = generationOf(pageOf(segments));
-    held.all = before;
-    everything.state();
-    const whole = everything.root(before.rootHash, "")!;
-    held.all = generationOf(pageOf(segments.with(100, segmentOf("changed"))));
-    everything.state();
-    const change = everything.root(held.all.rootHash, before.rootHash)!;
-    expect(change.since).toBe(before.rootHash);
-    const news = readRootNews(change.bytes);
-    expect(news.change.length).toBeLessThan(120);
-    expect(news.segments).toEqual([segmentOf("changed").bytes]);
-    const made = changePart(whole.bytes, news.change, MEBIBYTE);
-    expect(made).toEqual(everything.root(held.all.rootHash, "")!.bytes);
-    expect(hashBlob(readRootDocument(made).root)).toBe(held.all.rootHash);
-  });
-
-  it("is not sent again after several changes, nor are segments that were replaced meanwhile", () => {
-    const { everything, held } = openPrimary();
-    const serve = (texts: readonly string[]) => {
-      held.all = generationOf(pageOf(texts.map((text) => segmentOf(text))));
-      everything.state();
-      return held.all.rootHash;
-    };
-    const first = serve(["a", "b", "c", "d"]);
-    serve(["a", "b2", "c", "d"]);
-    serve(["a", "b2", "c2", "d"]);
-    const last = serve(["a", "b3", "c2", "d"]);
-    const { segments } = readRootNews(everything.root(last, first)!.bytes);
-    expect(segments.map((bytes) => hashBlob(bytes)).sort()).toEqual(
-      ["b3", "c2"].map((text) => segmentOf(text).hash).sort(),
-    );
-  });
-
-  it("is sent with at most 128 KiB of new segments", () => {
-    const { everything, serve } = openSerial();
-    const one = serve("one", 100 * 1024);
-    everything.state();
-    const other = serve("other", 129 * 1024);
-    everything.state();
-    expect(readRootNews(everything.root(other.root, one.root)!.bytes).segments).toEqual([]);
-  });
-
-  it("is sent with 128 KiB of new segments, and no byte more", () => {
-    const { everything, held, serve } = openSerial();
-    const one = serve("one", 100 * 1024);
-    everything.state();
-    const page = pageOf([segmentOf("other", 128 * 1024)]);
-    held.all = generationOf(page);
-    everything.state();
-    const segmentsOf = (hash: string) => readRootNews(everything.root(hash, one.root)!.bytes).segments;
-    expect(segmentsOf(held.all.rootHash).map(({ length }) => length)).toEqual([128 * 1024]);
-    const last = serve("last", 128 * 1024 + 1);
-    everything.state();
-    expect(segmentsOf(last.root)).toEqual([]);
-  });
-
-  it("is sent without segments where a newer generation is served: they may be gone from it", () => {
-    const { everything, serve } = openSerial();
-    const [one, two] = ["one", "two", "three"].map((text) => {
-      const served = serve(text);
-      everything.state();
-      return served;
-    });
-    const sent = everything.root(two!.root, one!.root)!;
-    expect(sent.since).toBe(one!.root);
-    expect(readRootNews(sent.bytes).segments).toEqual([]);
-  });
-
-  it("is no base of a part that differs in most of its bytes: the change would be longer", () => {
-    const { everything, serve } = openSerial();
-    const random = (seed: number) =>
-      Array.from({ length: 30 }, (_, index) => String.fromCharCode(65 + ((index * seed) % 57))).join("");
-    const one = serve(random(7), 30);
-    everything.state();
-    const other = serve(random(11), 31);
-    everything.state();
-    expect(everything.segment(other.segment, one.segment)).toEqual({ bytes: other.bytes, since: "" });
-    expect(everything.segment("0".repeat(32), one.segment)).toBeUndefined();
-  });
-
-  it("is of no use where the primary does not know it any more, or it is another part", () => {
-    const { everything, serve } = openSerial();
-    const { root, segment } = serve("one");
-    everything.state();
-    for (const since of ["0".repeat(32), root, segment, "__proto__"])
-      expect(everything.root(root, since)?.since).toBe("");
   });
 });
 

@@ -24,22 +24,6 @@ describe("a change of a part", () => {
       }),
     );
   });
-
-  it.each([1, 64, 8192])("is as long for one of %d entries of the directory as for any", (hashes) => {
-    const before = rootOf(hashes);
-    const after = before.slice();
-    after.fill(0xff, after.length - 16);
-    expect(partChange(before, after).length).toBeLessThanOrEqual(4 + 12 + 16 + 12);
-  });
-
-  it("has only what is new where the root became longer", () => {
-    const before = rootOf(1000);
-    const after = new Uint8Array(before.length + 16);
-    after.set(before.subarray(0, 5000));
-    after.fill(0xaa, 5000, 5016);
-    after.set(before.subarray(5000), 5016);
-    expect(partChange(before, after).length).toBeLessThan(64);
-  });
 });
 
 /** A change as `part-change.ts` describes it: the length, then the steps. */
@@ -53,46 +37,6 @@ function changeOf(
     ...steps.flatMap(([from, copied, added]) => [...words(from, copied, added.length), ...added]),
   ]);
 }
-
-describe("the steps of a change", () => {
-  const before = Uint8Array.from({ length: 40 }, (_, index) => index);
-  const flipped = (...at: readonly number[]) => before.map((byte, index) => (at.includes(index) ? 99 : byte));
-  it.each([
-    ["nothing: all is copied", before, changeOf(40, [0, 40, []])],
-    ["nothing at all", new Uint8Array(0), changeOf(0, [0, 0, []], [40, 0, []])],
-    ["the first byte", flipped(0), changeOf(40, [0, 0, [99]], [1, 39, []])],
-    ["the last byte, behind which nothing is copied", flipped(39), changeOf(40, [0, 39, [99]])],
-    [
-      "bytes with 11 equal ones between: one step, since another one takes 12 bytes",
-      flipped(5, 17),
-      changeOf(40, [0, 5, [99, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 99]], [18, 22, []]),
-    ],
-    [
-      "bytes with 12 equal ones between: two steps",
-      flipped(5, 18),
-      changeOf(40, [0, 5, [99]], [6, 12, [99]], [19, 21, []]),
-    ],
-    ["a byte less at the end", before.slice(0, 39), changeOf(39, [0, 39, []], [40, 0, []])],
-    ["a byte less in front", before.slice(1), changeOf(39, [0, 0, []], [1, 39, []])],
-  ])("%s", (_, after, change) => {
-    expect(partChange(before, after)).toEqual(change);
-    expect(changePart(before, change, MOST)).toEqual(Uint8Array.from(after));
-  });
-
-  it("of equal empty parts are none", () => {
-    const empty = new Uint8Array(0);
-    expect(partChange(empty, empty)).toEqual(changeOf(0));
-    expect(changePart(empty, changeOf(0), MOST)).toEqual(empty);
-  });
-
-  it("copy no byte twice where all bytes are equal", () => {
-    for (let from = 0; from < 8; from++)
-      for (let to = 0; to < 8; to++) {
-        const [one, other] = [new Uint8Array(from).fill(7), new Uint8Array(to).fill(7)];
-        expect(changePart(one, partChange(one, other), MOST)).toEqual(other);
-      }
-  });
-});
 
 describe("a change that does not fit is rejected", () => {
   const before = rootOf(4);

@@ -30,39 +30,10 @@ describe("a frame", () => {
   const written = (all: FrameTables, isLacking = lacks) => drain(Frame.write(all, isLacking));
   const load = (changed: object = {}) => Frame.load(written({ ...tables, ...changed } as FrameTables), HASH);
 
-  it("says which namespaces a view lacks", () => {
-    const frame = load();
-    const lackedBy = (view: number) =>
-      tables.namespaces.filter((name) => frame.lacks(view, frame.namespaceOf(name)));
-    expect([lackedBy(-1), lackedBy(0), lackedBy(1)]).toEqual([[], ["n8"], ["n0"]]);
-    expect([-1, 0, 1].map((view) => frame.lacksAny(view))).toEqual([false, true, true]);
-    expect([frame.namespaceOf("other"), frame.lacks(0, frame.namespaceOf("other"))]).toEqual([-1, false]);
-    expect(
-      Frame.load(
-        written(tables, () => false),
-        HASH,
-      ).lacksAny(0),
-    ).toBe(false);
-  });
-
   it("knows views by cluster id; an unknown cluster has the view of absent ones if there is one", () => {
     const frame = load();
     expect([undefined, "a", "b", "c"].map((id) => frame.viewOf(id))).toEqual([-1, 0, 1, -1]);
     expect([-1, 0, 1].map((view) => frame.viewName(view))).toEqual([undefined, "a", "b"]);
-  });
-
-  it("has a tree for each view of a zone", () => {
-    const { zones, trees, leaseGroups, treeByKey } = load();
-    const frame = load();
-    const [first, second] = zones as [(typeof zones)[0], (typeof zones)[0]];
-    expect([-1, 0, 1].map((view) => frame.treeFor(first, view))).toEqual([0, 0, 0]);
-    expect([-1, 0, 1].map((view) => frame.treeFor(second, view))).toEqual([-1, -1, 1]);
-    expect(trees.map(({ canonicalZone }) => canonicalZone.name)).toEqual([
-      "clusterset.local.",
-      "cluster.local.",
-    ]);
-    expect(treeByKey.get("local:b")).toBe(trees[1]);
-    expect(leaseGroups).toEqual([[], ["a", "b"]]);
   });
 
   it("has the zones with the most labels first, and localities have no lease", () => {
@@ -80,25 +51,6 @@ describe("a frame", () => {
     expect(ids.map((id) => frame.viewOf(id))).toEqual([-1, 1, 2, 3, -1, -1]);
     expect(frame.viewName(2)).toBe(ABSENT_CLUSTER);
     expect(frame.leaseGroups).toEqual([[], ["a", "b"]]);
-  });
-
-  it("has a bit for each namespace of each view, eight in a byte", () => {
-    for (const count of [0, 1, 7, 8, 9, 16, 17]) {
-      const namespaces = Array.from({ length: count }, (_, index) => `n${index}`);
-      const isLacking = (view: string, name: string) => Number(name.slice(1)) % 3 === (view === "a" ? 0 : 1);
-      const frame = Frame.load(written({ ...tables, namespaces }, isLacking), HASH);
-      for (const [view, id] of frame.views.entries()) {
-        const lacked = namespaces.filter((name) => isLacking(id, name));
-        expect(namespaces.filter((_, index) => frame.lacks(view, index))).toEqual(lacked);
-        expect(frame.lacksAny(view)).toBe(lacked.length > 0);
-      }
-      for (const view of [-1, 0, 1]) expect(frame.lacks(view, frame.namespaceOf("other"))).toBe(false);
-      const ofOne = Frame.load(
-        written({ ...tables, namespaces }, (view) => view === "a"),
-        HASH,
-      );
-      expect([0, 1].map((view) => ofOne.lacksAny(view))).toEqual([count > 0, false]);
-    }
   });
 
   const zone = { name: "clusterset.local.", tree: 0, byView: [] };

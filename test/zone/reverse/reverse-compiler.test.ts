@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drain } from "../../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { holdInBranch } from "../../../src/zone/compiler/held-block.ts";
-import { ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
-import { Pace, UNITS_IN_STEP } from "../../../src/zone/pace.ts";
-import { addressId } from "../../../src/zone/reverse/address-id.ts";
-import { AddressLeaf } from "../../../src/zone/reverse/address-trie.ts";
-import { compileLeaf } from "../../../src/zone/reverse/compile-leaf.ts";
-import { NO_HISTORY } from "../../../src/zone/reverse/reverse-history.ts";
 import { hashBlob } from "../../../src/zone/segment/hash.ts";
 import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
 import { day, endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
@@ -197,78 +189,5 @@ describe("reverse names of services with many addresses", () => {
           loaded.find(bytes, bytes.length, undefined),
         );
     }
-  });
-});
-
-describe("a leaf with any number of addresses", () => {
-  const ADDRESSES_OF_LEAF = 20_000;
-  const leaf = new AddressLeaf();
-  const names = { namespace: "shop", name: "web", above: ["web", "shop", "svc"], tree: "clusterset", ttl: 5 };
-  const cluster = { clusters: ["east"], claimants: ["east"], since: 0, view: undefined, rank: 2 as const };
-  const candidate = { source: { ...names, ...cluster }, label: undefined };
-  for (let index = 0; index < ADDRESSES_OF_LEAF; index++)
-    leaf.v4.insert(index, addressId(Uint8Array.of(10, index >> 16, index >> 8, index)), candidate);
-
-  /** The most entries that are written, copied or placed between two yields. */
-  function mostInStep(): number {
-    let most = 0;
-    let own = 0;
-    const pace = new Pace();
-    const counted = {
-      isOver: (units: number) => {
-        own++;
-        most = Math.max(most, own);
-        const isOver = pace.isOver(units);
-        if (isOver) own = 0;
-        return isOver;
-      },
-    };
-    drain(compileLeaf(leaf, counted as Pace, holdInBranch));
-    return most;
-  }
-
-  it("is compiled in steps, when it is written and when it is copied", () => {
-    for (const _ of ["written", "copied"]) {
-      const most = mostInStep();
-      expect(most).toBeGreaterThan(100);
-      expect(most).toBeLessThanOrEqual(UNITS_IN_STEP);
-      expect([...leaf.branches[0]!.segment!.addresses()]).toHaveLength(ADDRESSES_OF_LEAF);
-    }
-  });
-});
-
-describe("a change that concerns no contested address", () => {
-  const worldOf = (last: string) => [
-    ...["east", "west"].map((clusterId) =>
-      snapshot(clusterId, {
-        exports: {
-          [`shop/of-${clusterId}`]: exported({
-            headless: true,
-            endpoints: endpoints({ address: "10.0.0.1" }),
-          }),
-        },
-      }),
-    ),
-    snapshot("north", {
-      exports: { "shop/web": exported({ headless: true, endpoints: endpoints({ address: last }) }) },
-    }),
-  ];
-  const compiler = new ZoneCompiler();
-  const first = drain(
-    compiler.compile(source(worldOf("10.0.0.2")), "all", { serial: 1, history: NO_HISTORY }),
-  );
-  const asked: string[] = [];
-  const reports = (claim: string) => asked.push(claim) > 0;
-  const change = { clusters: false, services: ["shop/web"], local: new Map() };
-  const history = { ...first.reverse, reports };
-  const second = drain(compiler.compile(source(worldOf("10.0.0.3")), change, { serial: 2, history }));
-
-  it("decides none of them, and passes orders and findings on", () => {
-    expect(first.reverse.orders.size).toBe(1);
-    expect(first.findings).toHaveLength(1);
-    expect(second.generation.rootHash).not.toBe(first.generation.rootHash);
-    expect(asked).toEqual([]);
-    expect(second.reverse.orders).toBe(first.reverse.orders);
-    expect(second.findings).toBe(first.findings);
   });
 });
