@@ -1,10 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bearerToken } from "../../../src/access/bearer-table.ts";
 import { readBasicCredentials } from "../../../src/access/rules/basic-credentials.ts";
 import { isHostToken, readHostToken } from "../../../src/access/rules/host-token.ts";
 import { isPathToken, readPathToken } from "../../../src/access/rules/path-token.ts";
 
 const basic = (text: string | Uint8Array) => `Basic ${Buffer.from(text).toString("base64")}`;
+
+describe("an Authorization field with a bearer token (RFC 6750 section 2.1)", () => {
+  it.each<[string | undefined, string | undefined]>([
+    ["Bearer abc", "abc"],
+    ["bearer   a.b-c_d~e+f/g==  ", "a.b-c_d~e+f/g=="],
+    ["Bearer", undefined],
+    ["Bearer ", undefined],
+    ["Bearerabc", undefined],
+    ["Basic abc", undefined],
+    ["x Bearer abc", undefined],
+    ["Bearer a b", undefined],
+    ["Bearer a=b", undefined],
+    [undefined, undefined],
+  ])("%j has %j", (field, token) => {
+    expect(bearerToken(field)).toBe(token);
+  });
+});
 
 describe("an Authorization field with a name and a password (RFC 7617)", () => {
   it.each<[string, string, string, string]>([

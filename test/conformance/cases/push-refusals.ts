@@ -243,6 +243,22 @@ export const pushRefusalCases: readonly HttpCase[] = [
     ],
     { status: 401, refusal: { code: "TOKEN_REQUIRED" } },
   ),
+  ...[
+    ...["..%2f..%2fsecret.txt", "..%2ftls%2fself-signed.key", "..%5c", "%2e%2e%5c", "%252e%252e%252f"],
+    ...[
+      "%c0%ae%c0%ae%c0%af",
+      "%ef%bc%8e%ef%bc%8e%ef%bc%8f",
+      "west%00",
+      "west%2f..%2feast.eu",
+      "west%0d%0aa:%20b",
+    ],
+    ...["WEST", "west.", "west..eu", "%zz", "CON", "__proto__", "constructor", "precedence", "a".repeat(255)],
+  ].map((id) =>
+    row("Tokens", `a path for the cluster id ${id}`, ["PUT", `${id}/snapshot`, { body: text }], {
+      status: 403,
+      refusal: { code: "OTHER_CLUSTER" },
+    }),
+  ),
 ];
 
 /** The bounds of `pushLimitCases`. */

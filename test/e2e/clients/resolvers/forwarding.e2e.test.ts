@@ -5,13 +5,10 @@ import { extendedErrors } from "../../../forward/fake-forwarder.ts";
 import { eventually, metric, untilLive } from "../../harness/answers.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
 import type { CoreDns } from "../../servers/coredns.ts";
-import { type DnsAnswer, type Query, queryDoh, queryTcp, queryUdp } from "../../servers/dns.ts";
-import { freePort } from "../../servers/ports.ts";
+import { type DnsAnswer, type Query, queryDoh } from "../../servers/dns.ts";
 import { run } from "../../servers/run.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { LARGE_TEXT, SHORT_TTL, startResolver } from "./upstream-resolver.ts";
-
-const EXAMPLES = new URL("../../../../examples/cluster-a", import.meta.url).pathname;
+import { LARGE_TEXT, startResolver } from "./upstream-resolver.ts";
 
 let first: CoreDns;
 let second: CoreDns;
@@ -93,35 +90,6 @@ describe("names out of zone, by plain DNS and by DNS over HTTPS", () => {
     }
   });
 
-  test("keep their case and their CNAME chains", async () => {
-    for (const gateway of [byDns, byHttps]) {
-      const { message } = await ask(gateway, question("wWw.Example.coM", "AAAA"));
-      expect(message.questions).toMatchObject([{ name: "wWw.Example.coM" }]);
-      expect(message.answers?.map(({ name }) => name.toLowerCase())).toEqual([
-        "www.example.com",
-        "web.example.com",
-      ]);
-      expect(message.answers?.at(-1)).toMatchObject({ type: "AAAA", data: "2001:db8::81" });
-    }
-  });
-
-  test("with negative answers are cached for the SOA's MINIMUM (RFC 2308)", async () => {
-    for (const gateway of [byDns, byHttps]) {
-      const none = await ask(gateway, question("nothing.example.com"));
-      expect([none.rcode, none.message.authorities]).toMatchObject(["NXDOMAIN", [{ type: "SOA" }]]);
-      const empty = await ask(gateway, question("who.example.com", "AAAA"));
-      expect([empty.rcode, empty.message.answers, empty.message.authorities]).toMatchObject([
-        "NOERROR",
-        [],
-        [{ type: "SOA" }],
-      ]);
-      const { headers } = await gateway.http("/resolve?name=nothing.example.com");
-      expect(Number(/^max-age=(\d+)$/.exec(String(headers["cache-control"]))?.[1])).toBeLessThanOrEqual(
-        SHORT_TTL,
-      );
-    }
-  });
-
   test("are forwarded without the client's EDNS options", async () => {
     const port = new URL(byDns.url).port;
     const answer = await run("dig", [
@@ -130,33 +98,6 @@ describe("names out of zone, by plain DNS and by DNS over HTTPS", () => {
     ]);
     expect(answer.trim()).toBe("10 mx.example.net.");
     expect(first.process.log()).not.toContain("198.51.100");
-  });
-
-  test("are never names in the zones, also before the first push", async () => {
-    for (const name of ["web.shop.svc.clusterset.local", "x.federation", "7.0.0.10.in-addr.arpa"])
-      expect((await ask(byDns, question(name))).rcode).toBe("SERVFAIL");
-  });
-
-  test("are answered together with names in the zones after the first push", async () => {
-    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [byDns] }));
-    await untilLive(byDns, 1);
-    expect((await ask(byDns, question("web.shop.svc.clusterset.local"))).message.flag_aa).toBe(true);
-    expect((await ask(byDns, question("no.shop.svc.clusterset.local"))).rcode).toBe("NXDOMAIN");
-    expect(valuesOf(await ask(byDns, question("who.example.com")))).toEqual(["192.0.2.1"]);
-    expect(valuesOf(await ask(byDns, question("8.113.0.198.in-addr.arpa", "PTR")))).toEqual([
-      "www.example.com",
-    ]);
-  });
-
-  test("with special use are never forwarded", async () => {
-    const names = ["printer.local", "x.invalid", "abc.onion", "x.test", "nas.home.arpa", "no.federation"];
-    for (const name of names) expect((await ask(byDns, question(name))).rcode).toBe("NXDOMAIN");
-    expect((await ask(byDns, question("7.0.0.10.in-addr.arpa", "PTR"))).rcode).toBe("NXDOMAIN");
-    expect(valuesOf(await ask(byDns, question("a.localhost")))).toEqual(["127.0.0.1"]);
-    const log = first.process.log();
-    expect(log).toContain("who.example.com.");
-    for (const name of [...names, "10.in-addr.arpa", "localhost", "clusterset.local"])
-      expect(log).not.toContain(name);
   });
 });
 
@@ -195,49 +136,6 @@ describe("a CNAME record with a target out of zone", () => {
       /^seen from cluster-a; 1 of 1 cluster live; .*; its CNAME target: forwarded to first/,
     );
     expect((await ask(gateway, question("www.shop.svc.cluster.local"))).rcode).toBe("NXDOMAIN");
-  });
-});
-
-describe("probes of clients", () => {
-  /** The queries that were seen on the wire: ID, name, type and, for Chromium and Firefox, EDNS with padding to 128 bytes. */
-  const probes = {
-    chromium: question("www.gstatic.com"),
-    firefox: question("example.com", "NS"),
-    dnscryptProxy: question(".", "NS"),
-    dnscryptProxyRandom: question("k2x8q0fz.test.dnscrypt", "NS"),
-  };
-  let gateway: GatewayProcess;
-
-  beforeAll(async () => {
-    gateway = await forwarding([plain(first, "first")], {
-      paths: [
-        { path: "/nxdomain", outsideZones: "nxdomain" },
-        { path: "/refuse", outsideZones: "refuse" },
-      ],
-    });
-    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [gateway] }));
-    await untilLive(gateway, 1);
-  });
-
-  test("with forward each probe succeeds", async () => {
-    expect(valuesOf(await ask(gateway, probes.chromium))).toEqual(["203.0.113.80"]);
-    expect(valuesOf(await ask(gateway, probes.firefox))).toEqual(["ns.example.com"]);
-    expect(valuesOf(await ask(gateway, probes.dnscryptProxy))).toEqual(["a.root-servers.net"]);
-    expect((await ask(gateway, probes.dnscryptProxyRandom)).rcode).toBe("NXDOMAIN");
-  });
-
-  test("with nxdomain dnscrypt-proxy's random name does not exist", async () => {
-    const { dnscryptProxy: root, ...names } = probes;
-    for (const probe of Object.values(names))
-      expect((await ask(gateway, probe, "/nxdomain")).rcode).toBe("NXDOMAIN");
-    // The root is above every name that exists (RFC 8020 section 2).
-    const nodata = await ask(gateway, root, "/nxdomain");
-    expect([nodata.rcode, valuesOf(nodata)]).toEqual(["NOERROR", []]);
-  });
-
-  test("with the policy refuse no probe succeeds", async () => {
-    for (const probe of Object.values(probes))
-      expect((await ask(gateway, probe, "/refuse")).rcode).toBe("REFUSED");
   });
 });
 
@@ -314,50 +212,5 @@ describe("upstreams that fail", () => {
       halted.process.signal("SIGCONT");
       await halted.stop();
     }
-  });
-});
-
-describe("a listener for plain DNS", () => {
-  test("forwards if configured; answers that do not fit into a datagram come over TCP", async () => {
-    const [open, closed] = [await freePort(), await freePort()];
-    const gateway = await forwarding([plain(first, "first")], {
-      outsideZones: "refuse",
-      dns: { listen: [{ address: `127.0.0.1:${open}`, outsideZones: "forward" }, `127.0.0.1:${closed}`] },
-    });
-    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [gateway] }));
-    await untilLive(gateway, 1);
-    const answer = await queryUdp(open, question("who.example.com"));
-    expect([answer.rcode, valuesOf(answer)]).toEqual(["NOERROR", ["192.0.2.1"]]);
-    const large = question("large.example.com", "TXT");
-    expect([
-      (await queryUdp(open, large)).tc,
-      valuesOf(await queryTcp(open, large))
-        .flat()
-        .map(String),
-    ]).toEqual([true, LARGE_TEXT]);
-    expect((await queryUdp(closed, question("who.example.com"))).rcode).toBe("REFUSED");
-    expect((await ask(gateway, question("who.example.com"))).rcode).toBe("REFUSED");
-    expect([await results(gateway, "miss"), await results(gateway, "hit")]).toEqual([2, 1]);
-  });
-});
-
-describe("limits", () => {
-  test("a client over the limit gets 429 with Retry-After, and still gets names in the zones and the cache", async () => {
-    const gateway = await forwarding([plain(first, "first")], {
-      forward: { clients: { queriesPerSecond: 1, burst: 1, exempt: [] } },
-    });
-    expect((await gateway.http("/resolve?name=who.example.com")).status).toBe(200);
-    const refused = await gateway.http("/resolve?name=web.example.com");
-    expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
-    expect((await gateway.http("/resolve?name=who.example.com")).status).toBe(200);
-    expect(await results(gateway, "limited")).toBe(1);
-  });
-
-  test("clients that may not use upstreams get REFUSED", async () => {
-    const gateway = await forwarding([plain(first, "first")], {
-      forward: { clients: { allowed: ["192.0.2.0/24"] } },
-    });
-    const refused = await ask(gateway, question("who.example.com"));
-    expect([refused.rcode, errorsOf(refused)]).toEqual(["REFUSED", [18]]);
   });
 });
