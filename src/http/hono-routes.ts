@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { TrieRouter } from "hono/router/trie-router";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
@@ -32,6 +33,19 @@ const OPEN_API_HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+/** The methods that routes have. A client of HTTP/2 may send any other text as well. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** A method by its name if routes have it, else `other`: for what is kept or found by method. */
+const knownMethod = (method: string) => (METHODS.has(method) ? method : "other");
+
+/** Hono's router finds handlers in plain objects by method: of `constructor` it takes a function for them, and with `__proto__` it writes to the prototype of all objects. */
+class MethodRouter<Route> extends TrieRouter<Route> {
+  override match(method: string, path: string) {
+    return super.match(knownMethod(method), path);
+  }
+}
+
 /** Paths that need no credential. */
 const FOR_EVERYBODY = new Set(["/healthz", "/readyz", OPEN_API_PATH]);
 
@@ -54,11 +68,11 @@ export function createHono(
   ends: Ends,
 ): Hono<AppEnvironment> {
   const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
-  const app = new Hono<AppEnvironment>();
+  const app = new Hono<AppEnvironment>({ router: new MethodRouter() });
   if (pushRoutes !== undefined) {
     app.use("/api/v1/clusters/*", async (c, next) => {
       await next();
-      counters.pushed(c.req.method, c.res.status);
+      counters.pushed(knownMethod(c.req.method), c.res.status);
     });
     app.route("/api/v1/clusters", pushRoutes);
   }

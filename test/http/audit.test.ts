@@ -91,6 +91,7 @@ describe("the audit log", () => {
     ["PUT", "/api/v1/clusters/west/snapshot", { action: "push", cluster: "west" }],
     ["PATCH", "/api/v1/clusters/west/snapshot", { action: "patch", cluster: "west" }],
     ["DELETE", "/api/v1/clusters/west", { action: "leave", cluster: "west" }],
+    ["constructor", "/api/v1/clusters/west", { action: "read", cluster: "west" }],
     ["GET", "/api/v1/transfer/state", { action: "transfer" }],
     ["POST", "/federations/fed", { action: "register", federation: "fed" }],
     ["GET", "/dns-sets", undefined],

@@ -39,6 +39,11 @@ describe("methods are case-sensitive (RFC 9110 section 9.1)", () => {
     ),
     ["head", "/", 405] as const,
     ["get", "/nothing", 404] as const,
+    // Names that every object has.
+    ...["constructor", "__proto__"].flatMap((method) => [
+      [method, "/services", 405] as const,
+      [method, "/nothing", 404] as const,
+    ]),
   ])("%s %s is %i", async (method, path, status) => {
     const response = await app.fetch(request(method, path));
     expect(response.status).toBe(status);

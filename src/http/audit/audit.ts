@@ -111,11 +111,11 @@ export function auditAnswers(
 }
 
 const AUDITED = /^\/(?:api\/v1\/clusters\/([^/]*)(\/lease)?|api\/v1\/transfer\/|federations\/([^/]*))/;
-const ACTIONS: Readonly<Record<string, AuditAction>> = {
-  PUT: "push",
-  PATCH: "patch",
-  DELETE: "leave",
-};
+const ACTIONS: ReadonlyMap<string, AuditAction> = new Map([
+  ["PUT", "push"],
+  ["PATCH", "patch"],
+  ["DELETE", "leave"],
+]);
 
 /** Audits requests that are rejected before any route, because of load or of the client's rate. */
 export function auditTurnedAway({
@@ -128,7 +128,7 @@ export function auditTurnedAway({
     if (path === undefined) return;
     const { method } = request;
     const ofFederation = method === "POST" ? "register" : method === "DELETE" ? "unregister" : "read";
-    const ofCluster = isRenewal ? "renew" : (ACTIONS[method] ?? "read");
+    const ofCluster = isRenewal ? "renew" : (ACTIONS.get(method) ?? "read");
     audit.record({
       action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
       ...{ outcome: "refused", status, reason, cluster, federation },

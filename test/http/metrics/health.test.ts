@@ -83,6 +83,18 @@ describe("/metrics", () => {
     }
   });
 
+  it("counts requests to the push API by the methods that it has, and all others together", async () => {
+    const { app } = start();
+    for (const method of ["PUT", "POST", "FOO1", "FOO2", "constructor"])
+      await app.request("/api/v1/clusters/a/b", { method });
+    const text = await (await app.request("/metrics")).text();
+    expect(text.match(/^clusterset_doh_pushes_total.*$/gm)).toEqual([
+      'clusterset_doh_pushes_total{method="PUT",status="404"} 1',
+      'clusterset_doh_pushes_total{method="POST",status="404"} 1',
+      'clusterset_doh_pushes_total{method="other",status="404"} 3',
+    ]);
+  });
+
   it("is absent where the host brings no source", async () => {
     const app = openApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     expect((await app.request("/metrics")).status).toBe(404);
