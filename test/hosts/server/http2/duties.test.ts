@@ -131,6 +131,21 @@ test("section 6.7: a PING is answered with its bytes, and its answer is not", as
   expect(pings.map(({ flags, payload }) => [flags, payload.toString()])).toEqual([[1, "12345678"]]);
 });
 
+test("section 6.7: each answer to a PING is matched by its bytes, in any order, and others match none", async () => {
+  const seen = connect(() => {});
+  await seen.send(PREFACE, get(1));
+  const answered: string[] = [];
+  seen.connection.ping(() => answered.push("first"));
+  seen.connection.ping(() => answered.push("second"));
+  await seen.send();
+  const [first, second] = [...framesIn(seen.received())].filter(({ type }) => type === FRAME.ping);
+  const answer = (payload: Buffer) => frame(FRAME.ping, 1, 0, payload);
+  await seen.send(answer(Buffer.from("12345678")), answer(Buffer.alloc(8)));
+  expect(answered).toEqual([]);
+  await seen.send(answer(second!.payload), answer(second!.payload), answer(first!.payload));
+  expect(answered).toEqual(["second", "first"]);
+});
+
 test("section 6.5.3: each SETTINGS is acknowledged, and an acknowledgement is not", async () => {
   const seen = connect(() => {});
   await seen.send(PREFACE, frame(FRAME.settings, 0, 0), frame(FRAME.settings, 1, 0));

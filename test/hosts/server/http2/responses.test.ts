@@ -124,9 +124,10 @@ test("section 6.8: a connection that goes away answers what it took, ignores wha
   });
   await seen.send(PREFACE, get(1));
   seen.connection.goAway();
+  await seen.send(get(3));
+  const ping = [...framesIn(seen.received())].find(({ type }) => type === FRAME.ping)!;
   await seen.send(
-    get(3),
-    frame(FRAME.ping, 1, 0, Buffer.alloc(8)),
+    frame(FRAME.ping, 1, 0, ping.payload),
     post(5),
     frame(FRAME.data, END_STREAM, 5, Buffer.from("x")),
   );

@@ -112,8 +112,7 @@ export class Http2Connection {
 
   /** Asks the client for a sign of life (section 6.7). @param answered called with it, once */
   ping(answered: () => void): void {
-    this.#control.pinged = answered;
-    this.#output.frame(FrameType.PING, 0, 0, Buffer.alloc(8));
+    this.#control.sendPing(answered);
     this.#output.flush();
   }
 

@@ -16,12 +16,13 @@ import type { FrameParts } from "./request-frames.ts";
  * method throws a `ConnectionError` if the connection cannot go on.
  */
 export class ControlFrames {
-  /** Called with the next answer to a PING. */
-  pinged: (() => void) | undefined;
   readonly #settings: PeerSettings;
   readonly #table: StreamTable;
   readonly #spend: () => void;
   readonly #output: FrameOutput;
+  /** What to call with the answer to each PING, by the number in its payload. Most connections never have one. */
+  #pings: Map<number, () => void> | undefined;
+  #lastPing = 0;
 
   constructor(parts: Pick<FrameParts, "settings" | "table" | "spend">, output: FrameOutput) {
     this.#settings = parts.settings;
@@ -83,9 +84,20 @@ export class ControlFrames {
       this.#output.frame(FrameType.PING, Flag.ACK, 0, bytes.subarray(start, end));
       return;
     }
-    const answered = this.pinged;
-    this.pinged = undefined;
-    answered?.();
+    const number = bytes.readUInt32BE(start);
+    const answered = bytes.readUInt32BE(start + 4) === 0 ? this.#pings?.get(number) : undefined;
+    if (answered === undefined) return;
+    this.#pings!.delete(number);
+    answered();
+  }
+
+  /** Sends a PING. @param answered called with its answer, once */
+  sendPing(answered: () => void): void {
+    this.#pings ??= new Map();
+    this.#pings.set(++this.#lastPing, answered);
+    const payload = Buffer.alloc(8);
+    payload.writeUInt32BE(this.#lastPing);
+    this.#output.frame(FrameType.PING, 0, 0, payload);
   }
 
   priority(streamId: number, bytes: Buffer, start: number, end: number): void {
