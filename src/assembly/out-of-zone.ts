@@ -56,7 +56,9 @@ export function createOutOfZone(
   const localZones = new LocalZones({ own, ...locallyServed });
   const forwarder = forwards
     ? new Forwarder({
-        ...{ upstreams, onUpstreamChange: logUpstreams(log) },
+        upstreams,
+        onUpstreamChange: logUpstreams(log),
+        onError: (err) => log("error", "query-failed", "a forwarded query failed", { err }),
         ...(coalesce !== undefined && { coalesce }),
         ...(background !== undefined && { background }),
         ...(shared && {

@@ -75,8 +75,12 @@ export async function openPrimary(
     },
     pushRoutes: createPushRoutes({
       openDesired: control?.createRoute({
-        ...{ gateway, clock, counts: control.counts, limits: control.limits },
+        gateway,
+        clock,
+        counts: control.counts,
+        limits: control.limits,
         counters: counters?.limits,
+        onError,
       }),
       ...{ gateway, authority, onError, limits: config.limits, audit, clientAddress },
       ...(counters && { counters: counters.limits }),

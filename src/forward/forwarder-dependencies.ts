@@ -65,6 +65,8 @@ export interface ForwarderDependencies {
   readonly counters?: ForwardCounters;
   /** Called when an upstream stops answering (with the error), and when it answers again. */
   readonly onUpstreamChange?: OnUpstreamChange;
+  /** Called with an error of this program while it read an answer: the query gets SERVFAIL, or a stale answer. */
+  readonly onError?: (error: unknown) => void;
   readonly clock?: ForwardClock;
   /**
    * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request cannot wait for the work of

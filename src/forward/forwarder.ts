@@ -31,6 +31,7 @@ export class Forwarder {
   readonly #clock: ForwardClock;
   readonly #coalesce: boolean;
   readonly #background: (work: Promise<unknown>) => void;
+  readonly #onError: (error: unknown) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #scrubbing: ScrubSettings;
@@ -49,6 +50,7 @@ export class Forwarder {
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
+    this.#onError = dependencies.onError ?? (() => {});
     this.#clients = createClientLimit(settings.clients, () => clock.now(), dependencies.shared?.buckets);
     this.#queries = dependencies.shared?.queries;
     this.#caches = new RuleCaches(settings.cache.bytes, settings.cache.rules ?? 1);
@@ -167,20 +169,29 @@ export class Forwarder {
     this.#inFlight.add(place);
     // Threads that find the last place at the same time all take it.
     this.#queries?.begin(Number.POSITIVE_INFINITY);
-    const asked = this.#upstreams.ask(upstreamQuery(query)).then((given) => {
+    const asked = this.#fetch(query, isOwnTarget).then((answer) => {
       this.#inFlight.delete(place);
       this.#queries?.end();
       this.#running.delete(runningKey);
-      const now = this.#clock.now();
-      const { cache } = this.#settings;
-      const reply = given && this.#scrub(given, isOwnTarget);
-      const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
-      keep(answer, reply === undefined);
-      return answer;
+      const kept = answer ?? CachedAnswer.failed(this.#clock.now());
+      keep(kept, answer === undefined);
+      return kept;
     });
     this.#running.set(runningKey, asked);
     this.#background(asked);
     return asked;
+  }
+
+  /** The answer of an upstream; undefined if none answered, or if its answer cannot be used. Never rejects. */
+  async #fetch(query: Query, isOwnTarget: boolean): Promise<CachedAnswer | undefined> {
+    try {
+      const given = await this.#upstreams.ask(upstreamQuery(query));
+      const reply = given && this.#scrub(given, isOwnTarget);
+      return reply && CachedAnswer.of(reply, this.#settings.cache, this.#clock.now());
+    } catch (error) {
+      this.#onError(error);
+      return undefined;
+    }
   }
 
   /** The answer without the records that an upstream has no authority for; undefined if it does not fit into a message. */
@@ -213,12 +224,12 @@ export class Forwarder {
 
   /** The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the cache. */
   #orStale(asked: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const stopTimer = this.#clock.setTimer(CLIENT_RESPONSE_MILLISECONDS, () => resolve(stale));
       asked.then((answer) => {
         stopTimer();
         resolve(answer.isFailure ? stale : answer);
-      });
+      }, reject);
     });
   }
 }

@@ -1,7 +1,11 @@
 import type { Packet } from "dns-packet";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
 import { Forwarder } from "../../src/forward/forwarder.ts";
-import type { ForwarderDependencies, ForwarderSettings } from "../../src/forward/forwarder-dependencies.ts";
+import type {
+  ForwarderDependencies,
+  ForwarderSettings,
+  ScrubSettings,
+} from "../../src/forward/forwarder-dependencies.ts";
 import { LocalZones } from "../../src/forward/locally-served.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
 import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/scrub/private-addresses.ts";
@@ -60,15 +64,16 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
   const localZones = new LocalZones({ own, also: [], except: [] });
   const clock = new FakeClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
+  const scrubbing: ScrubSettings = {
+    isOurs: (name) => localZones.find(name) !== undefined,
+    privateAddresses: new PrivateAddresses({ also: [], except: [], names: [], ...privateAddresses }),
+    trustedUpstreams: new Set(trustedUpstreams),
+  };
   const forwarder = new Forwarder({
     clock,
     ...rest,
     upstreams,
-    scrubbing: {
-      isOurs: (name) => localZones.find(name) !== undefined,
-      privateAddresses: new PrivateAddresses({ also: [], except: [], names: [], ...privateAddresses }),
-      trustedUpstreams: new Set(trustedUpstreams),
-    },
+    scrubbing,
     settings: {
       limits: { serverMilliseconds: 3000, totalMilliseconds: 5000, queriesInFlight: 100, ...limits },
       cache: {
@@ -97,7 +102,7 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
     return forwarder.answer(message, query, client, rule);
   };
   const counted = () => Object.fromEntries(forwarder.counters.results);
-  return { forwarder, ask, asked, clock, counted };
+  return { forwarder, scrubbing, ask, asked, clock, counted };
 }
 
 /** An OPT record for dns-packet. */

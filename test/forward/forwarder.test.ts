@@ -4,6 +4,7 @@ import { settle } from "../gateway/fake-clock.ts";
 import {
   atOnce,
   extendedErrors,
+  type ForwarderChanges,
   fakeForwarder,
   says,
   saysInTurn,
@@ -263,6 +264,62 @@ describe("queries that wait", () => {
     clock.stall(10_001);
     expect(ask(query(3))).toBeInstanceOf(Promise);
     expect(asked).toHaveLength(3);
+  });
+});
+
+describe("an error while an answer is read", () => {
+  /** Its second answer cannot be read. */
+  const failing = (changes: ForwarderChanges = {}) => {
+    const errors: unknown[] = [];
+    let isFailing = false;
+    const fake = fakeForwarder(
+      { one: addressOf("192.0.2.1") },
+      { onError: (error) => errors.push(error), ...changes },
+    );
+    const privateAddresses = {
+      isTrusted: () => false,
+      isPrivate: () => {
+        if (isFailing) throw new Error("cannot be read");
+        return false;
+      },
+    };
+    Object.assign(fake.scrubbing, { privateAddresses });
+    const fail = () => {
+      isFailing = true;
+    };
+    return { ...fake, errors, fail };
+  };
+
+  it("is reported, gets SERVFAIL, and frees its place for the next question", async () => {
+    const { ask, fail, errors, asked } = failing({ limits: { queriesInFlight: 1 } });
+    fail();
+    for (const name of ["one.example", "two.example", "three.example"])
+      expect((await ask(queryFor(name))).answer.outcome).toBe("servfail");
+    expect(errors.map(String)).toEqual(Array(3).fill("Error: cannot be read"));
+    expect(asked).toHaveLength(3);
+  });
+
+  it("is reported also if an observer of the upstreams throws it", async () => {
+    const errors: unknown[] = [];
+    const { ask } = fakeForwarder(
+      { one: dead },
+      {
+        onError: (error) => errors.push(error),
+        onUpstreamChange: () => {
+          throw new Error("the observer failed");
+        },
+      },
+    );
+    expect((await ask(QUERY)).answer.outcome).toBe("servfail");
+    expect(errors.map(String)).toEqual(["Error: the observer failed"]);
+  });
+
+  it("leaves a stale answer in use", async () => {
+    const { ask, fail, clock } = failing();
+    await ask(QUERY);
+    await clock.advance(31_000);
+    fail();
+    expect((await ask(QUERY)).origin).toMatchObject({ isStale: true });
   });
 });
 

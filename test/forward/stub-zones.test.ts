@@ -352,6 +352,17 @@ describe("registrations", () => {
     expect(await register("a")).toBe(false);
   });
 
+  it("of another thread are in force at once: those that are the same keep their connections", async () => {
+    const { stubs, closed } = await openStubs({ one: dead, two: dead, three: dead });
+    const of = (...servers: [name: string, nameserver: string][]) =>
+      servers.map(([name, nameserver]) => ({ name, nameservers: [nameserver] }));
+    stubs.replaceAll(of(["a", "one"], ["b", "two"]));
+    stubs.replaceAll(of(["a", "one"], ["b", "three"]));
+    expect([stubs.list(), closed]).toEqual([of(["a", "one"], ["b", "three"]), ["two"]]);
+    stubs.replaceAll([]);
+    expect([stubs.list(), closed]).toEqual([[], ["two", "one", "three"]]);
+  });
+
   it("that cannot be kept are not in force, and the next change works", async () => {
     let full = true;
     const { stubs } = await openStubs(

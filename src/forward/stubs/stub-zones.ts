@@ -151,6 +151,20 @@ export class StubZones {
     });
   }
 
+  /** Puts registrations that another thread has stored into force, in place of those here. */
+  replaceAll(registrations: readonly StubRegistration[]): void {
+    const before = new Map(this.#stubs);
+    this.#stubs.clear();
+    for (const registration of registrations) {
+      const { name } = registration;
+      const known = before.get(name);
+      const isSame = JSON.stringify(known?.registration) === JSON.stringify(registration);
+      this.#stubs.set(name, isSame ? known! : this.#connect(registration));
+      if (isSame) before.delete(name);
+    }
+    for (const { servers } of before.values()) servers.close();
+  }
+
   /**
    * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may reuse the bytes of
    * `message` after the call.

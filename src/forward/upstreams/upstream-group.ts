@@ -93,7 +93,7 @@ export class UpstreamGroup {
 
   /**
    * Tries name servers until one returns a conclusive answer: records, NODATA, NXDOMAIN, or a final error. If none does, the first
-   * other answer (such as REFUSED) counts; undefined if none answered in time. Never rejects.
+   * other answer (such as REFUSED) counts; undefined if none answered in time.
    * @param query ID 0, one question
    */
   ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
@@ -101,7 +101,7 @@ export class UpstreamGroup {
     const waiting = this.#health.inOrder();
     const asking: Asking = { query, running: new Set(), isLate: false };
     this.#hedgeBudget = Math.min(MOST_HEDGES * QUESTIONS_PER_HEDGE, this.#hedgeBudget + 1);
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       let lame: UpstreamReply | undefined;
       let isOver = false;
       let stopHedge = () => {};
@@ -118,16 +118,21 @@ export class UpstreamGroup {
         resolve(reply);
       };
       const start = (upstream: Upstream) =>
-        this.#exchange(upstream, asking).then((answer) => {
-          if (isOver) return;
-          if (answer !== undefined && answer.bytes.length <= answerBytes) {
-            const reply = { answer, upstream: upstream.nameserver };
-            // The losing exchange continues until its own time limit, to find out whether that name server answers at all.
-            if (isConclusive(answer)) return end(reply);
-            lame ??= reply;
-          }
-          startNext();
-        });
+        this.#exchange(upstream, asking)
+          .then((answer) => {
+            if (isOver) return;
+            if (answer !== undefined && answer.bytes.length <= answerBytes) {
+              const reply = { answer, upstream: upstream.nameserver };
+              // The losing exchange continues until its own time limit, to find out whether that name server answers at all.
+              if (isConclusive(answer)) return end(reply);
+              lame ??= reply;
+            }
+            startNext();
+          })
+          .catch((error) => {
+            reject(error);
+            end(lame);
+          });
       const startNext = () => {
         const next = waiting.shift();
         if (next !== undefined) start(next);

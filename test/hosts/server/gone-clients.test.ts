@@ -1,5 +1,5 @@
 import { connect as connectHttp2 } from "node:http2";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { expect, it, vi } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
@@ -10,7 +10,7 @@ const PATIENT = { timeout: 20_000, interval: 5 };
 const servers = serversOf("gone-clients");
 
 /** A server whose application answers when the test says so. */
-async function start(secure: boolean) {
+async function start(secure: boolean, respond = () => new Response("done")) {
   const { promise: answer, resolve } = Promise.withResolvers<void>();
   const seen: AbortSignal[] = [];
   const server = await startNodeServer({
@@ -20,7 +20,7 @@ async function start(secure: boolean) {
       await request.text();
       seen.push(request.signal);
       await answer;
-      return new Response("done");
+      return respond();
     },
     limits: DEFAULT_SERVER_LIMITS,
   });
@@ -71,6 +71,26 @@ it("a request over HTTP/2 knows that its connection is closed", async () => {
   session.destroy();
   await isGone(seen);
 });
+
+it.each([
+  ["HTTP/1.1", false],
+  ["HTTP/2", true],
+])(
+  "over %s the response to a client that has gone is cancelled, and an error of that is no error of the process",
+  async (_, secure) => {
+    const cancelled = vi.fn(() => Promise.reject(new Error("it cannot be cancelled")));
+    const headers = { "x-accel-buffering": "no" };
+    const respond = () => new Response(new ReadableStream({ cancel: cancelled }), { headers });
+    const { port, seen, answer } = await start(secure, respond);
+    const client = secure ? put(port).session : servers.keep(connectTcp(port, "127.0.0.1"));
+    if (!secure) (client as Socket).resume().write(PUT);
+    await began(seen);
+    client.destroy();
+    await isGone(seen);
+    answer();
+    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledOnce(), PATIENT);
+  },
+);
 
 it("a client that got its response has not gone", async () => {
   const { port, seen, answer } = await start(false);

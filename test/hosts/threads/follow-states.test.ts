@@ -1,6 +1,5 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { StubZones } from "../../../src/forward/stubs/stub-zones.ts";
 import { followStates } from "../../../src/hosts/node/gateway/threads/follow-states.ts";
 import type { SharedUpdate } from "../../../src/transfer/parts/shared/shared-update.ts";
 import { waitFor } from "../../e2e/servers/wait.ts";
@@ -25,7 +24,7 @@ afterEach(() => {
 function follow(posted: number): () => void {
   signals = { posted };
   return followStates({
-    ...{ states: channel.port2, signals, stubs: {} as StubZones },
+    ...{ states: channel.port2, signals, stubs: { replaceAll: () => {} } },
     take: ({ added }: SharedUpdate) => void taken.push(Number(added[0]!.hash)),
   });
 }

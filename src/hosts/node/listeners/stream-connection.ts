@@ -101,13 +101,11 @@ export class StreamConnection {
     }
     if (++this.#inFlight === this.#parts.queriesPerConnection) this.#parts.onFull();
     answered
-      .then(
-        (answer) => this.#write(answer),
-        (error: Error) => {
-          onError(error);
-          this.#socket.destroy();
-        },
-      )
+      .then((answer) => this.#write(answer))
+      .catch((error: Error) => {
+        onError(error);
+        this.#socket.destroy();
+      })
       .finally(() => {
         this.#inFlight--;
         this.#answerAll();

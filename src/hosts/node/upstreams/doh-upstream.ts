@@ -20,8 +20,9 @@ const CONNECT_TIMEOUT = 5000;
 
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
 export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
-  const opened = openPool(url, access);
+  let opened: Promise<Dispatcher> | undefined;
   const ask = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    opened ??= openPool(url, access);
     const pool = await opened;
     const token = access.token();
     const { statusCode, headers, body } = await pool.request({
@@ -46,7 +47,7 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
     nameserver,
     exchange: (query, signal) => Promise.race([ask(query, signal), abortOf(signal)]),
     close: () => {
-      opened.then((pool) => pool.close()).catch(() => {});
+      opened?.then((pool) => pool.close()).catch(() => {});
     },
   };
 }

@@ -26,11 +26,13 @@ export interface DesiredParts {
   readonly counts: ControlCounts;
   readonly counters?: LimitCounters | undefined;
   readonly limits?: Partial<ControlLimits> | undefined;
+  /** Called with each error that cuts a stream off. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** The route `GET /api/v1/clusters/<id>/desired` (docs/reference/control-api.md), for hosts that serve it. */
 export function createDesiredRoute(parts: DesiredParts): OpenDesired {
-  const { gateway, clock, counts, counters } = parts;
+  const { gateway, clock, counts, counters, onError } = parts;
   const limits = { ...DEFAULT_CONTROL_LIMITS, ...parts.limits };
   const streams = new Map<string, number>();
   return (clusterId, { control }, after) => {
@@ -55,7 +57,10 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
     counts.streams++;
     const cursor = feed.open(clusterId, after);
     const body = streamDesired({
-      ...{ cursor, clock, limits },
+      cursor,
+      clock,
+      limits,
+      onError,
       leases: () => feed.leases(clusterId, gateway.now()),
       onLines: (lines) => {
         counts.lines += lines;

@@ -14,6 +14,8 @@ export interface DesiredStreamParts {
   readonly onLines: (lines: number) => void;
   /** Called when a limit cuts the stream off. */
   readonly onLimit: (limit: "limits.controlIdleSeconds") => void;
+  /** Called with the error that cuts the stream off. */
+  readonly onError: (error: unknown) => void;
   /** Called once. */
   readonly onEnd: () => void;
 }
@@ -66,36 +68,40 @@ export function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Ar
       });
     });
 
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    stopSlow();
+    for (;;) {
+      if (isEnded) return;
+      if (isOver || cursor.isEnded) {
+        end();
+        controller.close();
+        return;
+      }
+      const { text, lines } = cursor.read(PIECE);
+      const isDue = cursor.isIdle && clock.now() >= leasesAt;
+      const piece = isDue ? text + leases() : text;
+      if (piece === "") {
+        await waiting();
+        continue;
+      }
+      parts.onLines(lines + (isDue ? 1 : 0));
+      controller.enqueue(ENCODER.encode(piece));
+      stopSlow = clock.setTimer(limits.controlIdleSeconds * 1000, () => {
+        parts.onLimit("limits.controlIdleSeconds");
+        end();
+        controller.error(new Error("the reader took nothing for too long"));
+      });
+      return;
+    }
+  };
+  const fail = (error: unknown): never => {
+    end();
+    parts.onError(error);
+    throw error;
+  };
+
   return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        stopSlow();
-        for (;;) {
-          if (isEnded) return;
-          if (isOver || cursor.isEnded) {
-            end();
-            controller.close();
-            return;
-          }
-          const { text, lines } = cursor.read(PIECE);
-          const isDue = cursor.isIdle && clock.now() >= leasesAt;
-          const piece = isDue ? text + leases() : text;
-          if (piece === "") {
-            await waiting();
-            continue;
-          }
-          parts.onLines(lines + (isDue ? 1 : 0));
-          controller.enqueue(ENCODER.encode(piece));
-          stopSlow = clock.setTimer(limits.controlIdleSeconds * 1000, () => {
-            parts.onLimit("limits.controlIdleSeconds");
-            end();
-            controller.error(new Error("the reader took nothing for too long"));
-          });
-          return;
-        }
-      },
-      cancel: end,
-    },
+    { pull: (controller) => pull(controller).catch(fail), cancel: end },
     { highWaterMark: 0 },
   );
 }

@@ -102,9 +102,10 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
   const counts = { streams: 0, lines: 0 };
   const { limits } = given;
   const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
   const routes = createPushRoutes({
-    ...{ gateway, authority, counters, onError: (error: unknown) => errors.push(error) },
-    openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits }),
+    ...{ gateway, authority, counters, onError },
+    openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits, onError }),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
   const get = async (clusterId: string, after?: string, token = clusterId, method = "GET") =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
 import { aboutLine } from "../../../gateway/desired/about-line.ts";
 import { day, endpoints, exported, exporting, snapshot } from "../../../merge/fixtures.ts";
@@ -218,6 +218,17 @@ describe("a stream ends", () => {
     await push(exporting("c"));
     expect((await waiting).lines.length).toBeGreaterThan(600);
     await other.cancel();
+  });
+
+  it("with an error of the gateway, which is reported, and counts no more", async () => {
+    const { push, open, gateway, counts, errors, timers } = await openDesiredApi();
+    await push(exporting("a"));
+    const failure = new Error("the leases cannot be read");
+    vi.spyOn(gateway, "now").mockImplementation(() => {
+      throw failure;
+    });
+    await expect((await open("a")).next()).rejects.toBe(failure);
+    expect([errors, counts.streams, timers.pending]).toEqual([[failure], 0, 0]);
   });
 
   it("when the gateway closes, and when the client aborts", async () => {

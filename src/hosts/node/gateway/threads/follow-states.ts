@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import type { StubRegistration, StubZones } from "../../../../forward/stubs/stub-zones.ts";
+import type { StubZones } from "../../../../forward/stubs/stub-zones.ts";
 import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
 import type { PostedState } from "./thread-messages.ts";
 import type { ThreadSignals } from "./thread-signals.ts";
@@ -8,7 +8,7 @@ import type { ThreadSignals } from "./thread-signals.ts";
 export interface StateParts {
   readonly states: MessagePort;
   readonly signals: Pick<ThreadSignals, "posted">;
-  readonly stubs: StubZones;
+  readonly stubs: Pick<StubZones, "replaceAll">;
   readonly take: (update: SharedUpdate) => void;
 }
 
@@ -26,7 +26,7 @@ export function followStates({ states, signals, stubs, take }: StateParts): () =
     while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) {
       const { update, stubs: registrations } = waiting.shift()!;
       if (update !== undefined) take(update);
-      if (registrations !== undefined) followStubs(stubs, registrations);
+      if (registrations !== undefined) stubs.replaceAll(registrations);
     }
   };
   const takeSoon = (): void => {
@@ -46,13 +46,4 @@ export function followStates({ states, signals, stubs, take }: StateParts): () =
       waiting.push(next.message as PostedState);
     takePosted(posted);
   };
-}
-
-/** Registers and removes federations until they are those of the main thread, which has stored them. */
-function followStubs(stubs: StubZones, registrations: readonly StubRegistration[]): void {
-  const names = new Set(registrations.map(({ name }) => name));
-  for (const { name } of stubs.list()) if (!names.has(name)) void stubs.remove(name);
-  for (const registration of registrations)
-    if (JSON.stringify(stubs.get(registration.name)) !== JSON.stringify(registration))
-      void stubs.register(registration);
 }

@@ -80,7 +80,7 @@ export class Http1Request implements NodeRequest {
   respond({ status, headers, body, stream }: HttpResponse): void {
     const outgoing = this.#outgoing;
     if (outgoing.destroyed) {
-      void stream?.cancel();
+      void stream?.cancel().catch(() => {});
       return;
     }
     outgoing.writeHead(status, headers);
