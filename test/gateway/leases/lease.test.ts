@@ -4,25 +4,9 @@ import type { SnapshotStore } from "../../../src/store/store.ts";
 import { listAll } from "../../store/changes.ts";
 import { settle } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
-import { patchCluster, putSnapshot } from "../pushes.ts";
+import { putSnapshot } from "../pushes.ts";
 
 describe("a lease", () => {
-  test("that expires takes its cluster out of the answers, alone", async () => {
-    const { gateway, clock, served, done, store, events } = await openGateway();
-    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    await clock.advance(9_999);
-    expect(served()).toBe("east:e west:w");
-    await clock.advance(1);
-    expect(served()).toBe("east:e");
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
-    expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
-    expect(gateway.status().clusters.map(({ clusterId, live }) => [clusterId, live])).toEqual([
-      ["east", true],
-      ["west", false],
-    ]);
-  });
-
   test("has expired for a query that comes before the timer", async () => {
     const { gateway, clock, served, done } = await openGateway();
     await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
@@ -50,27 +34,6 @@ describe("a lease", () => {
     expect(stages.compiled).toHaveLength(runs);
   });
 
-  test("may be made shorter", async () => {
-    const { gateway, clock, served, done } = await openGateway();
-    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 100 }));
-    await gateway.renew("west", west.generation, { leaseSeconds: 5 });
-    await clock.advance(5_000);
-    expect(served()).toBe("east:e");
-  });
-
-  test("that ran out, or of another generation, is not renewed", async () => {
-    const { gateway, clock, done } = await openGateway();
-    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    await expect(gateway.renew("west", generation - 1)).rejects.toMatchObject({ current: generation });
-    clock.stall(10_000);
-    await expect(gateway.renew("west", generation)).rejects.toMatchObject({
-      code: "GENERATION_MISMATCH",
-      current: undefined,
-    });
-    await expect(patchCluster(gateway, "west", generation, {})).rejects.toMatchObject({ current: undefined });
-  });
-
   test("that expires while its renewal is being kept is not renewed, and stays forgotten", async () => {
     const inner = createMemoryStore();
     let letGo = () => {};
@@ -94,17 +57,6 @@ describe("a lease", () => {
     await expect(renewal).rejects.toMatchObject({ code: "GENERATION_MISMATCH" });
     await settle();
     expect(await listAll(inner)).toEqual([]);
-  });
-
-  test("a cluster that comes back is answered from again, with a higher generation", async () => {
-    const { gateway, clock, served, done, store } = await openGateway();
-    const first = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    await clock.advance(10_000);
-    const second = await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
-    expect(second.generation).toBeGreaterThan(first.generation);
-    expect(served()).toBe("west:x");
-    expect(await listAll(store)).toHaveLength(1);
-    expect(gateway.status().clusters).toHaveLength(1);
   });
 });
 
@@ -159,26 +111,6 @@ describe("when every cluster died", () => {
 });
 
 describe("a restart", () => {
-  test("serves live clusters at once and does not bring dead ones back", async () => {
-    const { gateway, clock, done, open, served, store, events } = await openGateway();
-    const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    clock.stall(10_000);
-    const second = await open();
-    expect(served(second)).toBe("east:e");
-    await settle();
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
-    expect(events.at(-1)).toMatchObject({ event: "compiled" });
-    await done(
-      patchCluster(second, "east", east.generation, { topology: { region: "f" } }, { leaseSeconds: 100 }),
-    );
-    expect(served(second)).toBe("east:f");
-    await clock.advance(99_999);
-    expect(served(second)).toBe("east:f");
-    await clock.advance(1);
-    expect(served(second)).toBe("SERVFAIL");
-  });
-
   test("with an empty store, or only dead clusters, denies nothing", async () => {
     const { gateway, clock, done, open, served } = await openGateway();
     expect(served(await open())).toBe("SERVFAIL");
