@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
-import { exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
+import { exported, exporting, imported, snapshot } from "./fixtures.ts";
 import { createIndexed } from "./indexed.ts";
 
 describe("KEP-1645 Terminology: namespace sameness", () => {
@@ -96,43 +96,5 @@ describe("clusters and findings", () => {
       conflicts: [],
       findings: [],
     });
-  });
-});
-
-describe("an index", () => {
-  const a = snapshot("a", { exports: { "shop/web": exported(), "shop/api": exported() } });
-  const find = (services: readonly { name: string }[], name: string) =>
-    services.find((service) => service.name === name);
-
-  it("takes over services whose entries are the same objects", () => {
-    const { merge } = createIndexed();
-    const before = merge([a, snapshot("b")]).services;
-    const changed = { ...a, exports: { ...a.exports, "shop/web": exported({ headless: true }) } };
-    const after = merge([changed, snapshot("b")]).services;
-    expect(find(after, "api")).toBe(find(before, "api"));
-    expect(find(after, "web")).not.toBe(find(before, "web"));
-    expect(find(after, "web")).toMatchObject({ type: "Headless" });
-  });
-
-  it("merges anew when a cluster joins that has the namespace: it is a new view", () => {
-    const { merge } = createIndexed();
-    const ip = importing("a", { ips: ["172.16.0.1"] });
-    expect([...merge([ip]).services[0]!.byCluster.keys()]).toEqual([]);
-    expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
-    expect([...merge([ip, snapshot("b", { namespaces: {} })]).services[0]!.byCluster.keys()]).toEqual([]);
-  });
-
-  it("merges anew when one cluster takes another's place", () => {
-    const { merge } = createIndexed();
-    const ip = importing("a", { ips: ["172.16.0.1"] });
-    expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
-    expect([...merge([ip, snapshot("c")]).services[0]!.byCluster.keys()]).toEqual(["c"]);
-  });
-
-  it("an entry that another cluster holds is another contribution", () => {
-    const { merge } = createIndexed();
-    const { exports } = exporting("a");
-    expect(merge([snapshot("a", { exports }), snapshot("b")]).services[0]!.exporters).toEqual(["a"]);
-    expect(merge([snapshot("a"), snapshot("b", { exports })]).services[0]!.exporters).toEqual(["b"]);
   });
 });
