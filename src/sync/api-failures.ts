@@ -1,15 +1,19 @@
 import { type ApiResource, nameOf, resourcePath } from "./api-resources.ts";
 import { SourceError } from "./object-source.ts";
 
-/** The error of a failed list or watch, with the next step for the reader of the log. */
-export function explainFailure(resource: ApiResource, cause: unknown): SourceError {
+/**
+ * The error of a failed list or watch, with the next step for the reader of the log.
+ * @param identity whose credentials the API server got
+ */
+export function explainFailure(resource: ApiResource, cause: unknown, identity: string): SourceError {
+  if (cause instanceof SourceError) return cause;
   const name = nameOf(resource);
   const text = describe(cause);
   switch ((cause as { statusCode?: unknown } | null | undefined)?.statusCode) {
     case 401:
       return new SourceError(
         "API_UNAUTHENTICATED",
-        `the API server does not accept the credentials of the kubeconfig (401) for ${name}; renew them. ${text}`,
+        `the API server does not accept the credentials of ${identity} (401) for ${name}; renew them there, they count without a restart. ${text}`,
         true,
         cause,
       );

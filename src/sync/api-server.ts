@@ -1,7 +1,6 @@
-import { KubeConfig } from "@kubernetes/client-node";
-import { Agent, type Dispatcher, request } from "undici";
+import { type Dispatcher, request } from "undici";
 import type { KubernetesObject } from "../extract/objects.ts";
-import { SourceError } from "./object-source.ts";
+import type { ApiConnection } from "./api-connection.ts";
 
 /** An answer of the API server other than 200, or an unusable one. `statusCode` as in the client's own errors. */
 export class ApiError extends Error {
@@ -11,66 +10,6 @@ export class ApiError extends Error {
     super(`GET ${path}: ${statusCode} ${message}`);
     this.statusCode = statusCode;
   }
-}
-
-/** The kubeconfig: the API server's address and the worker's credentials. */
-export interface KubeConfigOptions {
-  /** Path of a kubeconfig file. Default: KUBECONFIG, ~/.kube/config or the service account of the pod. */
-  readonly kubeconfig?: string;
-  /** Context of the kubeconfig. Default: its current one. */
-  readonly context?: string;
-}
-
-/**
- * Loads a kubeconfig.
- * @throws {SourceError} `KUBECONFIG_INVALID` if it cannot be read or lacks the context.
- */
-export function loadKubeConfig({ kubeconfig, context }: KubeConfigOptions): KubeConfig {
-  const config = new KubeConfig();
-  try {
-    if (kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(kubeconfig);
-  } catch (cause) {
-    const message = `the kubeconfig ${kubeconfig ?? "(default)"} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw new SourceError("KUBECONFIG_INVALID", message, true, cause);
-  }
-  if (kubeconfig === undefined && config.getCurrentContext() === "loaded-context") {
-    const message =
-      "no kubeconfig: neither KUBECONFIG nor ~/.kube/config exists, and the worker does not run in a pod with a service account. Give one (--kubeconfig)";
-    throw new SourceError("KUBECONFIG_INVALID", message, true);
-  }
-  if (context !== undefined) config.setCurrentContext(context);
-  if (config.getCurrentCluster() === null) {
-    const known = config.getContexts().map(({ name }) => name);
-    const message = `the kubeconfig has no cluster for context ${JSON.stringify(config.getCurrentContext())}; its contexts are: ${known.join(", ") || "none"}`;
-    throw new SourceError("KUBECONFIG_INVALID", message, true);
-  }
-  return config;
-}
-
-type RequestContext = Parameters<KubeConfig["applySecurityAuthentication"]>[0];
-
-/** The credentials of one connection, from the Kubernetes client: headers, and TLS options in a dispatcher. */
-export interface Credentials {
-  readonly headers: Record<string, string>;
-  readonly dispatcher: Dispatcher;
-}
-
-/** The current credentials; tokens and certificates may change until the next call. The caller closes the dispatcher. */
-export async function readCredentials(config: KubeConfig): Promise<Credentials> {
-  const headers: Record<string, string> = {};
-  let dispatcher: Dispatcher | undefined;
-  // The part of the client's RequestContext that applySecurityAuthentication sets.
-  const context = {
-    setHeaderParam: (name: string, value: string) => {
-      headers[name.toLowerCase()] = value.trim();
-    },
-    setDispatcher: (one: Dispatcher) => {
-      dispatcher = one;
-    },
-  };
-  await config.applySecurityAuthentication(context as unknown as RequestContext);
-  return { headers, dispatcher: dispatcher ?? new Agent() };
 }
 
 /** A whole list of one resource. */
@@ -88,17 +27,17 @@ export type GetText = (path: string, accept?: string) => Promise<string>;
 
 /** Reads from an API server with the credentials of a kubeconfig. */
 export class ApiServer {
-  readonly config: KubeConfig;
+  readonly connection: ApiConnection;
   readonly #pageSize: number;
 
-  constructor(config: KubeConfig, pageSize = PAGE_SIZE) {
-    this.config = config;
+  constructor(connection: ApiConnection, pageSize = PAGE_SIZE) {
+    this.connection = connection;
     this.#pageSize = pageSize;
   }
 
   /** Scheme, host and path of the API server, without a slash at the end. */
   get url(): string {
-    return this.config.getCurrentCluster()!.server.replace(/\/+$/, "");
+    return this.connection.url;
   }
 
   /**
@@ -106,15 +45,16 @@ export class ApiServer {
    * @throws {ApiError} for answers other than 200, and the errors of undici.
    */
   async session<Result>(signal: AbortSignal, use: (get: GetText) => Promise<Result>): Promise<Result> {
-    const { headers, dispatcher } = await readCredentials(this.config);
+    const { dispatcher, rejected } = await this.connection.open();
     try {
       return await use(async (path, accept = "application/json") => {
         const answer = await request(this.url + path, {
-          headers: { ...headers, accept },
+          headers: { accept },
           dispatcher,
           signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
         });
         const text = await readText(answer.body, path);
+        if (answer.statusCode === 401) rejected();
         if (answer.statusCode !== 200) throw new ApiError(answer.statusCode, path, describeStatus(text));
         return text;
       });

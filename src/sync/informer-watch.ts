@@ -1,6 +1,6 @@
 import { KubeConfig, Watch } from "@kubernetes/client-node";
-import type { Dispatcher } from "undici";
-import { ApiError, readCredentials } from "./api-server.ts";
+import type { ApiConnection, OpenConnection } from "./api-connection.ts";
+import { ApiError } from "./api-server.ts";
 
 /** Options and callbacks of a watch. */
 export interface InformerWatchOptions {
@@ -26,14 +26,14 @@ export interface InformerWatchOptions {
  */
 export class InformerWatch extends Watch {
   readonly #options: InformerWatchOptions;
-  readonly #credentials: InformerConfig;
+  readonly #config: WatchConfig;
 
-  constructor(config: KubeConfig, options: InformerWatchOptions) {
-    const credentials = new InformerConfig(config, options.accept);
-    super(credentials);
-    this.#credentials = credentials;
+  constructor(connection: ApiConnection, options: InformerWatchOptions) {
+    const config = new WatchConfig(connection, options.accept);
+    super(config);
+    this.#config = config;
     this.#options = options;
-    options.signal.addEventListener("abort", () => credentials.release(), { once: true });
+    options.signal.addEventListener("abort", () => config.release(), { once: true });
   }
 
   override async watch(
@@ -48,7 +48,8 @@ export class InformerWatch extends Watch {
     const end = (error: unknown) => {
       if (ended) return;
       ended = true;
-      this.#credentials.release();
+      if ((error as { statusCode?: unknown } | null)?.statusCode === 401) this.#config.rejected();
+      this.#config.release();
       void Promise.resolve(done(error)).catch(broken);
     };
     const take = (phase: string, object: unknown) => {
@@ -77,35 +78,38 @@ export class InformerWatch extends Watch {
   }
 }
 
-/** Shares the credentials of a KubeConfig, and closes the connections that use them. */
-class InformerConfig extends KubeConfig {
-  readonly #shared: KubeConfig;
+/** What the client's Watch takes of a KubeConfig: the server, and connections, which it closes here. */
+class WatchConfig extends KubeConfig {
+  readonly #connection: ApiConnection;
   readonly #accept: string;
-  #dispatcher: Dispatcher | undefined;
+  #open: OpenConnection | undefined;
 
-  constructor(shared: KubeConfig, accept: string) {
+  constructor(connection: ApiConnection, accept: string) {
     super();
-    this.#shared = shared;
+    this.#connection = connection;
     this.#accept = accept;
   }
 
   override getCurrentCluster() {
-    return this.#shared.getCurrentCluster();
+    return { name: "", server: this.#connection.url, skipTLSVerify: false };
   }
 
   override async applySecurityAuthentication(
     context: Parameters<KubeConfig["applySecurityAuthentication"]>[0],
   ): Promise<void> {
-    const { headers, dispatcher } = await readCredentials(this.#shared);
+    const open = await this.#connection.open();
     this.release();
-    this.#dispatcher = dispatcher;
-    for (const [name, value] of Object.entries(headers)) context.setHeaderParam(name, value);
+    this.#open = open;
     context.setHeaderParam("accept", this.#accept);
-    context.setDispatcher(dispatcher);
+    context.setDispatcher(open.dispatcher);
+  }
+
+  rejected(): void {
+    this.#open?.rejected();
   }
 
   release(): void {
-    void this.#dispatcher?.destroy();
-    this.#dispatcher = undefined;
+    void this.#open?.dispatcher.destroy();
+    this.#open = undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
+import { ApiConnection } from "./api-connection.ts";
 import { describe } from "./api-failures.ts";
 import {
   API_RESOURCES,
@@ -8,15 +9,16 @@ import {
   nameOf,
   withNodeAddresses,
 } from "./api-resources.ts";
-import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
+import { ApiServer } from "./api-server.ts";
 import type { SourceProblem } from "./health/degradations.ts";
 import { Failures } from "./health/failures.ts";
+import type { KubeconfigOptions } from "./kubeconfig.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
 
 /** The API server and the options for reading it. */
-export interface KubernetesSourceOptions extends KubeConfigOptions {
+export interface KubernetesSourceOptions extends KubeconfigOptions {
   readonly logger: SyncLogger;
   /** Whether the cluster id is configured, so that no ClusterProperty is read. */
   readonly clusterIdGiven: boolean;
@@ -64,7 +66,7 @@ export class KubernetesSource implements ObjectSource {
   constructor(options: KubernetesSourceOptions, listener: SourceListener) {
     this.#options = options;
     this.#listener = listener;
-    this.api = new ApiServer(loadKubeConfig(options), options.pageSize);
+    this.api = new ApiServer(new ApiConnection(options, options.logger), options.pageSize);
     this.#backoff = options.backoff ?? BACKOFF;
     const problemAfter = options.problemAfterMilliseconds ?? 5000;
     this.#discoveryFailures = new Failures(problemAfter);
@@ -119,6 +121,10 @@ export class KubernetesSource implements ObjectSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { connection } = this.api;
+    const { url, context, identity } = connection;
+    this.#options.logger.info({ url, context, identity }, `reading the API server ${url} as ${identity}`);
+    signal.addEventListener("abort", () => connection.close(), { once: true });
     for (const feed of this.#feeds) if (feed.resource.builtIn) feed.serve(feed.resource.versions[0]!);
     let failures = 0;
     while (!signal.aborted) {
@@ -131,12 +137,15 @@ export class KubernetesSource implements ObjectSource {
       } catch (cause) {
         if (signal.aborted) break;
         failures++;
-        const error = new SourceError(
-          "API_UNREACHABLE",
-          `the discovery of the API server's resources failed: ${describe(cause)}`,
-          false,
-          cause,
-        );
+        const error =
+          cause instanceof SourceError
+            ? cause
+            : new SourceError(
+                "API_UNREACHABLE",
+                `the discovery of the API server's resources failed: ${describe(cause)}`,
+                false,
+                cause,
+              );
         this.#discoveryFailures.failed(error.code, performance.now());
         this.#options.logger.warn({ code: error.code, failures }, error.message);
         this.#listener.failed(error);

@@ -95,7 +95,7 @@ export class ResourceFeed {
     const { kind, reduce = (object) => object } = this.resource;
     const prepare = (object: object) => reduce(trim(object as KubernetesObject, apiVersion, kind));
     const fail = (error: unknown) => this.#fail(run, error);
-    const watch = new InformerWatch(this.#context.api.config, {
+    const watch = new InformerWatch(this.#context.api.connection, {
       accept: accept(PARTIAL),
       signal: abort.signal,
       prepare,
@@ -205,20 +205,21 @@ export class ResourceFeed {
 
   #fail(run: Run, cause: unknown): void {
     if (this.#run !== run || run.restarting) return;
-    const { listener, logger, rediscover, backoff, slowBackoff } = this.#context;
+    const { api, listener, logger, rediscover, backoff, slowBackoff } = this.#context;
     const { resource, group, optional } = this.resource;
     const now = performance.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
     this.#failedAt = now;
     const status = (cause as { statusCode?: unknown } | null | undefined)?.statusCode;
     this.#refusals = typeof status === "number" && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
-    const error = explainFailure(this.resource, cause);
+    const error = explainFailure(this.resource, cause, api.connection.identity);
     const fields = { resource, group, code: error.code, failures: this.#failures };
     const isLeftOut = optional && error.code === "RBAC_FORBIDDEN";
     if (isLeftOut) this.failures.over();
     else this.failures.failed(error.code, now);
     const starting =
       error.permanent &&
+      typeof status === "number" &&
       this.#failures <= FAILURES_WHILE_STARTING &&
       now - (this.confirmedAt ?? Number.NEGATIVE_INFINITY) < STARTING_FOR;
     const permanent = error.permanent && !starting;

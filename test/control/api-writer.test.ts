@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { KubeConfig } from "@kubernetes/client-node";
+import { Agent } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
 import { ApiWriter, MOST_ATTEMPTS } from "../../src/control/reconcile/api-writer.ts";
@@ -35,9 +35,8 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u", token: "t" });
-  writer = new ApiWriter(() => ({ url, config }) as unknown as ApiServer, LIMITS);
+  const connection = { open: async () => ({ dispatcher: new Agent(), rejected: () => {} }) };
+  writer = new ApiWriter(() => ({ url, connection }) as unknown as ApiServer, LIMITS);
 });
 
 afterEach(async () => {

@@ -9,7 +9,7 @@ export const WRONG_REPORTS: Readonly<Record<string, unknown>> = {
   "a reason that could leave the quotes of a label": [{ ...one, reason: 'A"} 1' }],
   "a reason with a line break": [{ ...one, reason: "API\nUNREACHABLE" }],
   "a reason in small letters": [{ ...one, reason: "api" }],
-  "nine reasons": Array.from({ length: 9 }, (_, index) => ({ ...one, reason: `R${index}` })),
+  "thirteen reasons": Array.from({ length: 13 }, (_, index) => ({ ...one, reason: `R${index}` })),
   "a time to come": [{ ...one, seconds: -1 }],
   "a fraction of a second": [{ ...one, seconds: 0.5 }],
   "a time before there were clusters": [{ ...one, seconds: 1e10 }],

@@ -96,7 +96,7 @@ test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
   ["a gateway that is not a URL", /Invalid URL/, () => ({ gateways: ["here"] })],
   [
     "a missing kubeconfig",
-    /kubeconfig .* cannot be read/,
+    /the kubeconfig .* does not exist/,
     () => ({ source: { kind: "kubernetes", kubeconfig: "/none" } }),
   ],
 ])("once: %s is an error with the reason", async (_, message, more) => {

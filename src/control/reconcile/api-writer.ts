@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from "undici";
-import { type ApiServer, type Credentials, readCredentials } from "../../sync/api-server.ts";
+import type { OpenConnection } from "../../sync/api-connection.ts";
+import type { ApiServer } from "../../sync/api-server.ts";
 import { Budget, type BudgetLimits, pause } from "../../sync/pacing.ts";
 import { MANAGER } from "../objects/names.ts";
 import type { ManagedObject } from "../objects/wanted-object.ts";
@@ -29,7 +30,7 @@ const LEASE = "Lease";
 const UNPACED: ReadonlySet<string> = new Set([LEASE, "Event"]);
 const REQUEST_TIMEOUT = 30_000;
 /** Tokens and certificates of a pod change while it runs. */
-const CREDENTIALS_FOR = 60_000;
+const CONNECTED_FOR = 60_000;
 
 const JSON_TYPE = "application/json";
 
@@ -52,7 +53,7 @@ export class ApiWriter {
   /** Until when the API server has asked not to be sent anything; milliseconds of the monotonic clock. The Lease is tried nevertheless. */
   #heldUntil = 0;
   /** Shared by all requests that begin in its time. */
-  #credentials: { readonly held: Promise<Credentials>; since: number } | undefined;
+  #connected: { readonly held: Promise<OpenConnection>; since: number } | undefined;
 
   constructor(api: () => ApiServer, limits: BudgetLimits = WRITE_LIMITS) {
     this.#api = api;
@@ -142,9 +143,9 @@ export class ApiWriter {
   }
 
   async close(): Promise<void> {
-    const credentials = this.#credentials;
-    this.#credentials = undefined;
-    await credentials?.held.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined);
+    const connected = this.#connected;
+    this.#connected = undefined;
+    await connected?.held.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined);
   }
 
   /** @throws {WriteError} */
@@ -157,22 +158,20 @@ export class ApiWriter {
     for (let attempt = 1; ; attempt++) {
       await this.#takeTurn(kind, heldUntil, signal);
       if (counted !== undefined) this.counts.set(counted, (this.counts.get(counted) ?? 0) + 1);
-      const { headers, dispatcher } = await this.#connection();
+      const { dispatcher, rejected } = await this.#connection();
       const answer = await request(this.#api().url + path, {
         method,
         dispatcher,
-        headers: {
-          ...headers,
-          accept: "application/json",
-          ...(type !== undefined && { "content-type": type }),
-        },
+        headers: { accept: "application/json", ...(type !== undefined && { "content-type": type }) },
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
       });
       const text = await answer.body.text();
       if (answer.statusCode < 300) return JSON.parse(text) as ManagedObject;
-      if (answer.statusCode === 401 && this.#credentials !== undefined)
-        this.#credentials.since = Number.NEGATIVE_INFINITY;
+      if (answer.statusCode === 401) {
+        rejected();
+        if (this.#connected !== undefined) this.#connected.since = Number.NEGATIVE_INFINITY;
+      }
       const wait = retryAfter(answer);
       if (wait === undefined || attempt === MOST_ATTEMPTS)
         throw new WriteError(`${method} ${path}`, answer.statusCode, text);
@@ -192,12 +191,12 @@ export class ApiWriter {
     if (wait > 0 && !(await pause(wait, signal))) throw new Error("stopped");
   }
 
-  #connection(): Promise<Credentials> {
+  #connection(): Promise<OpenConnection> {
     const now = performance.now();
-    const before = this.#credentials;
-    if (before !== undefined && now - before.since < CREDENTIALS_FOR) return before.held;
-    const current = { held: readCredentials(this.#api().config), since: now };
-    this.#credentials = current;
+    const before = this.#connected;
+    if (before !== undefined && now - before.since < CONNECTED_FOR) return before.held;
+    const current = { held: this.#api().connection.open(), since: now };
+    this.#connected = current;
     current.held.catch(() => {
       current.since = Number.NEGATIVE_INFINITY;
     });

@@ -38,6 +38,10 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  if (kubeconfig === "" || context === "")
+    throw new UsageError(
+      "--kubeconfig and --context need a value: an empty one may be a variable that is not set",
+    );
   if (staleAfter !== undefined && staleAfter < LEAST_STALE_AFTER)
     throw new UsageError(
       `--stale-after must be at least ${LEAST_STALE_AFTER} seconds: a quiet API server may be silent for so long`,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /** The most degradations of a report. A worker has one for each reason. */
-export const MOST_DEGRADATIONS = 8;
+export const MOST_DEGRADATIONS = 12;
 const MOST_SUBJECT = 100;
 const MOST_COUNT = 1_000_000;
 /** Ten years. */
@@ -34,6 +34,7 @@ export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
 export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
   ["API_UNREACHABLE", "API server unreachable"],
   ["API_UNAUTHENTICATED", "API server rejects the worker's credentials"],
+  ["KUBECONFIG_INVALID", "a file of the kubeconfig cannot be read"],
   ["RBAC_FORBIDDEN", "a right is missing"],
   ["RESOURCE_NOT_SERVED", "API server no longer serves a resource"],
   ["MANIFESTS_UNREADABLE", "manifest folder unreadable"],

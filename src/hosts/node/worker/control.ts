@@ -10,7 +10,7 @@ import type { ManagedObject } from "../../../control/objects/wanted-object.ts";
 import { listedKey, planChanges } from "../../../control/plan.ts";
 import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
 import { ABOUT_GROUP } from "../../../extract/identity.ts";
-import type { KubeConfigOptions } from "../../../sync/api-server.ts";
+import type { KubeconfigOptions } from "../../../sync/kubeconfig.ts";
 import { KubernetesSource } from "../../../sync/kubernetes.ts";
 import type { ObjectSource } from "../../../sync/object-source.ts";
 import { type GatewayOptions, GatewayRequests } from "../../../sync/push/gateway-requests.ts";
@@ -82,7 +82,7 @@ export function openControl(
 export async function printPlan(
   parts: ControlParts,
   { clusterset }: ControlFlags,
-  api: KubeConfigOptions,
+  api: KubeconfigOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { clusterId, logger } = parts;

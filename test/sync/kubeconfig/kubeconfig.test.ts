@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { ApiConnection } from "../../../src/sync/api-connection.ts";
+import { describe as describeError } from "../../../src/sync/api-failures.ts";
+import { ApiServer } from "../../../src/sync/api-server.ts";
+import { SourceError } from "../../../src/sync/object-source.ts";
+import { type ApiServers, startApiServers } from "./api-servers.ts";
+import { KUBECONFIG_CASES } from "./kubeconfig-cases.ts";
+import { readInfo, writeCase } from "./kubeconfig-folder.ts";
+
+let servers: ApiServers;
+
+beforeAll(async () => {
+  servers = await startApiServers();
+});
+afterAll(() => servers.close());
+beforeEach(() => {
+  servers.seen.length = 0;
+  servers.reject.clear();
+});
+
+const signal = new AbortController().signal;
+
+test.each(KUBECONFIG_CASES)("$title", async (one) => {
+  const { folder, variables, flags } = writeCase(one, servers);
+  const pod = one.inPod === true && {
+    KUBERNETES_SERVICE_HOST: "127.0.0.1",
+    KUBERNETES_SERVICE_PORT: new URL(servers.two).port,
+  };
+  const get = async () => {
+    const connection = new ApiConnection(flags, undefined, {
+      variables: { ...variables, ...pod },
+      serviceAccount: folder,
+    });
+    await new ApiServer(connection).session(signal, (text) => text("/api"));
+  };
+  if (one.expected instanceof RegExp) {
+    const error = await get().catch((cause: unknown) => cause);
+    expect(error instanceof SourceError ? error.message : describeError(error)).toMatch(one.expected);
+    expect(servers.seen).toEqual([]);
+  } else {
+    await get();
+    expect(servers.seen).toEqual([{ path: "/api", ...one.expected }]);
+    if (one.info !== undefined) expect(readInfo(folder)).toEqual(one.info(servers));
+  }
+});
