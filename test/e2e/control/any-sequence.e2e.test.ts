@@ -1,3 +1,5 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { derivedServiceName } from "../../../src/control/objects/names.ts";
@@ -34,6 +36,7 @@ const step = fc.oneof(
       do: fc.constant("export" as const),
       headless: fc.boolean(),
       port: fc.constantFrom(80, 81),
+      affinity: fc.constantFrom("None", "ClientIP"),
       host: fc.integer({ min: 1, max: 3 }),
     }),
   },
@@ -42,13 +45,22 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ ...where, do: fc.constantFrom("lose import", "lose derived", "lose slices") }),
   },
-  { weight: 2, arbitrary: fc.record({ ...where, do: fc.constantFrom("alter import", "alter slices") }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ ...where, do: fc.constantFrom("alter import", "alter slices", "add to derived") }),
+  },
   { weight: 2, arbitrary: fc.record({ ...where, do: fc.constantFrom("block", "unblock") }) },
   {
     weight: 1,
     arbitrary: fc.record({
       ...where,
-      do: fc.constantFrom("kill worker", "stop worker", "restart API server", "kill gateway"),
+      do: fc.constantFrom(
+        "kill worker",
+        "stop worker",
+        "restart API server",
+        "kill gateway",
+        "lose gateway's state",
+      ),
     }),
   },
 );
@@ -94,6 +106,7 @@ async function take(one: Step): Promise<void> {
       return void (await admin.apply(
         ...exported("shop", name, {
           ...{ headless: one.headless, port: { name: "http", port: one.port, targetPort: 8080 } },
+          spec: { sessionAffinity: one.affinity },
           endpoints: [address],
         }),
       ));
@@ -113,6 +126,13 @@ async function take(one: Step): Promise<void> {
       for (const slice of await objects[id].slices(name))
         await admin.patch(withKind(slice), { endpoints: [{ addresses: ["10.66.6.6"] }] }).catch(isLost);
       return;
+    case "add to derived":
+      return void (await actOnOurs(await objects[id].derived(name), ({ spec }) => {
+        const { ports } = spec as { ports: object[] };
+        return admin.patch(service("shop", derivedServiceName(name), {}), {
+          spec: { ports: [...ports, { name: "added", port: 99 }] },
+        });
+      }));
     case "block":
       // Created, not applied: the worker may have made its own.
       return void (await admin
@@ -130,7 +150,11 @@ async function take(one: Step): Promise<void> {
     case "restart API server":
       return clusters.servers[id].restart();
     case "kill gateway":
+    case "lose gateway's state":
       await clusters.gateway.kill();
+      if (one.do === "lose gateway's state")
+        for (const entry of readdirSync(clusters.gateway.stateDir))
+          if (entry !== "tls") rmSync(join(clusters.gateway.stateDir, entry), { recursive: true });
       return clusters.gateway.restart();
   }
 }
@@ -152,6 +176,7 @@ interface Declared {
   readonly since: string;
   readonly headless: boolean;
   readonly port: number;
+  readonly affinity: string;
   readonly address: string;
 }
 
@@ -169,12 +194,16 @@ async function declaredOf(name: string): Promise<Declared[]> {
       );
       const [exports, own, slice] = held;
       if (exports === undefined || own === undefined || slice === undefined) return [];
-      const { clusterIP, ports } = own.spec as { clusterIP: string; ports: { port: number }[] };
+      const { clusterIP, ports, sessionAffinity } = own.spec as {
+        clusterIP: string;
+        ports: { port: number }[];
+        sessionAffinity: string;
+      };
       const { endpoints } = slice as unknown as { endpoints: { addresses: string[] }[] };
       return [
         {
           ...{ id, since: exports.metadata.creationTimestamp as string, headless: clusterIP === "None" },
-          ...{ port: ports[0]!.port, address: endpoints[0]!.addresses[0]! },
+          ...{ port: ports[0]!.port, affinity: sessionAffinity, address: endpoints[0]!.addresses[0]! },
         },
       ];
     }),
@@ -189,11 +218,13 @@ async function wanted(id: Id, name: string): Promise<unknown> {
   if (oldest === undefined) return { import: undefined, endpoints: [], conflict: undefined };
   const isStopped = !oldest.headless && (await isBlocked(id, name));
   const isConflict = declared.some(
-    ({ headless, port }) => headless !== oldest.headless || port !== oldest.port,
+    ({ headless, port, affinity }) =>
+      headless !== oldest.headless || port !== oldest.port || affinity !== oldest.affinity,
   );
   return {
     import: {
       ...{ type: oldest.headless ? "Headless" : "ClusterSetIP", port: oldest.port },
+      affinity: oldest.affinity,
       ...{ hasAddresses: !oldest.headless && !isStopped, clusters: declared.map((one) => one.id) },
     },
     endpoints: isStopped ? [] : declared.map((one) => `${one.id} ${one.address}`).sort(),
@@ -208,11 +239,14 @@ async function actual(id: Id, name: string): Promise<unknown> {
   const held = await objects[id].import(name);
   const slices = await objects[id].slices(name);
   const conflict = (await objects[id].condition(name, "Conflict"))?.status;
-  const spec = held?.spec as { type: string; ips?: string[]; ports: { port: number }[] } | undefined;
+  const spec = held?.spec as
+    | { type: string; ips?: string[]; ports: { port: number }[]; sessionAffinity?: string }
+    | undefined;
   const status = held?.status as { clusters?: { cluster: string }[] } | undefined;
   return {
     import: spec && {
       ...{ type: spec.type, port: spec.ports[0]?.port, hasAddresses: (spec.ips ?? []).length > 0 },
+      affinity: spec.sessionAffinity ?? "None",
       clusters: status?.clusters?.map(({ cluster }) => cluster),
     },
     endpoints: slices

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { conditionsOf } from "../../../src/control/objects/conditions.ts";
+import { derivedServiceName } from "../../../src/control/objects/names.ts";
 import { exported, slices, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
+import { runCli } from "../harness/cli.ts";
+import { syncArguments } from "../harness/processes.ts";
 import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
-import { namespace, service, serviceExport } from "../servers/kubernetes/objects.ts";
+import { namespace, service, serviceExport, serviceImport } from "../servers/kubernetes/objects.ts";
+import { createServiceAccount } from "../servers/kubernetes/service-account.ts";
 import { waitFor } from "../servers/wait.ts";
+import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
 
 const MARK = { "app.kubernetes.io/managed-by": "clusterset-doh" };
@@ -22,7 +27,12 @@ beforeAll(async () => {
     ["east", "west"],
     ({ east, west }) =>
       Promise.all([east.admin.apply(namespace("shop")), west.admin.apply(namespace("shop"))]),
-    { control: true, gateway: { leaseSeconds: LEASE }, args: ["--lease", String(LEASE)] },
+    {
+      control: true,
+      apiServer: { audited: CONTROL },
+      gateway: { leaseSeconds: LEASE },
+      args: ["--lease", String(LEASE)],
+    },
   );
   ({ east, west } = clusters.servers);
   [inEast, inWest] = [lookAt(east, "shop"), lookAt(west, "shop")];
@@ -242,6 +252,60 @@ test("a worker that starts again writes nothing", async () => {
   expect(await versions()).toEqual(before);
 });
 
+test("--control=plan prints what would change, with the rights of a reader, and writes nothing", async () => {
+  await east.admin.apply(...exported("shop", "leaving", { endpoints: ["10.1.0.31"] }));
+  await eventualEndpoints(inWest, "leaving").toEqual(["east 10.1.0.31"]);
+  await clusters.workers.west.stop();
+  await west.admin.remove(service("shop", derivedServiceName("after"), {}));
+  await west.admin.apply(
+    service("shop", derivedServiceName("blocked"), { ports: [{ name: "http", port: 80 }] }),
+  );
+  await west.admin.patch(serviceImport("shop", "db", {}), { spec: { ports: [] } });
+  await east.admin.apply(...exported("shop", "blocked", { endpoints: ["10.1.0.5"] }));
+  await east.admin.remove(serviceExport("shop", "leaving"));
+  await eventualEndpoints(inEast, "blocked").toEqual(["east 10.1.0.5"]);
+  await eventually(() => inEast.import("leaving")).toBeUndefined();
+  const before = countWrites(west);
+  const reading = ["namespaces", "nodes", "services", "endpointslices", "serviceexports", "serviceimports"];
+  const { token } = await createServiceAccount(west.admin, "default", "reader", [
+    {
+      apiGroups: ["", "discovery.k8s.io", "multicluster.x-k8s.io"],
+      resources: reading,
+      verbs: ["list", "watch"],
+    },
+  ]);
+  const { args } = clusters.workers.west.process.spec;
+  const own = args[args.indexOf("--kubeconfig") + 1]!;
+  const plan = (kubeconfig: string) =>
+    runCli(
+      syncArguments({
+        kubeconfig,
+        clusterId: "west",
+        gateways: [clusters.gateway],
+        args: ["--control=plan"],
+      }),
+    );
+  const [finished, ofReader] = [await plan(own), await plan(west.kubeconfig(token))];
+  expect(finished.code, finished.stderr).toBe(0);
+  const withoutTimes = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "");
+  expect(withoutTimes(ofReader.stdout)).toBe(withoutTimes(finished.stdout));
+  const printed = finished.stdout.split("\n");
+  for (const line of [
+    "+ Service shop/clusterset-after",
+    "~ ServiceImport shop/db",
+    "+ ServiceImport shop/blocked",
+    "- ServiceImport shop/leaving",
+    "! Service shop/clusterset-blocked was not made by clusterset-doh and would stay as it is",
+  ])
+    expect(printed).toContain(line);
+  expect(printed.at(-2)).toMatch(/^\d+ to apply, \d+ to delete, 1 in the way; nothing was written$/);
+  expect(countWrites(west)).toBe(before);
+  await clusters.workers.west.restart();
+  await eventually(() => inWest.derived("after")).toBeDefined();
+  await eventually(() => inWest.import("leaving")).toBeUndefined();
+  expect((await plan(own)).stdout).toMatch(/^0 to apply, 0 to delete/m);
+});
+
 test("a cluster that is gone leaves the other one when its lease expires, and keeps what it has itself", async () => {
   await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
   await clusters.workers.west.kill();
@@ -259,4 +323,8 @@ test("without the gateway nothing changes until leases expire; then slices of ot
   expect(await inWest.import("db")).toBeDefined();
   await clusters.gateway.restart();
   await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
+});
+
+test("in all of this no worker wrote what is not the control plane's, and nothing that was so already", () => {
+  for (const server of [east, west]) expectOnlyOwnAndNeededWrites(server);
 });
