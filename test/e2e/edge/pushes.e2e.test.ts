@@ -151,19 +151,6 @@ describe("interrupted and concurrent pushes to the Worker", () => {
     await eventualAnswer(worker, "web.shop").toEqual(all);
   });
 
-  test("of two concurrent deltas on one generation one is applied, and the other gets 409", async () => {
-    const [one, other] = await Promise.all(
-      ["10.0.1.1", "10.0.1.2"].map((address) =>
-        send("PATCH", "west", { baseGeneration: generation, patch: adding(address) }),
-      ),
-    );
-    expect([one?.status, other?.status].sort()).toEqual([200, 409]);
-    const [taken, held] =
-      one?.status === 200 ? ["10.0.1.1", generationIn(one)] : ["10.0.1.2", generationIn(other!)];
-    await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1", taken]);
-    expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
-  });
-
   test("the audit log has those that the Worker rejects, and those that the object answers, with the client's address", async () => {
     const lines = () => worker.events("audit");
     const before = lines().length;

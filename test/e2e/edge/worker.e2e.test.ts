@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
-import { LINES_TYPE, pushed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
@@ -45,38 +45,6 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect((await put(path, authorization(worker, "east"))).status).toBe(403);
     expect((await worker.http("/api/v1/transfer/state")).status).toBe(404);
     expect(worker.events("object-started")).toEqual([]);
-  });
-
-  test("before the first snapshot it answers SERVFAIL with Extended DNS Error 14, and is not ready", async () => {
-    const { message, rcode } = await worker.query(`${NAME}.svc.clusterset.test`, "A");
-    expect(rcode).toBe("SERVFAIL");
-    const options = message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : []));
-    const extendedError = options?.find(({ code }) => Number(code) === 15);
-    expect(extendedError?.data?.readUInt16BE(0)).toBe(14);
-    expect(await worker.http("/readyz")).toMatchObject({
-      status: 503,
-      text: "not ready: no cluster has pushed a snapshot yet\n",
-    });
-    expect([...worker.events("rehearsal-failed"), ...worker.events("request-failed")]).toEqual([]);
-  });
-
-  test("it answers from a push and from a delta, in both zones", async () => {
-    await push(worker, "west", 1);
-    await eventualAnswer(worker, NAME).toEqual(["10.0.0.0"]);
-    const { generation } = await push(worker, "west", 2);
-    const patch = {
-      exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.0": null } } } } },
-    };
-    const path = "/api/v1/clusters/west/snapshot?leaseSeconds=600";
-    const delta = { baseGeneration: generation, patch };
-    const patched = await worker.http(...pushed("PATCH", path, delta, authorization(worker, "west")));
-    expect(patched.status).toBe(200);
-    await eventualAnswer(worker, NAME).toEqual(["10.0.0.1"]);
-    expect((await worker.lookup(`${NAME}.svc.clusterset.test`, "A")).values).toEqual(["10.0.0.1"]);
-    expect((await worker.lookup(`${NAME}.svc.clusterset.local`, "A", { view: "west" })).values).toEqual([
-      "10.0.0.1",
-    ]);
-    expect((await worker.json(`${NAME}.svc.clusterset.local`, "A")).Comment).not.toContain("stale");
   });
 
   test("a restart and a kill lose no acknowledged data", async () => {

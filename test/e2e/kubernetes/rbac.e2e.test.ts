@@ -11,20 +11,6 @@ import { installPodMonitorCrd } from "../servers/kubernetes/crds.ts";
 import { clusterProperty, type KubeObject } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 
-/** The same objects with no right to read `resource`. */
-function without(resource: string): (objects: KubeObject[]) => KubeObject[] {
-  return (objects) =>
-    objects.map((object) => {
-      const rules = object.rules as PolicyRule[] | undefined;
-      if (!rules) return object;
-      const kept = rules.map((rule) => ({
-        ...rule,
-        resources: rule.resources.filter((one) => one !== resource),
-      }));
-      return { ...object, rules: kept.filter(({ resources }) => resources.length > 0) };
-    });
-}
-
 describe("the rights that infra/kubernetes gives a worker", () => {
   let server: ApiServer;
   let gateway: GatewayProcess;
@@ -69,26 +55,6 @@ describe("the rights that infra/kubernetes gives a worker", () => {
       await expect(reader.api("GET", `/api/v1/${resource}`)).rejects.toMatchObject({ status: 403 });
     await expect(reader.apply(...world("intruder", {}))).rejects.toMatchObject({ status: 403 });
   });
-
-  test.each(["endpointslices", "serviceexports"])(
-    "without %s the log says which rule is missing, and nothing is pushed",
-    async (resource) => {
-      const kubeconfig = await kubeconfigOfWorker(server, without(resource));
-      worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
-      const { log } = worker;
-      await eventually(() => errorsIn(log())).toContainEqual(
-        expect.objectContaining({
-          level: "error",
-          code: "RBAC_FORBIDDEN",
-          msg: expect.stringMatching(
-            new RegExp(`${resource}.*"verbs":\\["list","watch"\\].*infra/kubernetes`),
-          ),
-        }),
-      );
-      expect(await worker.stop()).toBe(0);
-      expect((await gateway.http("/readyz")).status).toBe(503);
-    },
-  );
 
   test("with all of them the worker finds its cluster id and pushes, and no request is forbidden", async () => {
     const kubeconfig = await kubeconfigOfWorker(server);

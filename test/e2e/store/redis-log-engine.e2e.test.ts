@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LogChange, SharedLog } from "../../../src/store/shared/shared-log.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { metaOf, patchTo, wholeOf } from "../../store/changes.ts";
+import { metaOf, wholeOf } from "../../store/changes.ts";
 import { Replica } from "../../store/shared/replica.ts";
 import { freePort } from "../servers/ports.ts";
 import { startRedis } from "../servers/redis.ts";
@@ -69,49 +69,6 @@ test("a service of 20,000 endpoints comes back as it was pushed", async () => {
   expect(late.state.clusters.west?.values).toMatchObject({ "exports/shop/web": large.exports["shop/web"] });
   await Promise.all([log.close(), late.log.close()]);
 });
-
-test("one changed endpoint is eleven commands and less than 3,000 bytes, a renewal seven commands", async () => {
-  const { log, prefix } = await logs.open();
-  const shop = shopSnapshot("west", 10);
-  const first = { clusterId: "west", base: undefined, change: wholeOf(shop, metaOf(1)) as LogChange };
-  let { id: base } = await log.append(first);
-  const changed = structuredClone(shop) as unknown as {
-    exports: Record<string, { endpoints: Record<string, { members: Record<string, { ready: boolean }> }> }>;
-  };
-  changed.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members["10.0.0.3"]!.ready = false;
-  const one = patchTo(shop, changed as never, metaOf(2)) as LogChange;
-  // The scripts are known from then on.
-  ({ id: base } = await log.append({ clusterId: "west", base, change: one }));
-  await logs.redis.run("CONFIG", "RESETSTAT");
-  ({ id: base } = await log.append({ clusterId: "west", base, change: one }));
-  const patched = await commands();
-  const bytes = await inputBytes();
-  await logs.redis.run("CONFIG", "RESETSTAT");
-  await log.append({ clusterId: "west", base, change: { kind: "lease", meta: metaOf(2, 99_999) } });
-  expect(patched).toEqual({ evalsha: 2, hget: 2, hmget: 2, hset: 3, time: 1, xadd: 1 });
-  expect(await commands()).toEqual({ evalsha: 1, hget: 1, hmget: 1, hset: 2, time: 1, xadd: 1 });
-  console.log(`one changed endpoint of ten: ${bytes} bytes to the engine`);
-  expect(bytes).toBeLessThan(3000);
-  const entry = (await logs.onKey(prefix, "XREVRANGE", "log", "+", "-", "COUNT", "1")) as unknown[];
-  expect(JSON.stringify(entry).length).toBeLessThan(600);
-  await log.close();
-});
-
-/** Commands since the last reset, but those of this test. */
-async function commands(): Promise<Record<string, number>> {
-  const text = String(await logs.redis.run("INFO", "commandstats"));
-  const counts = Array.from(text.matchAll(/^cmdstat_([^:|]+)\S*:calls=(\d+)/gm), ([, name, calls]) => [
-    name!,
-    Number(calls),
-  ]);
-  return Object.fromEntries(
-    counts.filter(([name]) => !["info", "config", "hello", "select"].includes(String(name))),
-  );
-}
-
-async function inputBytes(): Promise<number> {
-  return Number(/total_net_input_bytes:(\d+)/.exec(String(await logs.redis.run("INFO", "stats")))?.[1]);
-}
 
 test("the log is trimmed by its entries, and never the newest", async () => {
   const { log, prefix } = await logs.withWest();
