@@ -110,10 +110,10 @@ export function createApp(parts: AppParts): App {
   /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
   const rejectOwn = createReject(NO_ORIGIN, counters);
   const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
-    (answers?.reject ?? rejectOwn)(request, 404, NOTHING_HERE);
+    (answers?.reject ?? rejectOwn)(request, 404, "NOT_FOUND", NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
-    return reject(request, 500, "the gateway failed to answer; its log has the reason");
+    return reject(request, 500, "INTERNAL", "the gateway failed to answer; its log has the reason");
   };
 
   /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
@@ -124,7 +124,7 @@ export function createApp(parts: AppParts): App {
       ...(challenge !== undefined && { "www-authenticate": challenge }),
       ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
     };
-    return reject(request, status, message, headers, code);
+    return reject(request, status, code, message, headers);
   };
 
   const answersFor = ({ rule }: Admitted): RuleAnswers => {
@@ -141,9 +141,13 @@ export function createApp(parts: AppParts): App {
     notFound,
     failed,
     notAllowed: (request, answers) =>
-      (answers?.reject ?? rejectOwn)(request, 405, `${request.method} is not for this path: GET, HEAD`, {
-        allow: "GET, HEAD",
-      }),
+      (answers?.reject ?? rejectOwn)(
+        request,
+        405,
+        "METHOD_NOT_ALLOWED",
+        `${request.method} is not for this path: GET, HEAD`,
+        { allow: "GET, HEAD" },
+      ),
   });
 
   const fetchAdmitted = (

@@ -10,6 +10,13 @@ import { pathOf } from "./messages/request-path.ts";
 /** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
 
+/** What the client gets. */
+export interface Rejection {
+  readonly status: number;
+  readonly code: string;
+  readonly reason: string;
+}
+
 /** The parts of a gate. */
 export interface RequestGateParts {
   /** The limit on requests of each client; default: none. */
@@ -22,8 +29,8 @@ export interface RequestGateParts {
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
   readonly reject: Reject;
-  /** Called for each rejected request. */
-  readonly onRejection?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
+  /** Called for each request that is rejected because of load or of its client's rate. */
+  readonly onRejection?: ((request: HttpRequest, rejection: Rejection) => void) | undefined;
   /** The paths of DNS resources other than `/dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
@@ -45,8 +52,16 @@ const TRANSFER = /^(?:https?:\/\/[^/]*)?\/api\/v1\/transfer\/[^?#]/;
 
 const UNKNOWN_HOST =
   "without TLS and access rules the gateway answers only by IP address, as localhost and as the host of publicUrl: set publicUrl, or access.public";
-const TOO_MANY = "this client sends too many requests: try again later";
-const BUSY = "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait";
+const TOO_MANY: Rejection = {
+  status: 429,
+  code: "TOO_MANY_REQUESTS",
+  reason: "this client sends too many requests: try again later",
+};
+const OVERLOADED: Rejection = {
+  status: 503,
+  code: "OVERLOADED",
+  reason: "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait",
+};
 
 /** The gate in front of all resources; undefined if it would reject nothing. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
@@ -55,19 +70,22 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
   const canWait = ({ method, url }: HttpRequest) =>
     !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && !(isRead(method) ? TRANSFER : PUSH).test(url);
   if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
+  const rejectFor = (request: HttpRequest, rejection: Rejection, seconds: number) => {
+    onRejection?.(request, rejection);
+    const { status, code, reason } = rejection;
+    return reject(request, status, code, reason, { "retry-after": String(seconds) });
+  };
   return (request) => {
     // RFC 9110 section 7.4.
-    if (knowsHost?.(request.host) === false) return reject(request, 421, UNKNOWN_HOST);
+    if (knowsHost?.(request.host) === false) return reject(request, 421, "UNKNOWN_HOST", UNKNOWN_HOST);
     if (load?.isHigh && canWait(request)) {
       counters.hit("limits.loopDelayMilliseconds");
-      onRejection?.(request, 503, BUSY);
-      return reject(request, 503, BUSY, { "retry-after": "5" });
+      return rejectFor(request, OVERLOADED, 5);
     }
     const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
     if (seconds === 0 || HEALTH.test(request.url)) return undefined;
     counters.hit("clients.requestsPerSecond");
-    onRejection?.(request, 429, TOO_MANY);
-    return reject(request, 429, TOO_MANY, { "retry-after": String(seconds) });
+    return rejectFor(request, TOO_MANY, seconds);
   };
 }
 

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
 import { AuditLog, auditTurnedAway } from "../../src/http/audit/audit.ts";
 import type { AuditEntry } from "../../src/http/audit/audit-entry.ts";
 import { FetchRequest } from "../../src/http/messages/fetch-message.ts";
+import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
+import type { Load } from "../../src/limits/load.ts";
 import { authorityOf } from "../access/authorities.ts";
 import { sha256 } from "./push/push-api.ts";
 
@@ -109,5 +112,22 @@ describe("the audit log", () => {
         ? []
         : [{ ...expected, outcome: "refused", status: 429, code: "TOO_MANY_REQUESTS" }],
     );
+  });
+
+  it.each([
+    ["a client's rate", { rate: { take: () => 5 } as unknown as ClientRate }],
+    ["load", { load: { isHigh: true } as Load }],
+  ])("has the status, code and reason of the response to a request that is rejected for %s", (_, limit) => {
+    const { audit, lines } = openLog();
+    const gate = createRequestGate({
+      ...limit,
+      counters: new LimitCounters(),
+      reject: createReject([], new QueryCounters()),
+      onRejection: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
+    })!;
+    const request = new Request("https://gateway/api/v1/clusters/west");
+    const { status, body } = gate(new FetchRequest(request, undefined))!;
+    const { code, message: reason } = JSON.parse(new TextDecoder().decode(body!));
+    expect(lines).toMatchObject([{ status, code, reason }]);
   });
 });

@@ -60,12 +60,6 @@ describe("/explain", () => {
     expect(body).toEqual({ code, message: expect.any(String) });
   });
 
-  it("takes GET and OPTIONS only", async () => {
-    const response = await world.fetch(`/explain?name=${WEB}`, {}, "POST");
-    expect(response.status).toBe(405);
-    expect(response.headers.get("allow")).toBe("GET, OPTIONS");
-  });
-
   it("says that nothing is known while no cluster has pushed", async () => {
     const empty = await pagesWorld([]);
     const response = await empty.fetch(`/explain?name=${WEB}`);

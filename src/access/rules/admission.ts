@@ -16,7 +16,7 @@ export interface NotAdmitted {
   /** `missing` without a credential, `unknown` with an unknown one. */
   readonly outcome: "missing" | "unknown";
   readonly status: 401 | 403 | 503;
-  readonly code: AccessRejection | "NOT_ADMITTED" | "CERTIFICATE_REQUIRED";
+  readonly code: AccessRejection | "UNKNOWN_PASSWORD" | "NOT_ADMITTED" | "CERTIFICATE_REQUIRED";
   /** For the client, with the next step. */
   readonly message: string;
   /** The WWW-Authenticate field of a 401 (RFC 9110 section 11.6.1). */

@@ -49,7 +49,7 @@ export class Rejections {
   unknownPassword(): NotAdmitted {
     return this.#unauthorized(
       "unknown",
-      "UNKNOWN_TOKEN",
+      "UNKNOWN_PASSWORD",
       "the gateway does not know this user name and password",
       BEARER,
     );

@@ -10,6 +10,7 @@ import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/fetch-message.ts";
 import type { HttpRequest } from "../messages/http-message.ts";
 import { pathOf } from "../messages/request-path.ts";
+import type { Rejection } from "../request-gate.ts";
 import type { AuditAction, AuditEntry, AuditFacts, AuditSink } from "./audit-entry.ts";
 
 /** The longest text from a request, in characters. */
@@ -121,9 +122,9 @@ const ACTIONS: ReadonlyMap<string, AuditAction> = new Map([
 export function auditTurnedAway({
   audit,
   clientAddress,
-}: AuditParts): ((request: HttpRequest, status: number, reason: string) => void) | undefined {
+}: AuditParts): ((request: HttpRequest, rejection: Rejection) => void) | undefined {
   if (audit === undefined) return undefined;
-  return (request, status, reason) => {
+  return (request, rejection) => {
     const [path, cluster, isRenewal, federation] = AUDITED.exec(pathOf(request.url)) ?? [];
     if (path === undefined) return;
     const { method } = request;
@@ -131,8 +132,10 @@ export function auditTurnedAway({
     const ofCluster = isRenewal ? "renew" : (ACTIONS.get(method) ?? "read");
     audit.record({
       action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
-      ...{ outcome: "refused", status, reason, cluster, federation },
-      code: status === 503 ? "BUSY" : "TOO_MANY_REQUESTS",
+      outcome: "refused",
+      ...rejection,
+      cluster,
+      federation,
       client: clientAddress?.(request),
     });
   };

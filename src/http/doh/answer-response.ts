@@ -13,12 +13,23 @@ export function rejectUnanswered(
   answered: Unanswered | Pick<Answered, "retryAfter">,
 ): HttpResponse {
   const message = describeUnanswered(answered);
-  if (answered === "no-query") return reject(request, 400, message);
+  if (answered === "no-query") return reject(request, 400, "INVALID_QUERY", message);
   if (answered === "unknown-token")
-    return reject(request, 401, message, {
+    return reject(request, 401, "UNKNOWN_TOKEN", message, {
       "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"',
     });
-  return reject(request, 429, message, { "retry-after": String(answered.retryAfter) });
+  return reject(request, 429, "TOO_MANY_REQUESTS", message, { "retry-after": String(answered.retryAfter) });
+}
+
+/** The error for a method that a resource does not have. @param allow those that it has */
+export function rejectMethod(
+  request: HttpRequest,
+  { reject }: { readonly reject: Reject },
+  allow: string,
+): HttpResponse {
+  return reject(request, 405, "METHOD_NOT_ALLOWED", `${request.method} is not for this path: ${allow}`, {
+    allow,
+  });
 }
 
 /** The error as text. */

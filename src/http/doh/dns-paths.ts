@@ -70,6 +70,7 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
           : answers.reject(
               request,
               404,
+              "NOT_FOUND",
               "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",
             ),
     };

@@ -4,7 +4,13 @@ import type { JsonRoute } from "../json/json-route.ts";
 import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../messages/media-type.ts";
-import { cacheControl, originsOfAnswer, rejectUnanswered, varyByCredential } from "./answer-response.ts";
+import {
+  cacheControl,
+  originsOfAnswer,
+  rejectMethod,
+  rejectUnanswered,
+  varyByCredential,
+} from "./answer-response.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
@@ -85,7 +91,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const rejectAccept = (request: HttpRequest, { reject }: RuleAnswers): HttpResponse | undefined =>
     acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
-      : reject(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
+      : reject(request, 406, "NOT_ACCEPTABLE", `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
   const get: DnsRoute = (request, answers, endpoint) => {
     const { url } = request;
@@ -96,6 +102,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
         ? reject(
             request,
             400,
+            "QUERY_MISSING",
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
         : answerJson(request, answers, endpoint);
@@ -109,6 +116,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
         return reject(
           request,
           400,
+          "INVALID_QUERY",
           "the parameter dns has malformed percent-encoding (RFC 3986 section 2.1)",
         );
       text = plain;
@@ -116,10 +124,20 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
     if (size > queryBytes) {
       limits.hit("limits.queryBytes");
-      return reject(request, 414, `the parameter dns is longer than a query of ${queryBytes} bytes`);
+      return reject(
+        request,
+        414,
+        "QUERY_TOO_LONG",
+        `the parameter dns is longer than a query of ${queryBytes} bytes`,
+      );
     }
     if (size < 0)
-      return reject(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
+      return reject(
+        request,
+        400,
+        "INVALID_QUERY",
+        "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)",
+      );
     return answer(request, decoded.subarray(0, size), answers, endpoint);
   };
 
@@ -127,22 +145,29 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const { reject } = answers;
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
-      return reject(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
+      return reject(request, 415, "UNSUPPORTED_MEDIA_TYPE", `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
-      return reject(request, 415, "the body of a POST must not have a Content-Encoding", {
-        "accept-encoding": "identity",
-      });
+      return reject(
+        request,
+        415,
+        "UNSUPPORTED_MEDIA_TYPE",
+        "the body of a POST must not have a Content-Encoding",
+        {
+          "accept-encoding": "identity",
+        },
+      );
     const refused = rejectAccept(request, answers);
     if (refused !== undefined) return refused;
     const answerBody = (query: Uint8Array | undefined) => {
       if (query !== undefined) return answer(request, query, answers, endpoint);
       limits.hit("limits.queryBytes");
-      return reject(request, 413, `the body is longer than ${queryBytes} bytes`);
+      return reject(request, 413, "QUERY_TOO_LONG", `the body is longer than ${queryBytes} bytes`);
     };
-    const rejectCutOff = () => reject(request, 400, "the body ended before it was complete");
+    const rejectCutOff = () =>
+      reject(request, 400, "UNREADABLE_BODY", "the body ended before it was complete");
     let body: ReturnType<HttpRequest["body"]>;
     try {
       body = request.body(queryBytes);
@@ -162,9 +187,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       case "OPTIONS":
         return preflight(request, DNS_METHODS, answers.origins);
       default:
-        return answers.reject(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
-          allow: DNS_METHODS,
-        });
+        return rejectMethod(request, answers, DNS_METHODS);
     }
   };
 }

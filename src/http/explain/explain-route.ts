@@ -1,5 +1,5 @@
 import type { Answered, Unanswered } from "../../answer/answer-query.ts";
-import { originsOfAnswer, rejectUnanswered, varyByCredential } from "../doh/answer-response.ts";
+import { originsOfAnswer, rejectMethod, rejectUnanswered, varyByCredential } from "../doh/answer-response.ts";
 import { describeAnswered } from "../json/freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json/json-question.ts";
@@ -11,23 +11,23 @@ import { explainAnswer } from "./explain-answer.ts";
 import { jsonExplanation } from "./json-explanation.ts";
 
 /** The methods of `/explain`. */
-export const EXPLAIN_METHODS = "GET, OPTIONS";
+export const EXPLAIN_METHODS = "GET, HEAD, OPTIONS";
 
 /** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. */
 export function createExplainRoute({ clock }: JsonRouteParts): JsonRoute {
   return (request, answers, endpoint) => {
     const { reject } = answers;
-    if (request.method === "OPTIONS") return preflight(request, EXPLAIN_METHODS, answers.origins);
-    if (request.method !== "GET")
-      return reject(request, 405, `${request.method} is not for /explain: GET`, { allow: EXPLAIN_METHODS });
+    const { method } = request;
+    if (method === "OPTIONS") return preflight(request, EXPLAIN_METHODS, answers.origins);
+    if (method !== "GET" && method !== "HEAD") return rejectMethod(request, answers, EXPLAIN_METHODS);
     if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
-      return reject(request, 406, `this is ${JSON_TYPE}; Accept excludes it`);
+      return reject(request, 406, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
     let query: Uint8Array<ArrayBuffer>;
     try {
       ({ query } = readJsonQuestion(request.url));
     } catch (error) {
       if (!(error instanceof JsonQuestionError)) throw error;
-      return reject(request, 400, error.message);
+      return reject(request, 400, error.code, error.message);
     }
     const respond = (answered: Answered | Unanswered): HttpResponse => {
       if (typeof answered === "string" || answered.retryAfter !== undefined)
@@ -38,7 +38,7 @@ export function createExplainRoute({ clock }: JsonRouteParts): JsonRoute {
         json = renderJsonAnswer(answered.answer.bytes, describeAnswered(answered, status, clock()));
       } catch (error) {
         if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return reject(request, 502, "the name server sent records that cannot be read");
+        return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
       }
       const explanation = explainAnswer({ listed: answers.listed, status }, answered, json);
       const body = new TextEncoder().encode(

@@ -1,5 +1,11 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import { cacheControl, originsOfAnswer, rejectUnanswered, varyByCredential } from "../doh/answer-response.ts";
+import {
+  cacheControl,
+  originsOfAnswer,
+  rejectMethod,
+  rejectUnanswered,
+  varyByCredential,
+} from "../doh/answer-response.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
 import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
@@ -22,16 +28,15 @@ export type JsonRoute = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /** The methods of `/resolve`. */
-export const RESOLVE_METHODS = "GET, OPTIONS";
+export const RESOLVE_METHODS = "GET, HEAD, OPTIONS";
 
-/** `/resolve`: as Google's JSON endpoint, it answers HEAD with 400 and other methods with 501. */
+/** `/resolve`. */
 export function createResolveRoute(answerJson: JsonRoute): JsonRoute {
   return (request, answers, endpoint) => {
-    const { reject } = answers;
-    if (request.method === "GET") return answerJson(request, answers, endpoint);
-    if (request.method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
-    if (request.method === "HEAD") return reject(request, 400, "HEAD is not for /resolve: GET");
-    return reject(request, 501, `${request.method} is not implemented for /resolve: GET`);
+    const { method } = request;
+    if (method === "GET" || method === "HEAD") return answerJson(request, answers, endpoint);
+    if (method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
+    return rejectMethod(request, answers, RESOLVE_METHODS);
   };
 }
 
@@ -45,7 +50,7 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
       question = readJsonQuestion(request.url);
     } catch (error) {
       if (!(error instanceof JsonQuestionError)) throw error;
-      return reject(request, 400, error.message);
+      return reject(request, 400, error.code, error.message);
     }
     const { query } = question;
     const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
@@ -53,6 +58,7 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
       return reject(
         request,
         406,
+        "NOT_ACCEPTABLE",
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
 
@@ -79,7 +85,7 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
         rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return reject(request, 502, "the name server sent records that cannot be read");
+        return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
       const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);

@@ -9,39 +9,22 @@ import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
 export type Reject = (
   request: HttpRequest,
   status: number,
+  /** Stable (docs/how-to/troubleshoot.md). */
+  code: string,
   explanation: string,
   headers?: Readonly<Record<string, string>>,
-  /** Default: by status. */
-  code?: string,
 ) => HttpResponse;
 
 /** The text of a 404. */
 export const NOTHING_HERE =
   "this path does not exist; DNS is at /dns-query, JSON at /resolve, explanations at /explain, the view of one cluster at /clusters/<cluster id>/dns-query";
 
-/** The stable codes of rejections in JSON, by HTTP status. */
-const CODES: Readonly<Record<number, string>> = {
-  400: "INVALID_QUESTION",
-  401: "UNKNOWN_TOKEN",
-  404: "NOT_FOUND",
-  405: "METHOD_NOT_ALLOWED",
-  406: "NOT_ACCEPTABLE",
-  413: "QUERY_TOO_LONG",
-  414: "QUERY_TOO_LONG",
-  415: "UNSUPPORTED_MEDIA_TYPE",
-  421: "UNKNOWN_HOST",
-  429: "TOO_MANY_REQUESTS",
-  501: "METHOD_NOT_IMPLEMENTED",
-  502: "UNREADABLE_ANSWER",
-  503: "OVERLOADED",
-};
-
 /**
  * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
  * read it; no cache may store it.
  */
 export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
-  return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
+  return (request, status, code, explanation, headers) => {
     counters.rejected(status);
     const json = wantsJson(request);
     const text = json

@@ -193,7 +193,6 @@ class QueryDurations extends Histogram<"le"> {
 
 function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
   for (const { name, help, labelNames, read } of STATUS_GAUGES) {
-    if (read(gateway.status(), clock()) === undefined) continue;
     new Gauge({
       name,
       help,
@@ -201,7 +200,9 @@ function registerStatus(registry: Registry, gateway: StatusSource, clock: () => 
       registers: [registry],
       collect() {
         this.reset();
-        for (const { labels, value } of read(gateway.status(), clock()) ?? []) this.set(labels, value);
+        // A gauge without labels is 0 now, which is not what is not known.
+        if (labelNames.length === 0) this.remove();
+        for (const { labels, value } of read(gateway.status(), clock())) this.set(labels, value);
       },
     });
   }

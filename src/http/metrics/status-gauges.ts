@@ -14,8 +14,8 @@ export interface StatusGauge {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** The values at `now` (Unix milliseconds). Undefined if a gateway of that kind does not know them. */
-  readonly read: (status: ServingStatus | GatewayStatus, now: number) => readonly GaugeSeries[] | undefined;
+  /** The values at `now` (Unix milliseconds); none while the gateway does not know them. */
+  readonly read: (status: ServingStatus | GatewayStatus, now: number) => readonly GaugeSeries[];
 }
 
 /** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but its delay behind the primary. */
@@ -66,13 +66,13 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
     name: "clusterset_doh_conflicts",
     help: "Properties of services in which the cluster's value is not used, by reason.",
     labelNames: ["cluster", "reason"],
-    read: (status) => ("conflicts" in status ? conflictSeries(status.conflicts) : undefined),
+    read: (status) => ("conflicts" in status ? conflictSeries(status.conflicts) : []),
   },
   {
     name: "clusterset_doh_findings",
     help: "Objects of the cluster, or parts of them, that are not served, by reason.",
     labelNames: ["cluster", "reason"],
-    read: (status) => ("findings" in status ? findingSeries(status.findings) : undefined),
+    read: (status) => ("findings" in status ? findingSeries(status.findings) : []),
   },
   ofClusters("clusterset_doh_cluster_live", "1 until the cluster's lease expires.", ({ live }) =>
     Number(live),
@@ -106,7 +106,7 @@ function ofGateway(
     labelNames: [],
     read(status, now) {
       const value = read(status, now);
-      return value === undefined ? undefined : [{ labels: {}, value }];
+      return value === undefined ? [] : [{ labels: {}, value }];
     },
   };
 }

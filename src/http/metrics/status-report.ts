@@ -17,6 +17,10 @@ export interface StatusList<Entry> {
 export interface StatusReport {
   /** Whether queries get answers. */
   readonly ready: boolean;
+  /** The newest entry of the shared log that is in the answers; absent where no log is shared. */
+  readonly position?: number | undefined;
+  /** The hash of what is served: gateways at one position of a log have the same. */
+  readonly rootHash?: string | undefined;
   /** Why answers say that they are stale; empty if they do not. */
   readonly stale: readonly string[];
   readonly services: number;
@@ -46,7 +50,8 @@ export function statusReport(
   const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
   return {
     ready: status.ready,
-    ...(status.position !== undefined && { position: status.position, rootHash: status.rootHash }),
+    position: status.position,
+    rootHash: status.position === undefined ? undefined : status.rootHash,
     stale: describeStale(status, now),
     services: status.services,
     clusters: status.clusters.map(

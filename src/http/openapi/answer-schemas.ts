@@ -141,6 +141,12 @@ const listOf = <Entry extends z.ZodType>(entry: Entry) =>
 export const StatusReport = describing<StatusReportType>()(
   z.object({
     ready: z.boolean().meta({ description: "Whether queries get answers." }),
+    position: z.int().optional().meta({
+      description: "The newest entry of the shared log that is in the answers; absent without one.",
+    }),
+    rootHash: text
+      .optional()
+      .meta({ description: "The hash of what is served: equal at equal positions of a log." }),
     stale: z.array(text).meta({ description: "Why answers say that they are stale." }),
     services: count,
     clusters: z.array(

@@ -31,7 +31,14 @@ export const OF_TOKENS = byStatus(ACCESS_STATUS);
 /** Of paths that an access rule admits. */
 export const OF_RULES: ErrorCodes = {
   401: [
-    ...["TOKEN_REQUIRED", "UNKNOWN_TOKEN", "UNKNOWN_ISSUER", "UNKNOWN_KEY", "TOKEN_REFUSED"],
+    ...[
+      "TOKEN_REQUIRED",
+      "UNKNOWN_TOKEN",
+      "UNKNOWN_PASSWORD",
+      "UNKNOWN_ISSUER",
+      "UNKNOWN_KEY",
+      "TOKEN_REFUSED",
+    ],
     ...["TOKEN_TOO_LONG", "TOKEN_EXPIRED", "WRONG_AUDIENCE"],
   ],
   403: [
@@ -57,6 +64,7 @@ export const OF_QUERIES: ErrorCodes = {
 
 /** Of DNS messages in a body or a parameter. */
 export const OF_MESSAGES: ErrorCodes = {
+  400: ["INVALID_QUERY", "QUERY_MISSING", "UNREADABLE_BODY"],
   413: ["QUERY_TOO_LONG"],
   414: ["QUERY_TOO_LONG"],
   415: ["UNSUPPORTED_MEDIA_TYPE"],

@@ -56,7 +56,7 @@ function queries(prefix: string, view: readonly Field[], where: string): readonl
       summary: `Answers a question${where} in JSON.`,
       parameters: [...view, required, ...question, contentType],
       success: { 200: { description: "The answer, with every response code.", content: JSON_CONTENT } },
-      errors: joinCodes(ofQuery, { 501: ["METHOD_NOT_IMPLEMENTED"] }),
+      errors: ofQuery,
     },
     {
       ...shared,

@@ -191,13 +191,14 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     route("read", async (context, clusterId, holder) => {
       const { openDesired } = dependencies;
       if (openDesired === undefined) throw CONTROL_NOT_SERVED();
-      if (context.req.raw.method === "HEAD") return methodNotAllowed("GET")(context);
-      return openDesired(clusterId, holder, context.req.query("after"));
+      const response = openDesired(clusterId, holder, context.req.query("after"));
+      if (context.req.raw.method === "HEAD") await response.body?.cancel();
+      return response;
     }),
   );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
-  routes.all("/:clusterId/desired", others(methodNotAllowed("GET")));
+  routes.all("/:clusterId/desired", others(methodNotAllowed("GET, HEAD")));
   routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
   routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
   routes.all(

@@ -4,6 +4,8 @@ import { NAME, RECORD } from "./doh.ts";
 
 const DNS = "application/dns-message";
 const DNS_JSON = "application/dns-json";
+/** JSON for errors, and DNS messages. */
+const BOTH = "application/dns-message, application/json";
 const JSON_UTF8 = "application/json; charset=utf-8";
 const SECTION = "JSON API for DNS over HTTPS (Google, Cloudflare)";
 
@@ -175,17 +177,20 @@ const malformed: readonly HttpCase[] = (
 const refusals: readonly HttpCase[] = (
   [
     ["the DNS resource without a query", "GET", "/dns-query", undefined, 400, undefined],
-    ["the DNS resource without a query", "GET", "/dns-query", DNS_JSON, 400, "INVALID_QUESTION"],
+    ["the DNS resource without a query", "GET", "/dns-query", DNS_JSON, 400, "QUERY_MISSING"],
     ["JSON at the DNS resource", "GET", "/dns-query?name=a..example", undefined, 400, "INVALID_QUESTION"],
     ["wire format that is not base64url", "GET", "/dns-query?dns=$", "*/*", 400, undefined],
+    ["wire format that is not base64url", "GET", "/dns-query?dns=$", BOTH, 400, "INVALID_QUERY"],
+    ["wire format that is no query", "GET", "/dns-query?dns=AAAA", BOTH, 400, "INVALID_QUERY"],
     [
       "a method that JSON does not have",
       "POST",
       `/resolve?name=${NAME}`,
       undefined,
-      501,
-      "METHOD_NOT_IMPLEMENTED",
+      405,
+      "METHOD_NOT_ALLOWED",
     ],
+    ["a method that explanations do not have", "POST", "/explain", undefined, 405, "METHOD_NOT_ALLOWED"],
     ["an unknown cluster", "GET", `/clusters/none/resolve?name=${NAME}`, "*/*", 404, "NOT_FOUND"],
     ["an unknown page", "GET", "/none", "application/json", 404, "NOT_FOUND"],
     ["an unknown page", "GET", "/none", "*/*", 404, undefined],
@@ -213,20 +218,22 @@ const ignored: readonly HttpCase[] = ["edns_client_subnet=192.0.2.0/24", "random
   }),
 );
 
-const methods: readonly HttpCase[] = (
-  [
-    ["HEAD", 400],
-    ["POST", 501],
-    ["PUT", 501],
-    ["OPTIONS", 204],
-  ] as const
-).map(([method, status]) => ({
-  section: "Google Public DNS, JSON API, HTTP methods",
-  title: `${method} /resolve`,
-  method,
-  path: `/resolve?name=${NAME}`,
-  expected: { status },
-}));
+const methods: readonly HttpCase[] = ["/resolve", "/explain", "/clusters/cluster-a/resolve"].flatMap((path) =>
+  (
+    [
+      ["HEAD", 200],
+      ["POST", 405],
+      ["PUT", 405],
+      ["OPTIONS", 204],
+    ] as const
+  ).map(([method, status]) => ({
+    section: "RFC 9110 sections 9.3.2 and 15.5.6",
+    title: `${method} ${path}`,
+    method,
+    path: `${path}?name=${NAME}`,
+    expected: { status, headers: { allow: status === 200 ? null : "GET, HEAD, OPTIONS" } },
+  })),
+);
 
 /** The JSON forms, where `NAME` has `RECORD`, and `cluster-a` and `cluster-b` are live. */
 export const jsonCases: readonly HttpCase[] = [

@@ -71,9 +71,9 @@ const DNS: readonly VersionedRow[] = [
 
 const PAGES: readonly VersionedRow[] = [
   ["JSON", 200, get(`/resolve?name=${NAME}&type=A`)],
-  ["JSON by HEAD", 400, { method: "HEAD", path: `/resolve?name=${NAME}&type=A` }],
+  ["JSON by HEAD", 200, { method: "HEAD", path: `/resolve?name=${NAME}&type=A` }],
   ["JSON with a type that does not exist", 400, get(`/resolve?name=${NAME}&type=NONE`)],
-  ["JSON by another method", 501, { method: "POST", path: `/resolve?name=${NAME}`, body: "" }],
+  ["JSON by another method", 405, { method: "POST", path: `/resolve?name=${NAME}`, body: "" }],
   ["the first page", 200, get("/", { accept: "text/html" }), "isCounted"],
   ["the first page by HEAD", 200, { method: "HEAD", path: "/" }],
   ["the page of a service", 200, get("/services/shop/web"), "isCounted"],

@@ -311,11 +311,14 @@ describe("a refusal", () => {
       'Bearer realm="clusterset-doh", Basic realm="clusterset-doh", charset="UTF-8"',
       "this gateway answers known clients only: an Authorization field with a bearer token, or a user name and password is required\n",
     ]);
-    const inJson = await ask(json(WEB), { authorization: "Bearer other" });
-    expect(await inJson.json()).toEqual({
-      code: "UNKNOWN_TOKEN",
-      message: "the gateway does not know this bearer token",
-    });
+    for (const [authorization, code, what] of [
+      ["Bearer other", "UNKNOWN_TOKEN", "bearer token"],
+      [`Basic ${btoa("ci:other")}`, "UNKNOWN_PASSWORD", "user name and password"],
+    ] as const)
+      expect(await (await ask(json(WEB), { authorization })).json()).toEqual({
+        code,
+        message: `the gateway does not know this ${what}`,
+      });
     const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
     expect((await certificates.ask(dns(WEB))).status).toBe(403);
   });

@@ -83,6 +83,16 @@ describe("/metrics", () => {
     }
   });
 
+  it("have what a gateway learns later, and no value of it before", async () => {
+    const { app, gateway } = start();
+    const rootIn = async () =>
+      /^clusterset_doh_root .*$/m.exec(await (await app.request("/metrics")).text())?.[0];
+    gateway.state = { ...gateway.state, rootHash: undefined };
+    expect(await rootIn()).toBeUndefined();
+    gateway.state = { ...gateway.state, rootHash: "00000000002a0000" };
+    expect(await rootIn()).toBe("clusterset_doh_root 42");
+  });
+
   it("counts requests to the push API by the methods that it has, and all others together", async () => {
     const { app } = start();
     for (const method of ["PUT", "POST", "FOO1", "FOO2", "constructor"])

@@ -2,6 +2,9 @@ import { expect, it } from "vitest";
 import { statusLines } from "../../../src/hosts/commands/status.ts";
 import type { StatusReport } from "../../../src/http/metrics/status-report.ts";
 import { day, exporting, port } from "../../merge/fixtures.ts";
+import { FakeGateway, NOW } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
+import { validatorOf } from "../openapi/read-document.ts";
 import { pagesWorld } from "../pages/pages-world.ts";
 
 const older = exporting("west", { exportedAt: day(1), ports: [port("http", 80)] });
@@ -32,6 +35,16 @@ it("/status has clusters with their leases, services, conflicts and findings", a
     expect.stringContaining('  shop/web: Conflicting port. Using "http:80/TCP"'),
     "0 findings",
   ]);
+});
+
+it("/status of gateways that share a log has position and hash, and no member that its schema lacks", async () => {
+  const gateway = new FakeGateway();
+  gateway.state = { ...gateway.state, position: 7 };
+  const app = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
+  const report = await (await app.request("/status")).json();
+  expect(report).toMatchObject({ position: 7, rootHash: gateway.state.rootHash });
+  const check = validatorOf({ $ref: "#/components/schemas/StatusReport" });
+  expect([check(report), check.errors]).toEqual([true, null]);
 });
 
 it("/status shows a cluster whose lease expired, and that a gateway without any is not ready", async () => {

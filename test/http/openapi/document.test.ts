@@ -86,7 +86,9 @@ describe("the routes", () => {
 describe("the codes of errors", () => {
   it("that the code throws are in the document, with their statuses", () => {
     const thrown = filesBelow(join(root, "src/http"))
-      .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/new ApiError\(\s*(\d+),\s*"([A-Z_]+)"/g)])
+      .flatMap((file) => [
+        ...readFileSync(file, "utf8").matchAll(/(?:ApiError\(|request,)\s*(\d+),\s*"([A-Z_]+)"/g),
+      ])
       .map(([, status, code]) => `${status} ${code}`);
     expect(thrown.length).toBeGreaterThan(20);
     // A path or method that the document does not have has no operation.

@@ -37,7 +37,8 @@ export function answerHealth(
   return async (request) => {
     const path = pathOf(request.url);
     const isHealth = path === "/healthz" || path === "/readyz";
-    if (!isHealth || !signals.isStarted || request.method !== "GET") return handOver(request);
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isHealth || !isRead || !signals.isStarted) return handOver(request);
     if (path === "/healthz") {
       const silence = signals.silence(clock());
       if (silence <= LONGEST_SILENCE) return here(request);
