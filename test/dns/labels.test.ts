@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { formatAddress, isMapped, parseAddress, usableAddress } from "../../src/dns/address.ts";
-import { isInRange, parseAddressRange, parseAddressRanges } from "../../src/dns/address-range.ts";
+import { parseAddressRange, parseAddressRanges } from "../../src/dns/address-range.ts";
 import { countLabels, foldName, formatName, NameError, parseName } from "../../src/dns/name.ts";
 import { readPodLabel } from "../../src/dns/pod-label.ts";
-import { formatReverseName, isAboveReverseNames, readReverseName } from "../../src/dns/reverse.ts";
+import { isAboveReverseNames, readReverseName } from "../../src/dns/reverse.ts";
 
 const wire = (text: string) => foldName(parseName(text));
 const messageOf = (run: () => unknown): string => {
@@ -91,13 +91,6 @@ describe("reverse names", () => {
   const formatAddressOf = (bytes: Uint8Array, length: number) =>
     length === 0 ? undefined : formatAddress(bytes.slice(0, length));
 
-  it.each(["0.0.0.0", "9.10.99.100", "255.255.255.255", "2001:db8::f", "::", "9:a:99:aa:fff::"])(
-    "%s is the same after writing and reading",
-    (address) => {
-      expect(read(formatReverseName(parseAddress(address)!))).toBe(address);
-    },
-  );
-
   it.each([
     "1.2.3.00.in-addr.arpa",
     "1.2.3.1000.in-addr.arpa",
@@ -121,44 +114,6 @@ describe("reverse names", () => {
 });
 
 describe("addresses", () => {
-  it.each([
-    ["1:0:0:2:0:0:0:3", "1:0:0:2::3"],
-    ["0:0:0:1:0:0:0:0", "0:0:0:1::"],
-    ["1:0:2:3:4:5:6:7", "1:0:2:3:4:5:6:7"],
-    ["0:0:1:2:3:0:0:4", "::1:2:3:0:0:4"],
-    ["0:0:0:0:0:0:0:0", "::"],
-    ["1:2:3:4:5:6:0:0", "1:2:3:4:5:6::"],
-  ])("%s is written as %s (RFC 5952 section 4.2)", (text, short) => {
-    expect(formatAddress(parseAddress(text)!)).toBe(short);
-  });
-
-  it.each([
-    ["1:2:3:4:5:6:7", false],
-    ["1:2:3:4:5:6:7:8:9", false],
-    ["1::2::3", false],
-    ["1:2:3:4:5:6:7::", true],
-    ["1:2:3:4:5:6:7:8::", false],
-    ["::2:3:4:5:6:7:8", true],
-    ["::1:2:3:4:5:6:7:8", false],
-    ["1.2.3.4::", false],
-    ["::1.2.3.4", true],
-    ["::1.2.3.256", false],
-    ["::1.2.3.4:5", false],
-    ["1:2:3:4:5:6:1.2.3.4", true],
-    ["1:2:3:4:5:6:7:1.2.3.4", false],
-    ["1.2.3.4:1::", false],
-    ["12345::", false],
-    [":1::", false],
-    [`::${"0".repeat(43)}`, false],
-    ["0000:0000:0000:0000:0000:0000:255.255.255.255", true],
-    ["256.1.1.1", false],
-    ["255.255.255.255", true],
-    ["x1.2.3.4", false],
-    ["1.2.3.4x", false],
-  ])("%s is an address: %s", (text, expected) => {
-    expect(parseAddress(text) !== undefined).toBe(expected);
-  });
-
   it.each([
     ["::ffff:1.2.3.4", true],
     ["::fffe:1.2.3.4", false],
@@ -185,16 +140,6 @@ describe("ranges", () => {
   });
 
   it.each([
-    ["10.0.0.0/8", 8],
-    ["10.0.0.0/32", 32],
-    ["10.128.0.0/9", 9],
-    ["0.0.0.0/0", 0],
-    ["fd00::/128", 128],
-  ])("%s has %i bits", (text, bits) => {
-    expect(parseAddressRange(text)?.prefixBits).toBe(bits);
-  });
-
-  it.each([
     "x10.0.0.0/8",
     "10.0.0.0/8x",
     "10.0.0.0/",
@@ -205,18 +150,6 @@ describe("ranges", () => {
     "a/10.0.0.0/8",
   ])("%s is not one", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
-  });
-
-  it.each([
-    ["10.0.0.0/9", "10.127.0.1", true],
-    ["10.0.0.0/9", "10.128.0.1", false],
-    ["10.0.0.0/15", "10.1.0.0", true],
-    ["10.0.0.0/15", "10.2.0.0", false],
-    ["10.0.0.0/16", "10.0.0.1", true],
-    ["10.0.0.0/16", "10.1.0.0", false],
-    ["10.0.0.0/16", "11.0.0.0", false],
-  ])("%s has %s: %s", (range, address, expected) => {
-    expect(isInRange(parseAddress(address)!, parseAddressRange(range)!)).toBe(expected);
   });
 });
 

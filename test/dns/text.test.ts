@@ -48,25 +48,6 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     );
   });
 
-  it.each([
-    ["", "empty"],
-    ["a..b", "empty label"],
-    [".a", "empty label"],
-    ["x".repeat(64), "64 bytes"],
-    [`${"x".repeat(62)}.`.repeat(5), "at most 255 are allowed"],
-    ["münchen.test", "position 1"],
-    ["a b", "position 1"],
-    ["a\\", "escape at position 1"],
-    ["a\\999", "escape"],
-    ["a\\1", "escape at position 1"],
-    ["a\\12", "escape at position 1"],
-    ["a\\12.b", "escape at position 1"],
-    ["a\\1x", "escape at position 1"],
-    ["a\\12x", "escape at position 1"],
-  ])("rejects %j", (text, message) => {
-    expect(() => parseName(text)).toThrow(message);
-  });
-
   it("fold ASCII letters only (RFC 4343)", () => {
     expect([...foldName(Uint8Array.of(3, 65, 90, 0xc4, 0))]).toEqual([3, 97, 122, 0xc4, 0]);
   });
@@ -89,21 +70,5 @@ describe("reverse names (RFC 1035 section 3.5, RFC 3596 section 2.5)", () => {
         expect(read(formatReverseName(address))).toEqual(Uint8Array.from(address));
       }),
     );
-  });
-
-  it.each([
-    "in-addr.arpa",
-    "10.in-addr.arpa",
-    "1.2.3.in-addr.arpa",
-    "1.2.3.4.5.in-addr.arpa",
-    "1.2.3.256.in-addr.arpa",
-    "01.2.3.4.in-addr.arpa",
-    "1.2.3.x.in-addr.arpa",
-    "1.2.3.4.ip6.arpa",
-    `${"g.".repeat(32)}ip6.arpa`,
-    `${"0.".repeat(31)}ip6.arpa`,
-    "1.2.3.4.in-addr.example",
-  ])("%s is not one", (text) => {
-    expect(read(text)).toHaveLength(0);
   });
 });

@@ -67,27 +67,6 @@ describe("a snapshot", () => {
     const differing = Object.entries(after).filter(([name, value]) => Reflect.get(before, name) !== value);
     expect(differing.map(([name]) => name)).toEqual([part]);
   });
-
-  test("has nothing of deleted objects, and the same objects again restore it", () => {
-    const assembler = assemble(everything, "east");
-    const before = assembler.snapshot();
-    for (const one of everything) expect(assembler.delete(one)).toBe(true);
-    expect(assembler.snapshot()).toEqual({
-      ...{ formatVersion: 1, clusterId: "east", clusterZone: VERIFIED, namespaces: {}, exports: {} },
-      ...{ imports: {}, services: {}, pods: {}, findings: {} },
-    });
-    for (const one of everything) expect(assembler.upsert(one)).toBe(true);
-    expect(assembler.snapshot()).toEqual(before);
-  });
-
-  test("sorts the keys of its parts", () => {
-    const names = ["b", "a", "c"];
-    const { namespaces } = assemble(
-      names.map((name) => namespace(name)),
-      "east",
-    ).snapshot();
-    expect(Object.keys(namespaces)).toEqual(["a", "b", "c"]);
-  });
 });
 
 describe("objects", () => {
@@ -135,32 +114,5 @@ describe("objects", () => {
     const bare = { apiVersion, kind, metadata: { name: "web", namespace: "shop" } };
     const others = everything.filter((one) => one.kind !== kind);
     expect(() => assemble([...others, bare], "east").snapshot()).not.toThrow();
-  });
-});
-
-describe("findings about objects without a service", () => {
-  const stray = slice("shop/stray", {}, []);
-  const keysOf = (assembler: SnapshotAssembler) => Object.keys(assembler.snapshot().findings);
-  const key = "EndpointSlice/shop/stray/NoServiceName";
-
-  test("exist while their namespace exists", () => {
-    const assembler = assemble([stray, namespace("shop"), namespace("other")], "east");
-    expect(keysOf(assembler)).toEqual([key]);
-    assembler.delete(namespace("other"));
-    expect(keysOf(assembler)).toEqual([key]);
-    assembler.delete(namespace("shop"));
-    expect(keysOf(assembler)).toEqual([]);
-    assembler.upsert(namespace("shop"));
-    expect(keysOf(assembler)).toEqual([key]);
-  });
-
-  test("end with a fix or the deletion of the object", () => {
-    const assembler = assemble([stray, namespace("shop"), service("shop/web")], "east");
-    assembler.upsert(slice("shop/stray", ofService("web"), []));
-    expect(keysOf(assembler)).toEqual([]);
-    assembler.upsert(stray);
-    expect(keysOf(assembler)).toEqual([key]);
-    assembler.delete(stray);
-    expect(keysOf(assembler)).toEqual([]);
   });
 });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
-import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
-import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 import { createIndexed } from "./indexed.ts";
@@ -53,55 +51,7 @@ const west = snapshot("west", {
   },
 });
 
-describe("a scope without namespaces, clusters and addresses", () => {
-  it.each<[string, Visibility]>([
-    ["that hides nothing", {}],
-    ["with a view", { view: "west" }],
-  ])("%s leaves all as it is", (_, scope) => {
-    expect(createEntryFilter(scope)).toBeUndefined();
-  });
-});
-
-describe("namespaces", () => {
-  it("that are hidden are gone with all that is in them, and so are findings about none", () => {
-    const [seen] = see({ namespaces: ["shop", "other"] }, west);
-    expect(seen!.namespaces).toEqual({ shop: {} });
-    for (const table of ["exports", "imports", "services"] as const)
-      expect(Object.keys(seen![table])).toEqual(["shop/web"]);
-    expect(Object.keys(seen!.pods)).toEqual(["shop/10.1.0.1", "shop/fd01::1"]);
-    expect(Object.keys(seen!.findings)).toEqual(["one"]);
-    expect(seen!.exports["shop/web"]).toBe(west.exports["shop/web"]);
-    expect(seen!.topology).toBe(west.topology);
-    expect(seen!.clusterZone).toBe(west.clusterZone);
-  });
-
-  it("none at all leave a cluster without any", () => {
-    expect(see({ namespaces: [] }, west)).toEqual([
-      { ...west, namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} },
-    ]);
-  });
-});
-
 describe("clusters", () => {
-  const ids = (scope: Visibility, ...world: ClusterSnapshot[]) =>
-    see(scope, ...world).map(({ clusterId }) => clusterId);
-
-  it("that are hidden are gone", () => {
-    expect(ids({ clusters: ["east"] }, exporting("east"), west)).toEqual(["east"]);
-    expect(ids({ clusters: [] }, exporting("east"), west)).toEqual([]);
-  });
-
-  it("that are hidden have no endpoints in what others import; ids have no case, and an empty one is nobody's", () => {
-    const reported = {
-      west: at("10.0.0.1"),
-      West: at("10.0.0.2"),
-      north: at("10.0.0.3"),
-      "": at("10.0.0.4"),
-    };
-    const [seen] = see({ clusters: ["hub", "west"] }, importing("hub", { endpoints: reported }));
-    expect(seen!.imports["shop/web"]!.endpoints).toEqual({ west: reported.west, West: reported.West });
-  });
-
   const IPS = { ips: ["10.3.0.1"] };
   it.each<[string, ClusterSnapshot[], boolean]>([
     [
@@ -278,35 +228,5 @@ describe("what exists", () => {
     const { follow, services } = open();
     follow(next);
     expect(services.hasChanged).toBe(false);
-  });
-
-  it("is the same after a change of a hidden pod, and of findings", () => {
-    const { follow, services, settled } = open();
-    const before = settled();
-    follow([change({ pods: { ...west.pods, "shop/192.0.2.9": {} }, findings: {} })]);
-    expect([...drain(services.settle()).services]).toEqual([]);
-    expect(settled()).toEqual(before);
-  });
-
-  it("is named service by service where it changes; the others stay the same objects", () => {
-    const { follow, services, settled } = open();
-    const before = services.service("shop/web");
-    const api = exported({ endpoints: at("192.0.2.1") });
-    follow([change({ exports: { ...west.exports, "shop/api": api } })]);
-    expect([...drain(services.settle()).services]).toEqual(["shop/api"]);
-    expect([...services.keys()]).toEqual(["shop/web", "shop/api"]);
-    expect(services.service("shop/web")).toBe(before);
-    follow([change({ topology: { region: "us" } })]);
-    expect(settled().clusters).toMatchObject([{ region: "us" }]);
-    follow([]);
-    expect(settled()).toMatchObject({ clusters: [], services: [], localZones: [] });
-  });
-
-  it("of an entry is the same object each time", () => {
-    const filter = createEntryFilter(scope)!;
-    const service = west.exports["shop/web"]!;
-    const seen = filter.exported("shop/web", service);
-    expect(seen).not.toBe(service);
-    expect(filter.exported("shop/web", service)).toBe(seen);
   });
 });

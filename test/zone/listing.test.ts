@@ -3,7 +3,6 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
-import { listServices, serviceAt } from "../../src/zone/services.ts";
 import { alias, local } from "../conformance/cases/cluster-local.ts";
 import { endpoints, exported, imported, port, snapshot } from "../merge/fixtures.ts";
 
@@ -184,71 +183,5 @@ describe("what decides whether a view has a record", () => {
   it("names the root and a host there by a dot", () => {
     const hosts = [{ name: ".", addresses: ["192.0.2.53"] }];
     expect(listed({ zones: ["."], hosts })).toContain(". 5 A 192.0.2.53");
-  });
-});
-
-describe("the services of the clusterset's zone", () => {
-  const all = { words: [], view: undefined, offset: 0, most: 100 };
-  const names = (search: object) =>
-    listServices(compile(), { ...all, ...search }).services.map(
-      ({ namespace, name }) => `${namespace}/${name}`,
-    );
-
-  it("have some addresses, ports and the clusters on which the addresses depend", () => {
-    expect(listServices(compile(), all)).toEqual({
-      total: 3,
-      services: [
-        {
-          ...{ namespace: "ops", name: "log", addresses: ["10.1.0.9"], addressCount: 1 },
-          ...{ ports: [], clusters: ["east"] },
-        },
-        {
-          ...{ namespace: "shop", name: "many", addressCount: 6, clusters: ["east"] },
-          addresses: expect.arrayContaining([expect.stringMatching(/^10\.1\.0\.[1-5]$/)]),
-          ports: [{ name: "_http._tcp", number: 8080 }],
-        },
-        {
-          ...{ namespace: "shop", name: "web" },
-          ...{ addresses: ["10.200.0.1", "10.201.0.1", "fd00::c8:1"], addressCount: 3 },
-          ports: expect.arrayContaining([
-            { name: "_http._tcp", number: 80 },
-            { name: "_dns._udp", number: 53 },
-          ]),
-          clusters: ["east", "west"],
-        },
-      ],
-    });
-    expect(listServices(compile(), all).services[1]!.addresses).toHaveLength(4);
-  });
-
-  it("are those of the view, with its own addresses", () => {
-    const { total, services } = listServices(compile(), { ...all, view: "west" });
-    expect([total, services.map(({ name }) => name)]).toEqual([2, ["many", "web"]]);
-    expect(services[1]!.addresses).toEqual(["10.201.0.1"]);
-  });
-
-  it("are found by all words of a search, in the service's name, a dot and its namespace", () => {
-    expect(names({ words: ["SHOP", "w"] })).toEqual(["shop/web"]);
-    expect(names({ words: ["b.sho"] })).toEqual(["shop/web"]);
-    expect(names({ words: ["web", "ops"] })).toEqual([]);
-    expect(names({ words: ["svc"] })).toEqual([]);
-  });
-
-  it("are found by their nodes; other nodes are none", () => {
-    const generation = compile();
-    const found = [...generation.segments()].flatMap((segment) =>
-      [...segment.nodes()].map((node) => serviceAt(segment, node, "west")),
-    );
-    const listed = listServices(generation, { ...all, view: "west" }).services;
-    expect(found.length).toBeGreaterThan(10);
-    const inView = found.filter((service) => service !== undefined && service.namespace === "shop");
-    expect(inView).toHaveLength(2);
-    expect(inView).toEqual(expect.arrayContaining([...listed]));
-  });
-
-  it("are a page of all that match", () => {
-    expect(names({ offset: 1, most: 1 })).toEqual(["shop/many"]);
-    expect(names({ offset: 3 })).toEqual([]);
-    expect(listServices(compile(), { ...all, most: 0 })).toEqual({ total: 3, services: [] });
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../../src/merge/merge.ts";
-import { gatherEndpoints } from "../../../src/merge/service/endpoints.ts";
-import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 
 const one = (address: string) => endpoints({ address });
@@ -172,35 +171,4 @@ describe("what one importer reports twice of a source cluster is one endpoint", 
     expect(importedBy({ west: both("b", "a") })).toEqual(["west a"]);
     expect(importedBy({ west: both("a", "b") })).toEqual(["west a"]);
   });
-});
-
-it("gathers and sorts many endpoints in many steps, each of which looks at few", () => {
-  const ENDPOINTS = 20_000;
-  let looks = 0;
-  const watched = (at: number): Endpoint => ({
-    get address() {
-      looks++;
-      return `10.9.${(at * 7) & 255}.${at >> 8}`;
-    },
-  });
-  const members = Object.fromEntries(Array.from({ length: ENDPOINTS }, (_, at) => [`${at}`, watched(at)]));
-  const contribution = {
-    ...{ clusterId: "a", imported: undefined },
-    exported: exported({ headless: true, endpoints: { "http:8080/TCP": { ports: [], members } } }),
-  };
-  const steps = gatherEndpoints([contribution]);
-  let [most, count] = [0, 0];
-  for (;;) {
-    looks = 0;
-    const step = steps.next();
-    most = Math.max(most, looks);
-    count++;
-    if (!step.done) continue;
-    const addresses = step.value.map(({ address }) => address);
-    expect(addresses).toEqual(addresses.toSorted());
-    break;
-  }
-  expect(most).toBeGreaterThan(0);
-  expect(most).toBeLessThanOrEqual(512);
-  expect(count).toBeGreaterThan((5 * ENDPOINTS) / 512);
 });

@@ -267,37 +267,6 @@ describe("rows are few and below the limit of 2 MB", () => {
     };
   }
 
-  test("an entry has a row, small ones share 256, and a part has 1 MiB", async () => {
-    const database = sqliteDouble();
-    const { store } = openCollecting(database);
-    const large = { ...largeSnapshot(300, 5000), imports: {} };
-    large.exports["shop/long"] = headlessExport(15_000);
-    await store.keep("west", wholeOf(large, metaOf(1)));
-    const names = Object.keys(rowsOf(database));
-    expect(names.filter((name) => name.startsWith("exports/"))).toHaveLength(301);
-    expect(names.filter((name) => name.startsWith("pods#"))).toHaveLength(256);
-    const [longest] = database.sql.exec("SELECT max(length(body)) AS bytes FROM cluster_rows").toArray();
-    expect(Number(longest?.bytes)).toBeLessThanOrEqual(1024 * 1024);
-    expect((await loadOnce(database)).clusters.west?.snapshot).toEqual(large);
-  });
-
-  test("a smaller state leaves no rows and no parts of a larger one behind", async () => {
-    const database = sqliteDouble();
-    const { store } = openCollecting(database);
-    await store.keep("west", wholeOf(shopSnapshot("west", 15_000), metaOf(1)));
-    await store.keep("west", patchTo(shopSnapshot("west", 15_000), shopSnapshot("west", 1), metaOf(2)));
-    expect(rowsOf(database)["exports/shop/web"]).toBe(1);
-    await store.keep("west", wholeOf(largeSnapshot(300, 5000), metaOf(3)));
-    await keepSnapshot(store, "west", 4);
-    expect(Object.keys(rowsOf(database)).sort()).toEqual([
-      "@state",
-      "exports/shop/web",
-      expect.stringMatching(/^namespaces#\d+$/),
-      "topology",
-    ]);
-    expect((await loadOnce(database)).clusters.west?.meta).toEqual(metaOf(4));
-  });
-
   test("a delta is billed for the rows that it changes and one, a renewal for one, a full push for what differs", async () => {
     const { database, bill } = billedDatabase();
     const { store } = openCollecting(database);

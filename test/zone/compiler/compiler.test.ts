@@ -6,10 +6,9 @@ import { ZoneCompiler } from "../../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
 import { listRecords } from "../../../src/zone/listing.ts";
 import type { ZoneOptions } from "../../../src/zone/options.ts";
-import { NO_HISTORY, type ReverseHistory } from "../../../src/zone/reverse/reverse-history.ts";
+import { NO_HISTORY } from "../../../src/zone/reverse/reverse-history.ts";
 import { Segment } from "../../../src/zone/segment/segment.ts";
-import type { ZoneChange, ZoneSource } from "../../../src/zone/zone-source.ts";
-import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import type { ZoneSource } from "../../../src/zone/zone-source.ts";
 import { encodeQuery, leasesUntil } from "../../resolve/ask.ts";
 import { arbitraryWorld } from "../../worlds/arbitrary.ts";
 import {
@@ -148,133 +147,5 @@ describe("a compiler", () => {
       }),
       { numRuns: 50 },
     );
-  });
-});
-
-describe("a change of one endpoint", () => {
-  const SERVICES = 300;
-  const world = (address: string) => [
-    snapshot("east", {
-      exports: Object.fromEntries(
-        Array.from({ length: SERVICES }, (_, index) => [
-          `shop/web-${index}`,
-          exported({
-            headless: true,
-            endpoints: endpoints(
-              ...Array.from({ length: 10 }, (__, at) => ({
-                address: index === 7 && at === 3 ? address : `10.1.${index >> 4}.${(index & 15) * 16 + at}`,
-              })),
-            ),
-          }),
-        ]),
-      ),
-    }),
-  ];
-  const change = { clusters: false, services: ["shop/web-7"], local: new Map() };
-
-  /** Compiles the world before the change, then the change. What tests of a file compile while it is loaded kills no mutant. */
-  function compileBoth() {
-    const before = source(world("10.9.0.1"));
-    const compiler = new ZoneCompiler();
-    const first = drain(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
-    const next = compiler.compile(source(world("10.9.0.2")), change, { serial: 2, history: first.reverse });
-    let turns = 0;
-    let step = next.next();
-    for (; step.done !== true; step = next.next()) turns++;
-    return { before, compiler, first: first.generation, second: step.value.generation, turns };
-  }
-
-  const hashesIn = (segments: Iterable<{ readonly hash: string }>) => [...segments].map(({ hash }) => hash);
-
-  it("touches the segment of its key and those of its addresses, and no stem", () => {
-    const { first, second, turns } = compileBoth();
-    const known = new Set([...hashesIn(first.segments()), ...hashesIn(first.reverseSegments())]);
-    const fresh = (segments: Iterable<{ readonly hash: string }>) =>
-      hashesIn(segments).filter((hash) => !known.has(hash));
-    expect(hashesIn(first.segments()).length).toBeGreaterThan(20);
-    expect(fresh(second.segments())).toHaveLength(1);
-    expect(fresh(second.reverseSegments()).length).toBeLessThanOrEqual(2);
-    expect(second.trunk).toBe(first.trunk);
-    expect(turns).toBeLessThanOrEqual(4);
-  });
-
-  it("merges no service whose key is in another segment", () => {
-    const { before, compiler } = compileBoth();
-    const asked = new Set<string>();
-    const service = (key: string) => {
-      asked.add(key);
-      return before.service(key);
-    };
-    const watched = { ...before, service };
-    drain(compiler.compile(watched, change, { serial: 3, history: NO_HISTORY }));
-    expect(asked).toContain("shop/web-7");
-    expect(asked.size).toBeLessThan(40);
-  });
-
-  it("has a segment for each 16 KB or so", () => {
-    for (const { bytes } of compileBoth().first.segments()) expect(bytes.length).toBeLessThan(32 * 1024);
-  });
-});
-
-describe("a large change is taken over in turns", () => {
-  const PODS = 5000;
-  const addressOf = (index: number) => `10.4.${index >> 8}.${index & 255}`;
-  const podKeys = Array.from({ length: PODS }, (_, index) => `shop/${addressOf(index)}`);
-  const zoned = source([
-    {
-      ...snapshot("east", {}),
-      namespaces: { shop: {} },
-      clusterZone: { name: "east.example", pods: "verified" },
-      pods: Object.fromEntries(podKeys.map((key) => [key, {}])),
-    },
-  ]);
-
-  /** The most pods that one turn looks at. */
-  function mostInTurn(change: ZoneChange | "all", compiler: ZoneCompiler, history: ReverseHistory): number {
-    let looks = 0;
-    let most = 0;
-    const [cluster] = zoned.clusters;
-    const { localZone } = cluster!;
-    const has = (key: string) => {
-      looks++;
-      return localZone!.pods.has(key);
-    };
-    const watched = { ...localZone!, pods: { has, keys: () => localZone!.pods.keys() } };
-    const given = { ...zoned, clusters: [{ ...cluster!, localZone: watched }] };
-    const compilation = compiler.compile(given, change, { serial: 1, history });
-    while (compilation.next().done !== true) {
-      most = Math.max(most, looks);
-      looks = 0;
-    }
-    return most;
-  }
-
-  it("pods of a cluster that comes", () => {
-    const most = mostInTurn("all", new ZoneCompiler(OPTIONS), NO_HISTORY);
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(100);
-  });
-
-  it("pods of one push", () => {
-    const compiler = new ZoneCompiler(OPTIONS);
-    const { reverse } = drain(compiler.compile(zoned, "all", { serial: 1, history: NO_HISTORY }));
-    const local = new Map([["east", { services: [], pods: podKeys }]]);
-    const most = mostInTurn({ clusters: false, services: [], local }, compiler, reverse);
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(100);
-  });
-
-  it("addresses of a service that leaves", () => {
-    const members = podKeys.map((_, index) => ({ address: addressOf(index) }));
-    const web = exported({ headless: true, endpoints: endpoints(...members) });
-    const before = source([snapshot("east", { exports: { "shop/web": web } })]);
-    const after = source([snapshot("east", { exports: {} })]);
-    const compiler = new ZoneCompiler(OPTIONS);
-    const { reverse } = drain(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
-    const change = { clusters: false, services: ["shop/web"], local: new Map() };
-    const compilation = compiler.compile(after, change, { serial: 2, history: reverse });
-    let turns = 0;
-    while (compilation.next().done !== true) turns++;
-    expect(turns).toBeGreaterThanOrEqual(PODS / 200);
   });
 });
