@@ -29,6 +29,8 @@ export interface ManifestProblem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  /** Whether an earlier content of a broken or unreadable file counts. */
+  readonly hasContent?: boolean;
 }
 
 /** The content of one file. A broken file has no objects. */

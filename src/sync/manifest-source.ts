@@ -12,12 +12,15 @@ export interface ManifestSourceOptions {
   /** Whether the source follows changes until the signal aborts. */
   readonly watch: boolean;
   readonly logger: SyncLogger;
+  /** Whether the first read may have broken files: what can be read counts. Default false. */
+  readonly allowBroken?: boolean;
   /** Milliseconds between two reads of the directory without a notification. Default 5000. */
   readonly pollMilliseconds?: number;
 }
 
 /**
- * A directory of manifests as a cluster's objects. The file system's notifications report changes; since network and container
+ * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
+ * state without it would remove it from the gateways. Later the last good content of a broken file counts. The file system's notifications report changes; since network and container
  * file systems may lack them, the source also reads the directory at intervals.
  */
 export class ManifestSource implements ObjectSource {
@@ -83,12 +86,18 @@ export class ManifestSource implements ObjectSource {
       const { objects, problems } = await this.#manifests.read(
         (place, name) => watcher?.follow(place, name) ?? Promise.resolve(),
       );
+      watcher?.retire();
       if (this.#unreadable !== undefined)
         logger.info({ directory }, "the manifest directory can be read again");
       this.#unreadable = undefined;
-      this.#report(problems);
+      const broken = problems.filter(isBroken);
+      const waits = !this.complete && broken.length > 0 && this.#options.allowBroken !== true;
+      this.#report(problems, waits);
+      if (waits) {
+        this.#listener.failed(new SourceError("MANIFEST_BROKEN", describeBroken(directory, broken), true));
+        return;
+      }
       this.#update(objects.map(({ object }) => object));
-      watcher?.retire();
     } catch (cause) {
       const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
       if (this.#unreadable?.message !== message) logger.error({ directory }, message);
@@ -98,18 +107,23 @@ export class ManifestSource implements ObjectSource {
   }
 
   /** One line for each problem when it comes, and one for each file when its problems are gone. */
-  #report(problems: readonly ManifestProblem[]): void {
+  #report(problems: readonly ManifestProblem[], waits: boolean): void {
     const { logger } = this.#options;
     const reported = new Map<string, string>();
-    for (const { code, file, line, column, message } of problems) {
+    for (const problem of problems) {
+      const { code, file, line, column, message } = problem;
       const text = `${file}:${line}:${column}: ${message}`;
-      const kept = isBroken({ code });
       reported.set(text, file);
       if (this.#reported.has(text)) continue;
-      logger.warn(
-        { code, file, line, column },
-        kept ? `${text}; the last content of the file that could be read counts until it is repaired` : text,
-      );
+      const fields = { code, file, line, column };
+      if (!isBroken(problem)) logger.warn(fields, text);
+      else if (waits) logger.error(fields, `${text}; ${NOTHING_YET}`);
+      else if (problem.hasContent === true)
+        logger.warn(
+          fields,
+          `${text}; the last content of the file that could be read counts until it is repaired`,
+        );
+      else logger.warn(fields, `${text}; nothing of the file counts until it is repaired`);
     }
     const wrong = new Set(reported.values());
     for (const file of new Set(this.#reported.values()))
@@ -140,13 +154,27 @@ export class ManifestSource implements ObjectSource {
         { directory: this.#options.directory, objects: objects.length },
         "manifests read",
       );
+    if (!this.complete && objects.length === 0)
+      this.#options.logger.warn(
+        { directory: this.#options.directory },
+        "the manifest directory has no manifest (*.yaml, *.yml, *.json) of a kind that counts: the cluster is pushed without services",
+      );
     if (changes === 0 && this.complete) return;
     this.complete = true;
     this.#listener.changed();
   }
 }
 
+const NOTHING_YET =
+  "nothing is pushed until every file of the folder can be read, since what this one has is not known; --allow-broken pushes the rest";
+
+function describeBroken(directory: string, broken: readonly ManifestProblem[]): string {
+  const [first] = broken;
+  const files = broken.length === 1 ? "a file" : `${broken.length} files`;
+  return `${files} of the manifest directory ${directory} cannot be read: ${first!.file}:${first!.line}:${first!.column}: ${first!.message}; ${NOTHING_YET}`;
+}
+
 /** Whether a problem concerns a whole file, so that its last good content counts. */
-function isBroken({ code }: Pick<ManifestProblem, "code">): boolean {
+function isBroken({ code }: ManifestProblem): boolean {
   return code === "BrokenFile" || code === "UnreadableFile";
 }

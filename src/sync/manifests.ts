@@ -87,16 +87,29 @@ export class ManifestDirectory {
       if (before !== undefined && (await signatureOf(handle)) !== signature)
         return { ...before, signature: "" };
       const parsed = parseManifestFile(name, text);
-      return { ...parsed, objects: parsed.broken ? (before?.objects ?? []) : parsed.objects, signature };
+      return parsed.broken
+        ? { ...withContentOf(before, parsed.problems), signature }
+        : { ...parsed, signature };
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       const message = cause instanceof Error ? cause.message : String(cause);
       const problem: ManifestProblem = { code: "UnreadableFile", file: name, line: 1, column: 1, message };
-      return { broken: true, objects: before?.objects ?? [], problems: [problem], signature: "" };
+      return { ...withContentOf(before, [problem]), signature: "" };
     } finally {
       await handle?.close();
     }
   }
+}
+
+/** A file that cannot be read: its last good content counts. */
+function withContentOf(before: KnownFile | undefined, problems: readonly ManifestProblem[]) {
+  const hasContent =
+    before !== undefined && (!before.broken || before.problems.some((one) => one.hasContent));
+  return {
+    broken: true,
+    objects: before?.objects ?? [],
+    problems: problems.map((problem) => ({ ...problem, hasContent })),
+  };
 }
 
 async function signatureOf(handle: FileHandle): Promise<string> {

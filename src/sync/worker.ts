@@ -15,7 +15,13 @@ export type { SyncLogger } from "./object-source.ts";
 /** The source of a worker's objects. */
 export type SyncSource =
   | { readonly kind: "kubernetes"; readonly kubeconfig?: string; readonly context?: string }
-  | { readonly kind: "manifests"; readonly directory: string; readonly watch: boolean };
+  | {
+      readonly kind: "manifests";
+      readonly directory: string;
+      readonly watch: boolean;
+      /** Whether what can be read is pushed although the first read finds broken files. Default false. */
+      readonly allowBroken?: boolean;
+    };
 
 /** The options of a sync worker. */
 export interface SyncWorkerOptions {
@@ -205,7 +211,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
   const { source, logger, clusterId, clusterZone, nodeAddresses, readsClusterProperties } = options;
   return source.kind === "manifests"
-    ? new ManifestSource({ directory: source.directory, watch: source.watch, logger }, listener)
+    ? new ManifestSource({ ...source, logger }, listener)
     : new KubernetesSource(
         {
           ...source,

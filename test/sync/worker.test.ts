@@ -103,6 +103,42 @@ test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
   await expect(work({ once: true, ...more() })).rejects.toThrow(message);
 });
 
+const breakFile = () => writeFile(join(folder, "broken.yaml"), "kind: [unclosed\n");
+
+test("once: a broken file is an error with its line, and nothing is pushed unless that is allowed", async () => {
+  await breakFile();
+  const broken = {
+    code: "MANIFEST_BROKEN",
+    message: expect.stringMatching(/broken\.yaml:2:1: .*nothing is pushed/),
+  };
+  await expect(work({ once: true })).rejects.toMatchObject(broken);
+  expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
+  const source = { kind: "manifests", directory: folder, watch: false, allowBroken: true } as const;
+  await work({ once: true, source });
+  expect(gateways.map(portAt)).toEqual([80, 80]);
+});
+
+test("a worker that starts with a broken file pushes nothing until the folder reads whole, and says both", async () => {
+  await breakFile();
+  running = work();
+  await until(() =>
+    expect(logs.lines.join("\n")).toMatch(/^error: broken\.yaml:2:1: .*; nothing is pushed/m),
+  );
+  await write(8080);
+  await writeFile(join(folder, "more.yaml"), "");
+  expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
+  await rm(join(folder, "broken.yaml"));
+  await reaches(gateways[0]!, 8080);
+  expect(logs.lines).toContain("info: broken.yaml: its problems are gone, and its content counts");
+  // From now on the last good content counts, and a file that never had any holds nothing back.
+  await breakFile();
+  await until(() =>
+    expect(logs.lines.join("\n")).toMatch(/^warn: broken\.yaml:.*; nothing of the file counts until/m),
+  );
+  await write(9090);
+  await reaches(gateways[0]!, 9090);
+});
+
 test("once: a rejection by one gateway is an error although the other acknowledged", async () => {
   gateways[1]!.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
   await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });

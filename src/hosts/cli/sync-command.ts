@@ -22,6 +22,10 @@ export function syncCommand(): Command {
     )
     .option("--context <name>", "context of the kubeconfig")
     .option("--manifests <dir>", "read manifests from a folder instead of an API server, and watch it")
+    .option(
+      "--allow-broken",
+      "with --manifests: push what can be read although a file is broken at the start",
+    )
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the UID of kube-system)")
     .option("--ca-file <file>", "certificates in PEM to trust for the gateways, such as a self-signed one")
     .option(

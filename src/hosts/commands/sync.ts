@@ -19,6 +19,7 @@ export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags 
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly manifests?: string | undefined;
+  readonly allowBroken?: boolean | undefined;
   readonly clusterId?: string | undefined;
   readonly nodeAddresses?: NodeAddressType | undefined;
   /** Seconds. */
@@ -38,6 +39,8 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  if (flags.allowBroken === true && manifests === undefined)
+    throw new UsageError("--allow-broken is for --manifests");
   if (kubeconfig === "" || context === "")
     throw new UsageError(
       "--kubeconfig and --context need a value: an empty one may be a variable that is not set",
@@ -78,7 +81,12 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     source:
       manifests === undefined
         ? { kind: "kubernetes", ...api }
-        : { kind: "manifests", directory: manifests, watch: flags.once !== true },
+        : {
+            kind: "manifests",
+            directory: manifests,
+            watch: flags.once !== true,
+            allowBroken: flags.allowBroken === true,
+          },
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
     ...(nodeAddresses !== undefined && { nodeAddresses }),

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -55,6 +64,16 @@ describe("query in manifests", () => {
     const outside = await run("query", ...BOTH, "--explain", "web.shop.svc.clusterst.local");
     expect(outside.status).toBe(1);
     expect(outside.stdout).toContain(`; did you mean ${WEB}.`);
+  });
+
+  it("names problems of the manifests, and does not say that a name is missing where a file is broken", async () => {
+    const west = join(folder, "west");
+    mkdirSync(west);
+    writeFileSync(join(west, "web.yaml"), "kind: [unclosed\n");
+    const broken = await run("query", "--manifests", west, WEB);
+    expect(broken.status).toBe(1);
+    expect(broken.stderr).toMatch(/^problem: .*web\.yaml:2:1: /);
+    expect((await run("query", ...BOTH, "--manifests", west, WEB)).status).toBe(0);
   });
 
   it("prints JSON with answer and explanation", async () => {

@@ -14,4 +14,6 @@ export interface QueryResult {
   readonly explanation: JsonExplanation | undefined;
   /** `https://doh.example:8443, 12 ms`. */
   readonly source: string;
+  /** Problems of the manifests: what they would have is not in the answer. */
+  readonly problems?: readonly string[];
 }

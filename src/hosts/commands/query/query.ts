@@ -26,7 +26,7 @@ export interface QueryFlags extends ConnectionFlags, PinFlags {
   readonly json?: boolean | undefined;
 }
 
-/** 0: records, 1: SERVFAIL, REFUSED and other errors, 3: no records. */
+/** 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records. */
 export type QueryExitCode = 0 | 1 | 3;
 
 /**
@@ -42,6 +42,7 @@ export async function query(
 ): Promise<QueryExitCode> {
   const question = readQuestion(name, type);
   const result = await lookUp(question, flags);
+  for (const problem of result.problems ?? []) output.err(`problem: ${problem}`);
   const { answer, explanation } = result;
   if (flags.json === true)
     output.out(JSON.stringify({ answer, ...(explanation && { explanation }) }, undefined, 2));
@@ -50,7 +51,9 @@ export async function query(
     if (explanation !== undefined) for (const line of explanationLines(explanation)) output.out(line);
   }
   if (answer.Status !== 0 && answer.Status !== 3) return 1;
-  return (answer.Answer ?? []).length > 0 ? 0 : 3;
+  if ((answer.Answer ?? []).length > 0) return 0;
+  // What a broken manifest has is not known.
+  return (result.problems ?? []).length > 0 ? 1 : 3;
 }
 
 async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
@@ -64,12 +67,12 @@ async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<Query
     return askGateway(server, question, flags);
   }
   const state = stateDir === undefined ? undefined : await readStateFolder(stateDir);
-  const snapshots =
-    state?.snapshots ??
-    (await readCheckInputs(manifests, undefined, undefined)).map(({ snapshot }) => snapshot);
+  const inputs = state === undefined ? await readCheckInputs(manifests, undefined, undefined) : [];
+  const snapshots = state?.snapshots ?? inputs.map(({ snapshot }) => snapshot);
   const offline = openOffline(snapshots, flags, state?.remembered);
   const source = stateDir === undefined ? manifests.join(", ") : stateDir;
-  return { ...offline(question, view, flags.explain === true), source };
+  const problems = inputs.flatMap((input) => input.problems);
+  return { ...offline(question, view, flags.explain === true), source, problems };
 }
 
 async function askGateway(
