@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
+import type { Endpoint } from "../../src/snapshot/schema.ts";
 import {
   clusterProperty,
   namespace,
@@ -114,5 +116,263 @@ describe("objects", () => {
     const bare = { apiVersion, kind, metadata: { name: "web", namespace: "shop" } };
     const others = everything.filter((one) => one.kind !== kind);
     expect(() => assemble([...others, bare], "east").snapshot()).not.toThrow();
+  });
+});
+
+describe("parts of a snapshot", () => {
+  let assembler: SnapshotAssembler;
+  beforeEach(() => {
+    assembler = new SnapshotAssembler({ clusterId: "east" });
+  });
+
+  const add = (...objects: Parameters<SnapshotAssembler["upsert"]>[0][]) =>
+    objects.map((object) => assembler.upsert(object));
+  describe("equal parts stay the same objects", () => {
+    const ZONE = "topology.kubernetes.io/zone";
+
+    test("the topology over nodes that change nothing in it", () => {
+      add(node("a", { [ZONE]: "z1" }), node("b", { [ZONE]: "z1" }));
+      const first = assembler.snapshot();
+      expect(first.topology).toEqual({ zones: ["z1"] });
+      add(node("c", { [ZONE]: "z1" }));
+      expect(assembler.snapshot()).toBe(first);
+      add(node("c", { [ZONE]: "z2" }));
+      expect(assembler.snapshot().topology).toEqual({ zones: ["z1", "z2"] });
+      assembler.delete(node("c", {}));
+      expect(assembler.snapshot().topology).toEqual({ zones: ["z1"] });
+    });
+
+    test("a namespace or a node without labels, once more", () => {
+      add(namespace("shop"), service("shop/web"), serviceExport("shop/web"));
+      const first = assembler.snapshot();
+      add({ apiVersion: "v1", kind: "Node", metadata: { name: "bare" } }, { apiVersion: "v1", kind: "Node" });
+      add(namespace("shop"));
+      expect(assembler.snapshot().exports["shop/web"]).toBe(first.exports["shop/web"]);
+    });
+
+    test("the cluster id is that of kube-system, once it is there", () => {
+      const own = new SnapshotAssembler();
+      own.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system" } });
+      expect(() => own.snapshot()).toThrow("the cluster has no id");
+      own.upsert(namespace("kube-system", { uid: "uid-1" }));
+      expect(own.snapshot().clusterId).toBe("uid-1");
+      own.upsert({
+        apiVersion: "about.k8s.io/v1beta1",
+        kind: "ClusterProperty",
+        metadata: { name: "cluster.clusterset.k8s.io" },
+      });
+      expect(own.snapshot().clusterId).toBe("uid-1");
+    });
+  });
+});
+
+const exported = (spec = {}, more: readonly KubernetesObject[] = [], exportSpec = {}) =>
+  extractSnapshot(
+    [namespace("shop"), service("shop/web", spec), serviceExport("shop/web", exportSpec), ...more],
+    { clusterId: "east" },
+  ).exports["shop/web"]!;
+
+describe("an endpoint in two slices (discovery.k8s.io/v1)", () => {
+  test.each<[object, object, Partial<Endpoint>]>([
+    [{ ready: false }, { ready: false }, { ready: false }],
+    [{ ready: false }, { ready: true }, {}],
+    [{ ready: true }, { ready: false }, {}],
+    [{ serving: false }, { serving: false }, { serving: false }],
+    [{ serving: false }, {}, {}],
+    [{}, { serving: false }, {}],
+    [{ terminating: true }, { terminating: true }, { terminating: true }],
+    [{ terminating: true }, {}, {}],
+    [{}, { terminating: true }, {}],
+  ])("has, for the conditions %j and %j, the conditions %j", (left, right, expected) => {
+    const slices = [left, right].map((conditions, index) =>
+      slice(`shop/web-${index}`, ofService("web"), [{ addresses: ["10.0.0.1"], conditions }]),
+    );
+    const { members } = exported({}, slices).endpoints["http/TCP/8080"]!;
+    expect(members).toEqual({ "10.0.0.1": { address: "10.0.0.1", ...expected } });
+  });
+
+  test("has the zone of the first slice by name that has one", () => {
+    const zones = [undefined, "b", "c"].map((zone, index) =>
+      slice(`shop/web-${index}`, ofService("web"), [{ addresses: ["10.0.0.1"], zone }]),
+    );
+    const { members } = exported({}, zones.reverse()).endpoints["http/TCP/8080"]!;
+    expect(members).toEqual({ "10.0.0.1": { address: "10.0.0.1", zone: "b" } });
+  });
+});
+
+describe("the order of", () => {
+  test("endpoints and groups is that of their keys", () => {
+    const ends = [{ addresses: ["10.0.0.3"] }, { addresses: ["10.0.0.2", "10.0.0.1"] }];
+    const { endpoints } = exported({}, [
+      slice("shop/web-1", ofService("web"), ends, { ports: [{ name: "z", port: 1 }] }),
+      slice("shop/web-2", ofService("web"), ends, { ports: [{ name: "a", port: 1 }] }),
+      slice("shop/web-3", ofService("web"), [], { ports: [{ name: "empty", port: 1 }] }),
+    ]);
+    expect(Object.keys(endpoints)).toEqual(["a/TCP/1", "z/TCP/1"]);
+    expect(Object.keys(endpoints["a/TCP/1"]!.members)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+  });
+
+  test("exported labels is that of their keys", () => {
+    expect(Object.keys(exported({}, [], { exportedLabels: { b: "", a: "" } }).exportedLabels!)).toEqual([
+      "a",
+      "b",
+    ]);
+  });
+});
+
+describe("bounds of a snapshot", () => {
+  test.each<[string, object, string, unknown]>([
+    ["a port of 31 bits", { ports: [{ port: 2 ** 31 - 1 }] }, "ports", 1],
+    ["a negative port of 31 bits", { ports: [{ port: 1 - 2 ** 31 }] }, "ports", 1],
+    ["a port name of 63 characters", { ports: [{ port: 1, name: "n".repeat(63) }] }, "ports", 1],
+    ["a protocol of 16 characters", { ports: [{ port: 1, protocol: "p".repeat(16) }] }, "ports", 1],
+    [
+      "a port without a name and a protocol",
+      { ports: [{ port: 1, name: null, protocol: null }] },
+      "ports",
+      1,
+    ],
+    ["100 external IPs", { externalIPs: Array(100).fill("192.0.2.1") }, "externalIPs", 100],
+    ["a text of the longest length", { sessionAffinity: "s".repeat(63) }, "sessionAffinity", 63],
+  ])("include %s", (_, spec, field, length) => {
+    expect(Reflect.get(exported(spec), field)).toHaveLength(length as number);
+  });
+
+  test.each([null, "", undefined, []])("leave out an optional field with the value %j", (value) => {
+    const fields = { sessionAffinity: value, internalTrafficPolicy: value, externalIPs: value };
+    if (Array.isArray(value)) fields.sessionAffinity = fields.internalTrafficPolicy = undefined;
+    const { sessionAffinity, internalTrafficPolicy, externalIPs } = exported(fields);
+    expect([sessionAffinity, internalTrafficPolicy, externalIPs]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test.each([undefined, null, ""])("take a Service of the type %j for ClusterIP", (type) => {
+    expect(exported({ type }).serviceType).toBe("ClusterIP");
+  });
+
+  test.each<[object, boolean, string[] | undefined]>([
+    [{ clusterIP: "None", clusterIPs: undefined }, true, undefined],
+    [{ clusterIP: undefined, clusterIPs: ["None"] }, true, undefined],
+    [{ clusterIP: "10.96.0.1", clusterIPs: undefined }, false, ["10.96.0.1"]],
+    [{ clusterIP: "10.96.0.1", clusterIPs: [] }, false, ["10.96.0.1"]],
+    [{ clusterIP: "10.96.0.1", clusterIPs: ["10.96.0.1", "fd00::1"] }, false, ["10.96.0.1", "fd00::1"]],
+    [{ clusterIP: undefined, clusterIPs: undefined }, false, undefined],
+  ])("read the cluster IPs of %j", (spec, headless, clusterIPs) => {
+    expect(exported(spec)).toMatchObject({ headless });
+    expect(exported(spec).clusterIPs).toEqual(clusterIPs);
+  });
+});
+
+describe("the topology (labels of nodes)", () => {
+  const R = "topology.kubernetes.io/region";
+  const Z = "topology.kubernetes.io/zone";
+  test.each<[string, object[], unknown]>([
+    ["is absent without nodes", [], undefined],
+    ["is absent without labels", [{}], undefined],
+    ["has the first of two equally frequent regions", [{ [R]: "b" }, { [R]: "a" }], { region: "a" }],
+    ["has the region of most nodes", [{ [R]: "a" }, { [R]: "b" }, { [R]: "b" }], { region: "b" }],
+    ["may have zones without a region", [{ [Z]: "b" }, { [Z]: "a" }, { [Z]: "b" }], { zones: ["a", "b"] }],
+    ["accepts a label of 63 characters", [{ [R]: "r".repeat(63) }], { region: "r".repeat(63) }],
+    ["ignores a label of 64 characters", [{ [R]: "r".repeat(64) }], undefined],
+    ["ignores an empty label", [{ [R]: "", [Z]: "" }], undefined],
+  ])("%s", (_, labels, expected) => {
+    const nodes = labels.map((one, index) => node(`node-${index}`, one as Record<string, unknown>));
+    expect(extractSnapshot(nodes, { clusterId: "east" }).topology).toEqual(expected);
+  });
+});
+
+test.each([
+  ["apiVersion", "v1alpha1", "v1beta1"],
+  ["JSON text", "v1beta1", "v1beta1"],
+])("of two versions of an object the one with the later %s counts, in any order", (_, early, late) => {
+  const versions = [early, late].map((version, index) =>
+    serviceExport(
+      "shop/web",
+      { exportedLabels: { version: String(index) } },
+      {},
+      `multicluster.x-k8s.io/${version}`,
+    ),
+  );
+  for (const objects of [versions, versions.toReversed()]) {
+    const { exports } = extractSnapshot([namespace("shop"), service("shop/web"), ...objects], {
+      clusterId: "east",
+    });
+    expect(exports["shop/web"]!.exportedLabels).toEqual({ version: "1" });
+  }
+});
+
+const own = <Made extends KubernetesObject>(object: Made): Made => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    labels: { ...(object.metadata?.labels as object), "app.kubernetes.io/managed-by": "clusterset-doh" },
+  },
+});
+const extract = (...objects: KubernetesObject[]) =>
+  extractSnapshot([namespace("shop"), ...objects], {
+    clusterId: "east",
+    clusterZone: { name: "cluster.local", pods: "disabled" },
+  });
+const ends = [{ addresses: ["10.9.0.1"] }];
+
+describe("what the worker made from the desired state", () => {
+  test("is pushed of a ServiceImport as its ips, and nothing else", () => {
+    const { imports, findings } = extract(
+      own(serviceImport("shop/web", { ips: ["10.96.0.7", "fd00::7"] })),
+      own(slice("shop/web-1", ofImport("web", "west"), ends)),
+    );
+    expect(imports).toEqual({
+      "shop/web": { managed: true, ips: ["10.96.0.7", "fd00::7"], ports: [], endpoints: {} },
+    });
+    expect(findings).toEqual({});
+  });
+
+  test("counts less than the ServiceImport of another implementation", () => {
+    const { imports } = extract(
+      own(serviceImport("shop/web")),
+      serviceImport("shop/web", { ips: ["10.42.0.9"] }, "net.gke.io/v1"),
+    );
+    expect(imports["shop/web"]).toMatchObject({ ips: ["10.42.0.9"] });
+    expect(imports["shop/web"]).not.toHaveProperty("managed");
+  });
+
+  test("is pushed of a derived Service in the cluster's own zone, without endpoints", () => {
+    const { services, exports } = extract(
+      own(service("shop/derived")),
+      own(slice("shop/derived-1", { ...ofService("derived"), ...ofImport("web", "west") }, ends)),
+    );
+    expect(services["shop/derived"]).toMatchObject({ clusterIPs: ["10.96.0.10"], endpoints: {} });
+    expect(exports).toEqual({});
+  });
+
+  test("gives no endpoints to a Service of the cluster, whichever labels its slices have", () => {
+    const { exports, services, findings } = extract(
+      service("shop/web", { clusterIP: "None", clusterIPs: ["None"] }),
+      serviceExport("shop/web"),
+      own(slice("shop/web-1", ofService("web"), ends)),
+      own(slice("shop/web-2", {}, ends)),
+    );
+    expect(exports["shop/web"]!.endpoints).toEqual({});
+    expect(services["shop/web"]!.endpoints).toEqual({});
+    expect(findings).toEqual({});
+  });
+
+  test("is not exported: a ServiceExport of a derived Service is InvalidServiceType", () => {
+    const { exports, findings } = extract(own(service("shop/derived")), serviceExport("shop/derived"));
+    expect(exports).toEqual({});
+    expect(Object.values(findings)).toMatchObject([
+      { kind: "ServiceExport", name: "derived", reason: "InvalidServiceType" },
+    ]);
+  });
+
+  test("is told apart by the value of the label: that of Helm is another", () => {
+    const helm = serviceImport("shop/web");
+    const labelled = {
+      ...helm,
+      metadata: { ...helm.metadata, labels: { "app.kubernetes.io/managed-by": "Helm" } },
+    };
+    expect(extract(labelled).imports["shop/web"]).toMatchObject({
+      type: "ClusterSetIP",
+      ports: [{ port: 80 }],
+    });
   });
 });

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { applyLines, changeTables } from "./changes.ts";
@@ -30,4 +31,36 @@ test("the lines of docs/reference/push-api.md are a whole push of that cluster",
   const { entries } = applyLines(heldSnapshot(held), read, "whole");
   expect(entries.filter(({ entry }) => entry !== undefined).map(({ key }) => key)).toEqual(["shop/web"]);
   expect(new TextDecoder().decode(snapshotBody(held)).split("\n")[0]).toBe(header);
+});
+
+test("JSON Schemas and the OpenAPI document equal the code: run node scripts/generate-schema.ts", () => {
+  expect(findOutdated()).toEqual([]);
+});
+
+test("docs/reference/schema holds no other file", () => {
+  const committed = readdirSync(join(import.meta.dirname, "../../docs/reference/schema"));
+  expect(committed.sort()).toEqual([...generateSchemas().keys()].sort());
+});
+
+test("the schema of a snapshot rejects unknown fields and names its parts", () => {
+  const schema = JSON.parse(generateSchemas().get("cluster-snapshot.json")!);
+  expect(schema).toMatchObject({
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    additionalProperties: false,
+  });
+  expect(schema.required).toEqual([
+    ...["formatVersion", "clusterId", "namespaces", "exports", "imports", "findings"],
+  ]);
+  expect(Object.keys(schema.$defs).sort()).toEqual([
+    "ClusterZone",
+    "Endpoint",
+    "EndpointGroup",
+    "EndpointGroups",
+    "EndpointPort",
+    "ExportedService",
+    "Finding",
+    "ImportedService",
+    "LocalService",
+    "ServicePort",
+  ]);
 });

@@ -1,215 +1,422 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import { SnapshotLine } from "../../../src/snapshot/lines/line-schema.ts";
+import { LineSplitter } from "../../../src/snapshot/lines/line-splitter.ts";
 import { LinesError } from "../../../src/snapshot/lines/lines-error.ts";
+import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
+import { DEFAULT_LINE_LIMITS, type LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
 import { readSnapshotLines } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 import { concat, cutAt, readAll } from "./bytes.ts";
-import { sealed } from "./push-lines.ts";
+import { headerLine, sealed } from "./push-lines.ts";
 
-const HEADER = '{"formatVersion":2,"clusterId":"west"}';
-const limits = { lineBytes: 400, lineValues: 20, lineLevels: 5 };
+describe("lines", () => {
+  const HEADER = '{"formatVersion":2,"clusterId":"west"}';
+  const limits = { lineBytes: 400, lineValues: 20, lineLevels: 5 };
 
-function errorOf(read: () => unknown): LinesError {
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof LinesError) return error;
-    throw error;
-  }
-  throw new Error("the lines were read");
-}
-
-function encode(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
-const badLines: [claim: string, text: string, code: string, line: number, message: string][] = [
-  [
-    "a first line that is no header",
-    sealed('["pods","a/b",{}]'),
-    "INVALID_LINE",
-    1,
-    "the first line must be",
-  ],
-  ["no header but the end", sealed(), "INVALID_LINE", 1, "the first line must be"],
-  ["another format", sealed('{"formatVersion":1,"clusterId":"a"}'), "UNSUPPORTED_FORMAT", 1, "version 1;"],
-  ["no cluster id", sealed('{"formatVersion":2}'), "INVALID_LINE", 1, "clusterId"],
-  ["a bad cluster id", sealed('{"formatVersion":2,"clusterId":"A"}'), "INVALID_LINE", 1, "RFC 1123"],
-  ["a long header", sealed('{"formatVersion":2,"clusterId":"a","x":1}'), "INVALID_LINE", 1, '"x" is not'],
-  ["an unknown table", sealed(HEADER, '["toString","a/b",{}]'), "INVALID_LINE", 2, "must begin with one of"],
-  ["a number", sealed(HEADER, "1"), "INVALID_LINE", 2, "is not a change"],
-  ["a value that is an array", sealed(HEADER, '["pods","a/b",[]]'), "INVALID_LINE", 2, '["pods",<key>,'],
-  ["no key", sealed(HEADER, '["pods",{}]'), "INVALID_LINE", 2, '["pods",<key>,'],
-  ["a key for a single value", sealed(HEADER, '["topology","a",{}]'), "INVALID_LINE", 2, '["topology",<obj'],
-  ["four elements", sealed(HEADER, '["pods","a/b",{},{}]'), "INVALID_LINE", 2, '["pods",<key>,'],
-  ["an object that is no end", sealed(HEADER, '{"lines":1}'), "INVALID_LINE", 2, "nor the last line"],
-  ["a second header", sealed(HEADER, HEADER), "INVALID_LINE", 2, "nor the last line"],
-  ["an empty line", sealed(HEADER, ""), "INVALID_JSON", 2, "it ends"],
-  ["no JSON", sealed(HEADER, '["pods" {}]'), "INVALID_JSON", 2, 'column 9: is not JSON: found "{}]"'],
-  ["a byte order mark", `\ufeff${sealed(HEADER)}`, "INVALID_JSON", 1, "column 1"],
-  ["two members of one name", sealed(HEADER, '["pods","a/b",{"x":{"y":1,"y":2}}]'), "INVALID_JSON", 2, '"y"'],
-  ["one name in two ways", sealed(HEADER, '["pods","a/b",{"y":1,"\\u0079":2}]'), "INVALID_JSON", 2, '"y"'],
-  ["a deep line", sealed(HEADER, '["pods","a/b",{"a":[[[[1]]]]}]'), "JSON_TOO_DEEP", 2, "more than 5 levels"],
-  ["a wide line", sealed(HEADER, `["pods","a/b",{"a":[${"1,".repeat(20)}1]}]`), "LINE_TOO_LONG", 2, "20"],
-  [
-    "a long line",
-    sealed(HEADER, `["pods","${"a".repeat(400)}",{}]`),
-    "LINE_TOO_LONG",
-    2,
-    "more than 400 bytes",
-  ],
-  ["a long line without an end", `${HEADER}\n${"a".repeat(401)}`, "LINE_TOO_LONG", 2, "more than 400 bytes"],
-  [
-    "a wrong count",
-    `${HEADER}\n{"lines":2,"sha256":"00"}\n`,
-    "END_MISMATCH",
-    2,
-    "counts 2 lines, but follows 1",
-  ],
-  ["a wrong hash", `${HEADER}\n{"lines":1,"sha256":"00"}\n`, "END_MISMATCH", 2, "have the SHA-256 "],
-  [
-    "a line after the end",
-    `${sealed(HEADER)}["pods","a/b",{}]\n`,
-    "INVALID_LINE",
-    3,
-    "follows the last line",
-  ],
-  ["bytes after the end", `${sealed(HEADER)} `, "END_MISSING", 3, "something is cut off"],
-  ["nothing", "", "END_MISSING", 1, "something is cut off"],
-];
-
-describe("lines that cannot be read", () => {
-  test.each(badLines)("%s: the error names code and line", (_, text, code, line, message) => {
-    const bytes = encode(text);
-    for (const pieces of [[bytes], cutAt(bytes, [...bytes.keys()])]) {
-      const error = errorOf(() => readAll(pieces, limits));
-      expect(error).toMatchObject({ code, line, message: expect.stringContaining(message) });
-      expect(error.message.startsWith(`line ${line}`)).toBe(true);
+  function errorOf(read: () => unknown): LinesError {
+    try {
+      read();
+    } catch (error) {
+      if (error instanceof LinesError) return error;
+      throw error;
     }
-  });
-
-  test("bytes that are not UTF-8 are found in their line", () => {
-    const bytes = concat([encode(`${HEADER}\n["pods","`), Uint8Array.of(0xff), encode('/b",{}]\n')]);
-    expect(errorOf(() => readAll([bytes]))).toMatchObject({ code: "INVALID_UTF8", line: 2 });
-  });
-
-  test("a body that is cut anywhere is never whole", () => {
-    const bytes = concat(encodeSnapshot(shopSnapshot("west", 1)));
-    for (let length = 0; length < bytes.length; length++)
-      expect(errorOf(() => readSnapshotLines([bytes.subarray(0, length)])).code).toBe("END_MISSING");
-    expect(readSnapshotLines([bytes])).toEqual(shopSnapshot("west", 1));
-  });
-
-  test("any changed byte is found", () => {
-    const bytes = concat(encodeSnapshot(shopSnapshot("west", 1)));
-    const endHash = bytes.length - 67;
-    fc.assert(
-      fc.property(fc.nat({ max: endHash }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
-        const changed = bytes.slice();
-        changed[at] = changed[at]! ^ flip;
-        expect(() => readSnapshotLines([changed])).toThrow();
-      }),
-    );
-  });
-
-  test("the wrong line is not held: what follows it is not read", () => {
-    const reader = cutAt(encode(`${HEADER}\nx\n["pods","a/b",{}]\n`), []);
-    expect(errorOf(() => readAll(reader)).line).toBe(2);
-  });
-});
-
-const web = (fields: object) =>
-  JSON.stringify({
-    exportedAt: "2024-01-01T00:00:00Z",
-    serviceType: "ClusterIP",
-    headless: true,
-    ports: [],
-    endpoints: {},
-    ...fields,
-  });
-const group = (members: object) => ({ "*": { ports: [], members } });
-const badChanges: [claim: string, line: string, path: string, message: string][] = [
-  ["a key without a slash", `["exports","web",${web({})}]`, "exports.web", "is not a valid key"],
-  ["a namespace in capitals", '["namespaces","Shop",{}]', "namespaces.Shop", "is not a valid key"],
-  ["an unknown field", `["exports","a/b",${web({ x: 1 })}]`, 'exports["a/b"].x', "is not a known field"],
-  ["no field", '["namespaces","a",{"x":1}]', "namespaces.a.x", "is not a known field"],
-  [
-    "a missing field",
-    '["findings","a",{"kind":"x","name":"x","message":"x"}]',
-    "findings.a.reason",
-    "received undefined",
-  ],
-  [
-    "a missing table",
-    `["exports","a/b",${web({ endpoints: null })}]`,
-    'exports["a/b"].endpoints',
-    "undefined",
-  ],
-  [
-    "a table that is none",
-    `["exports","a/b",${web({ endpoints: 1 })}]`,
-    'exports["a/b"].endpoints',
-    "record",
-  ],
-  [
-    "a wrong member",
-    `["exports","a/b",${web({ endpoints: group({ a: { address: 1 } }) })}]`,
-    'exports["a/b"].endpoints["*"].members.a.address',
-    "expected string",
-  ],
-  [
-    "a wrong key of a member",
-    `["exports","a/b",${web({ endpoints: group({ "a b": { address: "" } }) })}]`,
-    'exports["a/b"].endpoints["*"].members["a b"]',
-    "is not a valid key: must be an endpoint key",
-  ],
-  [
-    "a group without ports",
-    `["exports","a/b",${web({ endpoints: { "*": { members: {} } } })}]`,
-    'exports["a/b"].endpoints["*"].ports',
-    "received undefined",
-  ],
-  [
-    "a wrong label",
-    `["exports","a/b",${web({ exportedLabels: { a: 1 } })}]`,
-    'exports["a/b"].exportedLabels.a',
-    "string",
-  ],
-  ["a wrong topology", '["topology",{"region":1}]', "topology.region", "expected string"],
-  ["__proto__", '["namespaces","a",{"__proto__":{}}]', "namespaces.a.__proto__", "is not a known field"],
-  ["__proto__ as a key", '["namespaces","__proto__",{}]', "namespaces.__proto__", "is not a valid key"],
-];
-
-describe("changes that are not valid", () => {
-  test.each(badChanges)("%s: the error names line, entry and field", (_, line, path, message) => {
-    const text = sealed(HEADER, '["namespaces","shop",{}]', line);
-    const { issues, total } = issuesOf(text);
-    expect(issues).toEqual([{ path, line: 3, message: expect.stringContaining(message) }]);
-    expect(total).toBe(1);
-  });
-
-  test("all are named, with those of one entry only from its first wrong line", () => {
-    const lines = ['["pods","a/b",{"x":1}]', '["pods","a/b",{"y":1}]', '["pods","c",{}]'];
-    expect(issuesOf(sealed(HEADER, ...lines)).issues.map(({ path, line }) => [path, line])).toEqual([
-      ['pods["a/b"].x', 2],
-      ["pods.c", 4],
-    ]);
-  });
-
-  test("a thousand are enough", () => {
-    const lines = Array.from({ length: 1500 }, (_, index) => `["pods","n${index}",{}]`);
-    expect(issuesOf(sealed(HEADER, ...lines)).total).toBe(1000);
-  });
-});
-
-function issuesOf(text: string): SnapshotError {
-  try {
-    readSnapshotLines([encode(text)]);
-  } catch (error) {
-    if (error instanceof SnapshotError) return error;
-    throw error;
+    throw new Error("the lines were read");
   }
-  throw new Error("the lines were taken");
-}
+
+  function encode(text: string): Uint8Array {
+    return new TextEncoder().encode(text);
+  }
+
+  const badLines: [claim: string, text: string, code: string, line: number, message: string][] = [
+    [
+      "a first line that is no header",
+      sealed('["pods","a/b",{}]'),
+      "INVALID_LINE",
+      1,
+      "the first line must be",
+    ],
+    ["no header but the end", sealed(), "INVALID_LINE", 1, "the first line must be"],
+    ["another format", sealed('{"formatVersion":1,"clusterId":"a"}'), "UNSUPPORTED_FORMAT", 1, "version 1;"],
+    ["no cluster id", sealed('{"formatVersion":2}'), "INVALID_LINE", 1, "clusterId"],
+    ["a bad cluster id", sealed('{"formatVersion":2,"clusterId":"A"}'), "INVALID_LINE", 1, "RFC 1123"],
+    ["a long header", sealed('{"formatVersion":2,"clusterId":"a","x":1}'), "INVALID_LINE", 1, '"x" is not'],
+    [
+      "an unknown table",
+      sealed(HEADER, '["toString","a/b",{}]'),
+      "INVALID_LINE",
+      2,
+      "must begin with one of",
+    ],
+    ["a number", sealed(HEADER, "1"), "INVALID_LINE", 2, "is not a change"],
+    ["a value that is an array", sealed(HEADER, '["pods","a/b",[]]'), "INVALID_LINE", 2, '["pods",<key>,'],
+    ["no key", sealed(HEADER, '["pods",{}]'), "INVALID_LINE", 2, '["pods",<key>,'],
+    [
+      "a key for a single value",
+      sealed(HEADER, '["topology","a",{}]'),
+      "INVALID_LINE",
+      2,
+      '["topology",<obj',
+    ],
+    ["four elements", sealed(HEADER, '["pods","a/b",{},{}]'), "INVALID_LINE", 2, '["pods",<key>,'],
+    ["an object that is no end", sealed(HEADER, '{"lines":1}'), "INVALID_LINE", 2, "nor the last line"],
+    ["a second header", sealed(HEADER, HEADER), "INVALID_LINE", 2, "nor the last line"],
+    ["an empty line", sealed(HEADER, ""), "INVALID_JSON", 2, "it ends"],
+    ["no JSON", sealed(HEADER, '["pods" {}]'), "INVALID_JSON", 2, 'column 9: is not JSON: found "{}]"'],
+    ["a byte order mark", `\ufeff${sealed(HEADER)}`, "INVALID_JSON", 1, "column 1"],
+    [
+      "two members of one name",
+      sealed(HEADER, '["pods","a/b",{"x":{"y":1,"y":2}}]'),
+      "INVALID_JSON",
+      2,
+      '"y"',
+    ],
+    ["one name in two ways", sealed(HEADER, '["pods","a/b",{"y":1,"\\u0079":2}]'), "INVALID_JSON", 2, '"y"'],
+    [
+      "a deep line",
+      sealed(HEADER, '["pods","a/b",{"a":[[[[1]]]]}]'),
+      "JSON_TOO_DEEP",
+      2,
+      "more than 5 levels",
+    ],
+    ["a wide line", sealed(HEADER, `["pods","a/b",{"a":[${"1,".repeat(20)}1]}]`), "LINE_TOO_LONG", 2, "20"],
+    [
+      "a long line",
+      sealed(HEADER, `["pods","${"a".repeat(400)}",{}]`),
+      "LINE_TOO_LONG",
+      2,
+      "more than 400 bytes",
+    ],
+    [
+      "a long line without an end",
+      `${HEADER}\n${"a".repeat(401)}`,
+      "LINE_TOO_LONG",
+      2,
+      "more than 400 bytes",
+    ],
+    [
+      "a wrong count",
+      `${HEADER}\n{"lines":2,"sha256":"00"}\n`,
+      "END_MISMATCH",
+      2,
+      "counts 2 lines, but follows 1",
+    ],
+    ["a wrong hash", `${HEADER}\n{"lines":1,"sha256":"00"}\n`, "END_MISMATCH", 2, "have the SHA-256 "],
+    [
+      "a line after the end",
+      `${sealed(HEADER)}["pods","a/b",{}]\n`,
+      "INVALID_LINE",
+      3,
+      "follows the last line",
+    ],
+    ["bytes after the end", `${sealed(HEADER)} `, "END_MISSING", 3, "something is cut off"],
+    ["nothing", "", "END_MISSING", 1, "something is cut off"],
+  ];
+
+  describe("lines that cannot be read", () => {
+    test.each(badLines)("%s: the error names code and line", (_, text, code, line, message) => {
+      const bytes = encode(text);
+      for (const pieces of [[bytes], cutAt(bytes, [...bytes.keys()])]) {
+        const error = errorOf(() => readAll(pieces, limits));
+        expect(error).toMatchObject({ code, line, message: expect.stringContaining(message) });
+        expect(error.message.startsWith(`line ${line}`)).toBe(true);
+      }
+    });
+
+    test("bytes that are not UTF-8 are found in their line", () => {
+      const bytes = concat([encode(`${HEADER}\n["pods","`), Uint8Array.of(0xff), encode('/b",{}]\n')]);
+      expect(errorOf(() => readAll([bytes]))).toMatchObject({ code: "INVALID_UTF8", line: 2 });
+    });
+
+    test("a body that is cut anywhere is never whole", () => {
+      const bytes = concat(encodeSnapshot(shopSnapshot("west", 1)));
+      for (let length = 0; length < bytes.length; length++)
+        expect(errorOf(() => readSnapshotLines([bytes.subarray(0, length)])).code).toBe("END_MISSING");
+      expect(readSnapshotLines([bytes])).toEqual(shopSnapshot("west", 1));
+    });
+
+    test("any changed byte is found", () => {
+      const bytes = concat(encodeSnapshot(shopSnapshot("west", 1)));
+      const endHash = bytes.length - 67;
+      fc.assert(
+        fc.property(fc.nat({ max: endHash }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+          const changed = bytes.slice();
+          changed[at] = changed[at]! ^ flip;
+          expect(() => readSnapshotLines([changed])).toThrow();
+        }),
+      );
+    });
+
+    test("the wrong line is not held: what follows it is not read", () => {
+      const reader = cutAt(encode(`${HEADER}\nx\n["pods","a/b",{}]\n`), []);
+      expect(errorOf(() => readAll(reader)).line).toBe(2);
+    });
+  });
+
+  const web = (fields: object) =>
+    JSON.stringify({
+      exportedAt: "2024-01-01T00:00:00Z",
+      serviceType: "ClusterIP",
+      headless: true,
+      ports: [],
+      endpoints: {},
+      ...fields,
+    });
+  const group = (members: object) => ({ "*": { ports: [], members } });
+  const badChanges: [claim: string, line: string, path: string, message: string][] = [
+    ["a key without a slash", `["exports","web",${web({})}]`, "exports.web", "is not a valid key"],
+    ["a namespace in capitals", '["namespaces","Shop",{}]', "namespaces.Shop", "is not a valid key"],
+    ["an unknown field", `["exports","a/b",${web({ x: 1 })}]`, 'exports["a/b"].x', "is not a known field"],
+    ["no field", '["namespaces","a",{"x":1}]', "namespaces.a.x", "is not a known field"],
+    [
+      "a missing field",
+      '["findings","a",{"kind":"x","name":"x","message":"x"}]',
+      "findings.a.reason",
+      "received undefined",
+    ],
+    [
+      "a missing table",
+      `["exports","a/b",${web({ endpoints: null })}]`,
+      'exports["a/b"].endpoints',
+      "undefined",
+    ],
+    [
+      "a table that is none",
+      `["exports","a/b",${web({ endpoints: 1 })}]`,
+      'exports["a/b"].endpoints',
+      "record",
+    ],
+    [
+      "a wrong member",
+      `["exports","a/b",${web({ endpoints: group({ a: { address: 1 } }) })}]`,
+      'exports["a/b"].endpoints["*"].members.a.address',
+      "expected string",
+    ],
+    [
+      "a wrong key of a member",
+      `["exports","a/b",${web({ endpoints: group({ "a b": { address: "" } }) })}]`,
+      'exports["a/b"].endpoints["*"].members["a b"]',
+      "is not a valid key: must be an endpoint key",
+    ],
+    [
+      "a group without ports",
+      `["exports","a/b",${web({ endpoints: { "*": { members: {} } } })}]`,
+      'exports["a/b"].endpoints["*"].ports',
+      "received undefined",
+    ],
+    [
+      "a wrong label",
+      `["exports","a/b",${web({ exportedLabels: { a: 1 } })}]`,
+      'exports["a/b"].exportedLabels.a',
+      "string",
+    ],
+    ["a wrong topology", '["topology",{"region":1}]', "topology.region", "expected string"],
+    ["__proto__", '["namespaces","a",{"__proto__":{}}]', "namespaces.a.__proto__", "is not a known field"],
+    ["__proto__ as a key", '["namespaces","__proto__",{}]', "namespaces.__proto__", "is not a valid key"],
+  ];
+
+  describe("changes that are not valid", () => {
+    test.each(badChanges)("%s: the error names line, entry and field", (_, line, path, message) => {
+      const text = sealed(HEADER, '["namespaces","shop",{}]', line);
+      const { issues, total } = issuesOf(text);
+      expect(issues).toEqual([{ path, line: 3, message: expect.stringContaining(message) }]);
+      expect(total).toBe(1);
+    });
+
+    test("all are named, with those of one entry only from its first wrong line", () => {
+      const lines = ['["pods","a/b",{"x":1}]', '["pods","a/b",{"y":1}]', '["pods","c",{}]'];
+      expect(issuesOf(sealed(HEADER, ...lines)).issues.map(({ path, line }) => [path, line])).toEqual([
+        ['pods["a/b"].x', 2],
+        ["pods.c", 4],
+      ]);
+    });
+
+    test("a thousand are enough", () => {
+      const lines = Array.from({ length: 1500 }, (_, index) => `["pods","n${index}",{}]`);
+      expect(issuesOf(sealed(HEADER, ...lines)).total).toBe(1000);
+    });
+  });
+
+  function issuesOf(text: string): SnapshotError {
+    try {
+      readSnapshotLines([encode(text)]);
+    } catch (error) {
+      if (error instanceof SnapshotError) return error;
+      throw error;
+    }
+    throw new Error("the lines were taken");
+  }
+});
+
+describe("a line", () => {
+  const HEADER = headerLine("west");
+
+  function read(text: string, limits?: LineLimits) {
+    const reader = new LinesReader(limits);
+    const lines = [...reader.feed(new TextEncoder().encode(text))];
+    return { reader, lines, header: reader.finish() };
+  }
+
+  function errorOf(text: string, limits?: LineLimits): string {
+    try {
+      read(text, limits);
+    } catch (error) {
+      if (error instanceof LinesError) return `${error.code} ${error.message}`;
+      throw error;
+    }
+    throw new Error("the lines were read");
+  }
+
+  describe("a line's shape", () => {
+    const limits = { ...DEFAULT_LINE_LIMITS, lineValues: 8, lineLevels: 4 };
+    // 3 elements, and in the entry one member with an array of so many elements.
+    const wide = (elements: number) => `["pods","a/b",{"a":[${new Array(elements).fill(1)}]}]`;
+    const deep = (levels: number) => `["pods","a/b",${'{"a":'.repeat(levels)}1${"}".repeat(levels)}]`;
+
+    test("may have as many values and levels as the limits say", () => {
+      expect(read(sealed(HEADER, wide(4), deep(3)), limits).lines.map(({ values }) => values)).toEqual([
+        8, 6,
+      ]);
+    });
+
+    test("with one value or one level more is rejected", () => {
+      expect(errorOf(sealed(HEADER, wide(5)), limits)).toBe(
+        "LINE_TOO_LONG line 2: has more than 8 members and elements: split the entry",
+      );
+      expect(errorOf(sealed(HEADER, deep(4)), limits)).toBe(
+        "JSON_TOO_DEEP line 2: is nested more than 4 levels deep",
+      );
+    });
+
+    it.each([
+      ['["pods","a/b",{"__proto__":1}]', true],
+      ['["pods","a/b",{"a":{"b":[{"__proto__":1}]}}]', true],
+      ['["pods","__proto__",{"a":"__proto__"}]', false],
+    ])("%s has a member __proto__: %s", (text, expected) => {
+      expect(read(sealed(HEADER, text)).lines[0]!.hasPrototypeKey).toBe(expected);
+    });
+
+    it.each([
+      ['["pods","a/b",{"a":null,"b":[null,{"c":1}]}]', undefined],
+      ['["pods","a/b",{"a":null,"a":1}]', 'one object has two members "a"'],
+      ['["pods","a/b",{"a":[{"b":1},{"b":1,"b":2}]}]', 'one object has two members "b"'],
+      [
+        `["pods","a/b",{"${"x".repeat(400)}":1,"${"x".repeat(400)}":2}]`,
+        `one object has two members "${"x".repeat(300)}"`,
+      ],
+      ['["pods","a/b",{"a":1]', 'line 2, column 21: is not JSON: found "]"'],
+      ['["pods","a/b",  nonsense that is long]', 'line 2, column 17: is not JSON: found "nonsense tha"'],
+      ['["pods","a/b",{}', "line 2, column 17: is not JSON: it ends"],
+      // A no-break space is no white space in JSON.
+      ['["pods","a/b",{}\u00a0', 'line 2, column 17: is not JSON: found "\u00a0"'],
+    ])("%s is JSON, or the error is %s", (text, message) => {
+      if (message === undefined) expect(read(sealed(HEADER, text)).lines).toHaveLength(1);
+      else expect(errorOf(sealed(HEADER, text))).toContain(message);
+    });
+  });
+});
+
+describe("bytes", () => {
+  const encode = (text: string) => new TextEncoder().encode(text);
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+  function split(most: number, ...pieces: readonly string[]) {
+    const splitter = new LineSplitter(most);
+    const lines = pieces.flatMap((piece) => [...splitter.feed(encode(piece))].map(decode));
+    return { lines, splitter };
+  }
+
+  describe("bytes in pieces", () => {
+    it.each<[pieces: string[], lines: string[], open: number]>([
+      [["a\nb\n"], ["a\n", "b\n"], 0],
+      [["a", "\n"], ["a\n"], 0],
+      [["a", "b", "c\nd", "e\n"], ["abc\n", "de\n"], 0],
+      [["\n\n"], ["\n", "\n"], 0],
+      [["", "a", "", "\n", ""], ["a\n"], 0],
+      [["a\nbc", "d"], ["a\n"], 3],
+    ])("%j are the lines %j, and %i bytes of one that is not complete", (pieces, lines, open) => {
+      const { lines: seen, splitter } = split(100, ...pieces);
+      expect(seen).toEqual(lines);
+      expect([splitter.lines, splitter.open]).toEqual([lines.length, open]);
+    });
+
+    it("may be changed once they were taken", () => {
+      const splitter = new LineSplitter(100);
+      const memory = encode("abc");
+      expect([...splitter.feed(memory)]).toEqual([]);
+      memory.fill(0x7a);
+      expect([...splitter.feed(encode("d\n"))].map(decode)).toEqual(["abcd\n"]);
+    });
+
+    it("are not copied for a line that comes in one piece", () => {
+      const piece = encode("a\nb\n");
+      for (const line of new LineSplitter(100).feed(piece)) expect(line.buffer).toBe(piece.buffer);
+    });
+  });
+
+  describe("a line", () => {
+    it.each([[["abcd\n"]], [["ab", "cd\n"]], [["abcd", "\n"]], [["x\nabcd\n"]]])(
+      "of as many bytes as it may have is read: %j",
+      (pieces) => {
+        expect(split(4, ...pieces).lines.at(-1)).toBe("abcd\n");
+      },
+    );
+
+    it.each<[pieces: string[], line: number]>([
+      [["abcde\n"], 1],
+      [["abcde"], 1],
+      [["abc", "de"], 1],
+      [["a\nabcd", "e\n"], 2],
+    ])("of one byte more is an error before its end comes: %j", (pieces, line) => {
+      expect(() => split(4, ...pieces)).toThrow(
+        expect.objectContaining({
+          ...{ code: "LINE_TOO_LONG", line },
+          message: `line ${line}: has more than 4 bytes`,
+        }),
+      );
+    });
+  });
+});
+
+const SHA = "0123456789abcdefABCDEF".padEnd(64, "0");
+const EXPORT = { type: "ClusterSetIP", ports: [] };
+
+// Of each kind of entry its own suite validates the whole value; a patch may be any object.
+describe("a line of a push by the JSON Schema", () => {
+  it.each<[string, unknown]>([
+    ["the first line", { formatVersion: 2, clusterId: "east" }],
+    ["a namespace", ["namespaces", "shop", {}]],
+    ["a patch of an export", ["exports", "shop/web", EXPORT]],
+    ["an export that is removed", ["exports", "shop/web", null]],
+    ["the topology", ["topology", { region: "eu", zones: ["eu-a"] }]],
+    ["a patch of the topology", ["topology", { region: null }]],
+    ["a topology that is removed", ["topology", null]],
+    ["the last line", { lines: 1, sha256: SHA }],
+  ])("may be %s", (_, line) => {
+    expect(SnapshotLine.parse(line)).toEqual(line);
+  });
+
+  it.each<[string, unknown]>([
+    ["a first line of another format", { formatVersion: 1, clusterId: "east" }],
+    ["a first line without a cluster", { formatVersion: 2 }],
+    ["a first line with another member", { formatVersion: 2, clusterId: "east", zone: "a" }],
+    ["an entry of no collection", ["secrets", "shop/web", {}]],
+    ["an entry without a value", ["exports", "shop/web"]],
+    ["an entry whose value is a text", ["exports", "shop/web", "web"]],
+    ["an entry whose key is a number", ["exports", 1, {}]],
+    ["a topology that is a text", ["topology", "eu"]],
+    ["a topology with a key", ["topology", "shop/web", {}]],
+    ["a last line of no lines", { lines: 0, sha256: SHA }],
+    ["a last line of half a line", { lines: 1.5, sha256: SHA }],
+    ["a last line without a hash", { lines: 1 }],
+    ["a hash that is too short", { lines: 1, sha256: SHA.slice(1) }],
+    ["a hash that is too long", { lines: 1, sha256: `${SHA}0` }],
+    ["a hash of other characters", { lines: 1, sha256: `g${SHA.slice(1)}` }],
+    ["a last line with another member", { lines: 1, sha256: SHA, clusterId: "east" }],
+    ["an empty line", []],
+  ])("is not %s", (_, line) => {
+    expect(SnapshotLine.safeParse(line).success).toBe(false);
+  });
+});

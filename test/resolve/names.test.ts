@@ -1,0 +1,483 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatName, parseName } from "../../src/dns/name.ts";
+import { isAboveReverseNames } from "../../src/dns/reverse.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
+import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/message/transport.ts";
+import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { alias, clusterLocalTable, local } from "../conformance/cases/cluster-local.ts";
+import { compileTable } from "../conformance/compiled-table.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { ask, compileWorld, encodeQuery, leasesUntil } from "./ask.ts";
+import { extendedErrors, withoutExtendedErrors } from "./extended-errors.ts";
+import { twoClusters } from "./world.ts";
+
+describe("ancestors", () => {
+  const zones = ["clusterset.local", "eu.west.clusterset.local", "clusterset.example.org"];
+  const world = {
+    ...compileWorld(twoClusters(), {
+      zones,
+      federations: [{ name: "fed", zone: "a.federation", domain: "fed.example.net" }],
+    }),
+    outside: "nxdomain",
+  } as const;
+  const designated = { name: "dns.gateway.example", addresses: [], endpoints: [] };
+
+  describe("RFC 8020: an ancestor of a name in the zones is not denied", () => {
+    it.each([
+      ".",
+      "local",
+      "LOCAL",
+      "org",
+      "example.org",
+      "net",
+      "example.net",
+      "federation",
+      "arpa",
+      "in-addr.arpa",
+      "10.in-addr.arpa",
+      "200.10.in-addr.arpa",
+      "0.200.10.in-addr.arpa",
+      "ip6.arpa",
+      "d.f.ip6.arpa",
+    ])("%s has no data, and the gateway does not claim to own it", (name) => {
+      for (const type of ["A", "NS", "ANY"]) {
+        const answer = ask(world, name, type);
+        expect(answer).toMatchObject({ rcode: "NOERROR", authoritative: false, answer: [], authority: [] });
+      }
+      expect(extendedErrors(resolve(encodeQuery(name, "A"), world)!.bytes)).toEqual([20]);
+    });
+
+    it("a name between two of our zones is not denied", () => {
+      expect(ask(world, "west.clusterset.local", "A")).toMatchObject({
+        rcode: "NOERROR",
+        authoritative: true,
+      });
+      expect(ask(world, "east.clusterset.local", "A")).toMatchObject({ rcode: "NXDOMAIN" });
+    });
+
+    it("a name below one zone and above a zone of another view is denied", () => {
+      const east = snapshot("east", {
+        clusterZone: { name: "east.inner.clusterset.local", pods: "disabled" },
+      });
+      const nested = compileWorld([east, snapshot("west")]);
+      const rcode = (view: string | undefined) =>
+        ask({ ...nested, view }, "inner.clusterset.local", "A").rcode;
+      expect([rcode("east"), rcode("west"), rcode(undefined)]).toEqual(["NOERROR", "NXDOMAIN", "NXDOMAIN"]);
+    });
+
+    it("an ancestor of the designated resolver's name is not denied", () => {
+      for (const name of ["gateway.example", "dns.gateway.example"]) {
+        expect(ask({ ...world, designated }, name, "A")).toMatchObject({ rcode: "NOERROR", answer: [] });
+        expect(ask(world, name, "A").rcode).toBe("NXDOMAIN");
+      }
+    });
+
+    it.each(["locals", "www.example.org", "300.10.in-addr.arpa", "x.ip6.arpa", "4.3.2.1.in-addr.arpa"])(
+      "%s is denied",
+      (name) => expect(ask(world, name, "A").rcode).toBe("NXDOMAIN"),
+    );
+
+    it("they are REFUSED if names out of zone are", () => {
+      expect(ask({ ...world, outside: "refuse" }, "local", "A").rcode).toBe("REFUSED");
+    });
+  });
+
+  describe("ancestors of reverse names", () => {
+    it.each([
+      ["arpa", true],
+      ["in-addr.arpa", true],
+      ["255.in-addr.arpa", true],
+      ["3.2.1.in-addr.arpa", true],
+      ["4.3.2.1.in-addr.arpa", false],
+      ["256.in-addr.arpa", false],
+      ["01.in-addr.arpa", false],
+      ["ip6.arpa", true],
+      [`${"f.".repeat(31)}ip6.arpa`, true],
+      [`${"f.".repeat(32)}ip6.arpa`, false],
+      ["10.ip6.arpa", false],
+      ["g.ip6.arpa", false],
+      ["xin-addr.arpa", false],
+      ["example", false],
+      [".", false],
+    ])("%s is one: %s", (name, expected) => {
+      const wire = parseName(name);
+      expect(isAboveReverseNames(wire, wire.length)).toBe(expected);
+    });
+  });
+});
+
+describe("out of zone", () => {
+  const world = compileTable(clusterLocalTable);
+  const CLUSTER_IP = "1.0.3.10.in-addr.arpa";
+
+  describe("an answer says why its name is out of zone", () => {
+    it.each([
+      ["www.example.com", "east", "no-zone"],
+      ["local", "east", "no-zone"],
+      ["xcluster.local", "east", "no-zone"],
+      ["cluster.local", undefined, "hidden"],
+      ["kubernetes.default.svc.cluster.local", undefined, "hidden"],
+      ["kubernetes.default.svc.CLUSTER.local", "nobody", "hidden"],
+      ["kubernetes.default.svc.cluster.local", "east", undefined],
+      ["nothing.svc.cluster.local", "east", undefined],
+      ["nothing.clusterset.local", undefined, undefined],
+      [CLUSTER_IP, "east", undefined],
+      // The address of a cluster's own Service, in another view.
+      [CLUSTER_IP, undefined, "no-zone"],
+      ["9.9.9.10.in-addr.arpa", "east", "no-zone"],
+    ])("%s in the view %s: %s", (name, view, expected) => {
+      for (const outside of ["refuse", "nxdomain"] as const)
+        expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.outOfZone).toBe(expected);
+    });
+
+    it.each([
+      ["foo.default.svc.cluster.local", "east", "www.example.com"],
+      ["your-service.your-cluster.default.svc.cluster.local", "east", undefined],
+      ["hop.default.svc.cluster.local", "east", undefined],
+      ["lost.default.svc.cluster.local", "east", undefined],
+      ["kubernetes.default.svc.cluster.local", "east", undefined],
+    ])("the CNAME target out of zone of %s in the view %s is %s", (name, view, expected) => {
+      const cnameTarget = resolve(encodeQuery(name, "A"), { ...world, view })?.cnameTarget;
+      expect(cnameTarget && formatName(cnameTarget)).toBe(expected && `${expected}.`);
+    });
+
+    it("the reason is unknown before a generation is loaded", () => {
+      expect(notReady(encodeQuery("www.example.com", "A"))?.outOfZone).toBe("unknown");
+    });
+
+    it.each(["AXFR", "IXFR"])("%s is REFUSED without such a reason", (type) => {
+      expect(resolve(encodeQuery("www.example.com", type), world)?.outOfZone).toBeUndefined();
+    });
+  });
+});
+
+describe("chains", () => {
+  const name = (service: string, zone = "east.local") => `${service}.default.svc.${zone}`;
+  const chain = Array.from({ length: 12 }, (_, index) => [`default/c${index}`, alias(name(`c${index + 1}`))]);
+  const world = compileWorld(
+    [
+      snapshot("east", {
+        namespaces: { default: {} },
+        clusterZone: { name: "east.local", pods: "disabled" },
+        services: {
+          "default/a": alias(name("b")),
+          "default/b": alias(name("c")),
+          "default/c": alias(name("a")),
+          "default/into": alias(name("a")),
+          "default/abroad": alias(name("web", "west.local")),
+          "default/away": alias("WWW.Example.com"),
+          "default/empty": alias("svc.east.local"),
+          ...Object.fromEntries(chain),
+        },
+      }),
+      snapshot("west", {
+        namespaces: { default: {} },
+        clusterZone: { name: "west.local", pods: "disabled" },
+        services: { "default/web": local({ clusterIPs: ["10.4.0.1"] }) },
+      }),
+    ],
+    {},
+    { view: "east" },
+  );
+  const targetsOf = (service: string, type = "A") =>
+    ask(world, name(service), type).answer.map((record) => record.split(" ").at(-1)!.split(".")[0]);
+
+  describe("a CNAME chain (RFC 1034 section 4.3.2)", () => {
+    it("that loops has each of its records once", () => {
+      expect(targetsOf("a")).toEqual(["b", "c", "a"]);
+      expect(targetsOf("b", "TXT")).toEqual(["c", "a", "b"]);
+      expect(targetsOf("into")).toEqual(["a", "b", "c", "a"]);
+    });
+
+    it("ends after eight records", () => {
+      expect(targetsOf("c0")).toEqual(["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"]);
+      expect(ask(world, name("c0"), "A")).toMatchObject({ rcode: "NOERROR", authority: [] });
+    });
+
+    it("into a zone of another view ends there, and its target is not asked from upstreams", () => {
+      const answer = resolve(encodeQuery(name("abroad"), "A"), world)!;
+      expect(ask(world, name("abroad"), "A").answer).toEqual([
+        `${name("abroad")} 5 CNAME ${name("web", "west.local")}`,
+      ]);
+      expect(answer).not.toHaveProperty("cnameTarget");
+    });
+
+    it("out of zone has its target as a name in wire format, with letters folded", () => {
+      const { cnameTarget } = resolve(encodeQuery(name("away"), "A"), world)!;
+      expect([...cnameTarget!]).toEqual([...parseName("www.example.com")]);
+    });
+
+    it("to a name without records is NODATA for every type (RFC 2308 section 2.2)", () => {
+      for (const type of ["A", "TXT"])
+        expect(ask(world, name("empty"), type)).toMatchObject({
+          rcode: "NOERROR",
+          answer: [`${name("empty")} 5 CNAME svc.east.local`],
+          authority: [expect.stringContaining("east.local 5 SOA")],
+        });
+      expect(ask(world, "svc.east.local", "ANY")).toMatchObject({
+        answer: [],
+        authority: [expect.stringContaining("SOA")],
+      });
+    });
+  });
+});
+
+describe("pods", () => {
+  const POD = "1-2-3-4.default.pod.cluster.local";
+  const world = { ...compileTable(clusterLocalTable), view: "east" };
+
+  describe("a pod's name in a zone where all such names exist (DNS-based service discovery 1.0.1, section 2.6)", () => {
+    it("is as fresh as its TTL, and no fresher than the cluster's lease", () => {
+      const asked = (context: typeof world) => resolve(encodeQuery(POD, "A"), context)!;
+      expect(asked(world)).toMatchObject({ outcome: "answer", freshness: 5 });
+      const expiring = leasesUntil((clusterId) => (clusterId === "east" ? 2500 : Number.POSITIVE_INFINITY));
+      expect(asked({ ...world, leases: expiring }).freshness).toBe(2);
+      expect(ask({ ...world, leases: expiring }, POD, "A").answer).toEqual([`${POD} 2 A 1.2.3.4`]);
+    });
+
+    it("has a minimal answer to ANY (RFC 8482 section 4.2)", () => {
+      expect(ask(world, POD, "ANY")).toMatchObject({
+        rcode: "NOERROR",
+        answer: [`${POD} 5 HINFO RFC8482 `],
+      });
+    });
+
+    it.each(["1-2-3-4.cluster.local", "1-2-3-4.pod.cluster.local", "1-2-3-4.default.svc.cluster.local"])(
+      "%s is none",
+      (name) => expect(ask(world, name, "A").rcode).toBe("NXDOMAIN"),
+    );
+  });
+});
+
+describe("outcomes", () => {
+  const ZONE = "clusterset.local";
+  const WEB = `web.shop.svc.${ZONE}`;
+  /** TTLs differ, so that each answer shows which one it has. */
+  const world = compileWorld(twoClusters(), { ttl: 40, negativeTtl: 7 });
+  const designated = { name: "dns.example.org", addresses: [], endpoints: [] };
+
+  const changed = (query: Uint8Array, at: number, byte: number) =>
+    query.map((old, index) => (index === at ? byte : old));
+  const last = (query: Uint8Array, byte: number) => changed(query, query.length - 1, byte);
+
+  function outcomeOf(query: Uint8Array, context: Partial<ResolveContext> = {}) {
+    const { outcome, freshness, outOfZone, isAncestor } = resolve(query, { ...world, ...context })!;
+    return [outcome, freshness, ...(outOfZone ? [outOfZone] : []), ...(isAncestor ? ["ancestor"] : [])];
+  }
+
+  describe("the outcome of a query, and how long caches keep its answer (RFC 8484 section 5.1)", () => {
+    it.each([
+      [WEB, "A", ["answer", 40]],
+      [WEB, "TXT", ["nodata", 7]],
+      [WEB, "ANY", ["answer", 7]],
+      [`shop.svc.${ZONE}`, "A", ["nodata", 7]],
+      [`_pg._tcp.db.shop.svc.${ZONE}`, "SRV", ["answer", 40]],
+      [`nothing.shop.svc.${ZONE}`, "A", ["nxdomain", 7]],
+      [ZONE, "SOA", ["answer", 7]],
+      [ZONE, "NS", ["answer", 7]],
+      [ZONE, "ANY", ["answer", 7]],
+      [ZONE, "A", ["nodata", 7]],
+      ["1.0.1.10.in-addr.arpa", "PTR", ["answer", 40]],
+      ["1.0.1.10.in-addr.arpa", "SOA", ["answer", 7]],
+      ["1.0.1.10.in-addr.arpa", "ANY", ["answer", 7]],
+      ["1.0.1.10.in-addr.arpa", "A", ["nodata", 7]],
+      [ZONE, "AXFR", ["refused", 0]],
+      [ZONE, "IXFR", ["refused", 0]],
+      [WEB, "OPT", ["formerr", 0]],
+      ["www.example.com", "A", ["refused", 0, "no-zone"]],
+      ["local", "A", ["refused", 0, "no-zone", "ancestor"]],
+      ["_dns.resolver.arpa", "A", ["nodata", 300]],
+      ["resolver.arpa", "SOA", ["answer", 300]],
+    ])("%s %s", (name, type, expected) => {
+      for (const edns of [false, true]) expect(outcomeOf(encodeQuery(name, type, edns))).toEqual(expected);
+    });
+
+    it.each([
+      ["www.example.com", ["nxdomain", 0, "no-zone"]],
+      ["local", ["nodata", 0, "no-zone", "ancestor"]],
+      ["9.9.9.10.in-addr.arpa", ["nxdomain", 0, "no-zone"]],
+    ])("%s with NXDOMAIN out of zone", (name, expected) => {
+      expect(outcomeOf(encodeQuery(name, "A"), { outside: "nxdomain" })).toEqual(expected);
+    });
+
+    it("of a query that is malformed, has another opcode, class or version of EDNS", () => {
+      const query = encodeQuery(WEB, "A", false);
+      const withOpt = encodeQuery(WEB, "A");
+      expect(outcomeOf(changed(query, 5, 2))).toEqual(["formerr", 0]);
+      expect(outcomeOf(changed(query, 2, 0x20))).toEqual(["notimp", 0]);
+      expect(outcomeOf(last(query, 3))).toEqual(["refused", 0]);
+      expect(outcomeOf(changed(withOpt, withOpt.length - 5, 1))).toEqual(["badvers", 0]);
+    });
+
+    it("before the first push is the same where it does not depend on data, else SERVFAIL", () => {
+      const query = encodeQuery(WEB, "A", false);
+      const withOpt = encodeQuery(WEB, "A");
+      const early = (sent: Uint8Array) => {
+        const { outcome, freshness, outOfZone } = notReady(sent, { designated })!;
+        return [outcome, freshness, outOfZone];
+      };
+      expect(early(query)).toEqual(["servfail", 0, "unknown"]);
+      expect(early(changed(query, 5, 2))).toEqual(["formerr", 0, undefined]);
+      expect(early(changed(query, 2, 0x20))).toEqual(["notimp", 0, undefined]);
+      expect(early(changed(withOpt, withOpt.length - 5, 1))).toEqual(["badvers", 0, undefined]);
+      expect(early(encodeQuery("_dns.resolver.arpa", "A"))).toEqual(["nodata", 300, undefined]);
+    });
+
+    it("a TTL is bounded by its lease, down to the whole second", () => {
+      const expiring = (at: number) => ({ leases: leasesUntil(() => at), now: 1000 });
+      expect(outcomeOf(encodeQuery(WEB, "A"), expiring(41_000))).toEqual(["answer", 40]);
+      expect(outcomeOf(encodeQuery(WEB, "A"), expiring(40_999))).toEqual(["answer", 39]);
+      expect(outcomeOf(encodeQuery(WEB, "A"), expiring(1_999))).toEqual(["answer", 0]);
+      expect(outcomeOf(encodeQuery(WEB, "A"), expiring(0))).toEqual(["answer", 0]);
+      expect(outcomeOf(encodeQuery("1.0.1.10.in-addr.arpa", "PTR"), expiring(3_500))).toEqual(["answer", 2]);
+    });
+  });
+
+  describe("names of pods (DNS-based service discovery 1.0.1 section 2.6)", () => {
+    const cluster = compileTable(clusterLocalTable);
+    const pod = (label: string, type: string, edns = true) =>
+      resolve(encodeQuery(`${label}.default.pod.cluster.local`, type, edns), { ...cluster, view: "east" })!;
+
+    it.each([
+      ["1-2-3-4", "A", "answer", 1],
+      ["1-2-3-4", "AAAA", "nodata", 0],
+      ["1-2-3-4", "ANY", "answer", 1],
+      ["1-2-3-4", "TXT", "nodata", 0],
+      ["2001-db8--1", "AAAA", "answer", 1],
+      ["2001-db8--1", "A", "nodata", 0],
+      ["1-2-3", "A", "nxdomain", 0],
+      ["x", "A", "nxdomain", 0],
+    ])("%s %s", (label, type, outcome, answers) => {
+      const answer = pod(label, type);
+      expect({ outcome: answer.outcome, answers: answer.bytes[7] }).toEqual({ outcome, answers });
+      expect(answer.freshness).toBeGreaterThan(0);
+    });
+
+    it("are answered in namespaces that the cluster has, and only there", () => {
+      const of = (name: string) => resolve(encodeQuery(name, "A"), { ...cluster, view: "east" })!.outcome;
+      expect(of("1-2-3-4.nothing.pod.cluster.local")).toBe("nxdomain");
+      expect(of("1-2-3-4.pod.cluster.local")).toBe("nxdomain");
+      expect(of("x.1-2-3-4.default.pod.cluster.local")).toBe("nxdomain");
+      expect(of("1-2-3-4.default.svc.cluster.local")).toBe("nxdomain");
+    });
+  });
+
+  it("transports have the properties that answers depend on", () => {
+    const { name, ...https } = HTTPS;
+    expect(name).toBe("https");
+    expect(https).toEqual({
+      ...{ longestAnswer: 65_535, longestPlainAnswer: 2999, isDatagram: false, isEncrypted: true },
+      keepaliveTimeout: undefined,
+    });
+    expect(udpTransport(1400)).toEqual({
+      ...{ name: "udp", longestAnswer: 1400, longestPlainAnswer: 512, isDatagram: true, isEncrypted: false },
+      keepaliveTimeout: undefined,
+    });
+    const stream = { longestAnswer: 65_535, longestPlainAnswer: 65_535, isDatagram: false };
+    expect(streamTransport("tcp", 1_999)).toEqual({
+      name: "tcp",
+      ...stream,
+      isEncrypted: false,
+      keepaliveTimeout: 19,
+    });
+    expect(streamTransport("dot", 1e9)).toEqual({
+      name: "dot",
+      ...stream,
+      isEncrypted: true,
+      keepaliveTimeout: 65_535,
+    });
+  });
+});
+
+describe("stale answers", () => {
+  const fresh = compileWorld(twoClusters(), { ttl: 300, negativeTtl: 300 });
+  const stale: ResolveContext = { ...fresh, stale: true };
+  const ZONE = "clusterset.local";
+
+  function asked(context: ResolveContext, name: string, type: string, edns = true): Answer {
+    return resolve(encodeQuery(name, type, edns), context)!;
+  }
+
+  describe("answers from a stale generation have an Extended DNS Error (RFC 8914 sections 4.4 and 4.20)", () => {
+    const outside: ResolveContext = { ...stale, outside: "nxdomain" };
+    it.each([
+      ["records", stale, `web.shop.svc.${ZONE}`, "A", [3]],
+      ["records with additional ones", stale, `_pg._tcp.db.shop.svc.${ZONE}`, "SRV", [3]],
+      ["NODATA", stale, `web.shop.svc.${ZONE}`, "TXT", [3]],
+      ["the apex", stale, ZONE, "SOA", [3]],
+      ["ANY", stale, `web.shop.svc.${ZONE}`, "ANY", [3]],
+      ["NXDOMAIN", stale, `new.shop.svc.${ZONE}`, "A", [19]],
+      ["a reverse name", stale, "1.0.1.10.in-addr.arpa", "PTR", [3]],
+      ["a reverse name's NODATA", stale, "1.0.1.10.in-addr.arpa", "A", [3]],
+      ["a reverse name's SOA", stale, "1.0.1.10.in-addr.arpa", "SOA", [3]],
+      ["an address that a newer generation may have", stale, "9.9.1.10.in-addr.arpa", "PTR", [20, 3]],
+      ["the same with NXDOMAIN out of zone", outside, "9.9.1.10.in-addr.arpa", "PTR", [20, 19]],
+      ["AXFR, which does not depend on the generation", stale, ZONE, "AXFR", [21]],
+    ])("%s: the code is right", (_, context, name, type, codes) => {
+      expect(extendedErrors(asked(context, name, type).bytes)).toEqual(codes);
+    });
+
+    it("not if the query has no OPT record (RFC 6891 section 6.1.1)", () => {
+      expect(asked(stale, `web.shop.svc.${ZONE}`, "A", false).bytes).toEqual(
+        asked(fresh, `web.shop.svc.${ZONE}`, "A", false).bytes,
+      );
+    });
+
+    it.each([
+      ["records", `web.shop.svc.${ZONE}`, "A"],
+      ["NXDOMAIN", `new.shop.svc.${ZONE}`, "A"],
+      ["a reverse name", "1.0.1.10.in-addr.arpa", "PTR"],
+      ["a reverse name's SOA", "1.0.1.10.in-addr.arpa", "SOA"],
+    ])("caches keep a stale answer for a second, a fresh one for its TTL: %s", (_, name, type) => {
+      expect(asked(fresh, name, type).freshness).toBe(300);
+      for (const edns of [true, false]) expect(asked(stale, name, type, edns).freshness).toBe(1);
+    });
+
+    it("caches keep a stale answer no longer than its lease", () => {
+      const leases = leasesUntil(() => 0);
+      expect(asked({ ...stale, leases }, `web.shop.svc.${ZONE}`, "A").freshness).toBe(0);
+    });
+  });
+
+  it("stale answers differ from fresh ones only in that error, for any query and both readers", () => {
+    fc.assert(
+      fc.property(
+        arbitraryWorld,
+        fc.constantFrom("A", "AAAA", "SRV", "PTR", "TXT", "ANY"),
+        fc.boolean(),
+        (world, type, edns) => {
+          const context = compileWorld(world);
+          const names = world.flatMap(({ exports }) => Object.keys(exports).map((key) => key.split("/")));
+          for (const [namespace, service] of [...names, ["shop", "nothing"]]) {
+            // A label of 64 bytes would change the meaning of the message.
+            if (service!.length > 63) continue;
+            const query = encodeQuery(`${service}.${namespace}.svc.${ZONE}`, type, edns);
+            const answer = resolve(query, { ...context, stale: true })!;
+            expect(answer).toEqual(resolveStrictly(query, { ...context, stale: true }));
+            expect(withoutExtendedErrors(answer.bytes)).toEqual(resolve(query, context)!.bytes);
+            if (edns) expect(extendedErrors(answer.bytes)).toHaveLength(1);
+          }
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("the error fits even if the answer fills the message", () => {
+    const members = Array.from({ length: 5000 }, (_, index) => ({
+      address: `10.1.${index >> 8}.${index & 255}`,
+    }));
+    const big = compileWorld([
+      snapshot("east", {
+        exports: { "shop/big": exported({ headless: true, endpoints: endpoints(...members) }) },
+      }),
+    ]);
+    const { bytes } = asked({ ...big, stale: true }, `big.shop.svc.${ZONE}`, "A");
+    expect(bytes.length).toBeLessThanOrEqual(65_535);
+    expect(bytes.length).toBeGreaterThan(65_500);
+    expect(extendedErrors(bytes)).toEqual([3]);
+  });
+});

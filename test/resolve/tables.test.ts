@@ -1,0 +1,395 @@
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { ResolveContext } from "../../src/resolve/resolve.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
+import { listRecords } from "../../src/zone/listing.ts";
+import { type Locality, localityView } from "../../src/zone/locality.ts";
+import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
+import { clustersetTable } from "../conformance/cases/clusterset.ts";
+import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";
+import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
+import { titledRows } from "../conformance/dns-case.ts";
+import { endpoints, exported, exporting, port, snapshot } from "../merge/fixtures.ts";
+import { ask, compileWorld, leasesUntil } from "./ask.ts";
+import { twoClusters } from "./world.ts";
+
+describe("clusterset zones", () => {
+  const Z = "clusterset.local";
+  const web = `web.shop.svc.${Z}`;
+  const options = { zones: [`${Z}.`, "clusterset.test."], serial: 7 };
+  const world = compileTable(clustersetTable);
+
+  describe(clustersetTable.title, () => {
+    it.each(titledRows(clustersetTable))("%s", (_, entry) => {
+      checkCompiled(clustersetTable, world, entry);
+    });
+
+    it("RFC 2782: a service without an address has names, but no SRV records", () => {
+      const bare = compileWorld([exporting("east", { ports: [port("https", 443)] })], options);
+      for (const [name, type] of [
+        [web, "A"],
+        [web, "SRV"],
+        [`_https._tcp.${web}`, "SRV"],
+      ] as const)
+        expect(ask(bare, name, type)).toMatchObject({
+          rcode: "NOERROR",
+          answer: [],
+          authority: [clustersetTable.soa],
+        });
+    });
+
+    it("RFC 1794: records rotate, so that each comes first", () => {
+      const firsts = [0, 1, 2, 3].map(
+        (rotation) => ask({ ...world, rotation }, `db.shop.svc.${Z}`, "A").answer[0],
+      );
+      expect(new Set(firsts).size).toBe(4);
+    });
+
+    it("adds the name server's addresses, if any, to NS answers (RFC 1034 4.2.1)", () => {
+      const served = compileWorld(twoClusters(), {
+        ...options,
+        nameServerAddresses: ["192.0.2.53", "2001:db8::53"],
+      });
+      expect(ask(served, Z, "NS").additional).toEqual([
+        `ns.dns.${Z} 5 A 192.0.2.53`,
+        `ns.dns.${Z} 5 AAAA 2001:db8::53`,
+      ]);
+      expect(ask(served, `ns.dns.${Z}`, "A").answer).toEqual([`ns.dns.${Z} 5 A 192.0.2.53`]);
+    });
+
+    describe("hosts in the zones", () => {
+      const served = compileWorld(twoClusters(), {
+        ...options,
+        federations: [{ name: "fed", domain: "fed.example" }],
+        nameServerAddresses: ["192.0.2.53"],
+        hosts: [
+          { name: "DNS.Gateway.clusterset.test", addresses: ["192.0.2.1", "2001:db8::1"] },
+          { name: "ns.dns.clusterset.test.", addresses: ["192.0.2.54"] },
+          { name: "clusterset.test", addresses: ["192.0.2.2"] },
+          { name: "doh.fed.example", addresses: ["192.0.2.3"] },
+          { name: "dns.elsewhere.example", addresses: ["192.0.2.4"] },
+        ],
+      });
+
+      it.each([
+        ["dns.gateway.clusterset.test", "A", ["192.0.2.1"]],
+        ["dns.gateway.clusterset.test", "AAAA", ["2001:db8::1"]],
+        ["dns.gateway.clusterset.test", "TXT", []],
+        ["gateway.clusterset.test", "A", []],
+        ["ns.dns.clusterset.test", "A", ["192.0.2.53", "192.0.2.54"]],
+        ["clusterset.test", "A", ["192.0.2.2"]],
+        ["clusterset.test", "AAAA", []],
+        ["doh.fed.example", "A", ["192.0.2.3"]],
+      ])("have their addresses: %s %s", (name, type, addresses) => {
+        expect(ask(served, name, type)).toMatchObject({
+          rcode: "NOERROR",
+          authoritative: true,
+          answer: addresses.map((address) => `${name} 5 ${type} ${address}`),
+        });
+      });
+
+      it("do not exist in other kinds of zones, and leave the apex its SOA record", () => {
+        expect(ask(served, "doh.clusterset.test", "A").rcode).toBe("NXDOMAIN");
+        expect(ask(served, "dns.elsewhere.example", "A").rcode).toBe("REFUSED");
+        expect(ask(served, "clusterset.test", "SOA").answer).toHaveLength(1);
+        expect([...listRecords(served.generation, { zone: "clusterset.test." })]).toContainEqual({
+          ...{ name: "clusterset.test.", ttl: 5, type: "A", rdata: "192.0.2.2" },
+        });
+      });
+    });
+  });
+});
+
+describe("zones of clusters", () => {
+  const Z = "cluster.local";
+  const kubernetes = `kubernetes.default.svc.${Z}`;
+  const world = compileTable(clusterLocalTable);
+
+  describe(clusterLocalTable.title, () => {
+    it.each(titledRows(clusterLocalTable))("%s", (_, entry) => {
+      checkCompiled(clusterLocalTable, world, entry);
+    });
+
+    it("does not exist for an unknown cluster", () => {
+      expect(ask({ ...world, view: "nobody" }, kubernetes, "A")).toMatchObject({
+        rcode: "REFUSED",
+        answer: [],
+      });
+    });
+
+    it("has the reverse names in its own view (multicluster specification 2.3.3, Limitations)", () => {
+      const exported = { ...east, services: { "shop/web": local({ clusterIPs: ["10.200.0.1"] }) } };
+      const context = compileWorld([exported]);
+      const name = "1.0.200.10.in-addr.arpa";
+      expect(ask({ ...context, view: "east" }, name, "PTR").answer).toEqual([
+        `${name} 5 PTR web.shop.svc.${Z}`,
+      ]);
+      expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR web.shop.svc.clusterset.local`]);
+    });
+
+    it("2.3.3: a cluster IP's PTR record is its Service's, even if an older headless one names the address", () => {
+      const grabbed = {
+        ...east,
+        services: {
+          "default/kubernetes": local({ createdAt: "2026-02-01T00:00:00Z", clusterIPs: ["10.3.0.1"] }),
+          "default/grabber": local({ headless: true, endpoints: endpoints({ address: "10.3.0.1" }) }),
+        },
+      };
+      const context = compileWorld([grabbed], {}, { view: "east" });
+      const name = "1.0.3.10.in-addr.arpa";
+      expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR ${kubernetes}`]);
+    });
+
+    it.each([
+      ["the older alias keeps the name", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "one.example"],
+      ["the older alias keeps the name", "2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z", "two.example"],
+    ])("if two names clash, %s (%s, %s)", (_, first, second, target) => {
+      const clashing = {
+        ...east,
+        services: {
+          "default/one": alias("one.example", { createdAt: first, ownedName: "a.b" }),
+          "default/two": alias("two.example", { createdAt: second, ownedName: "a.b" }),
+        },
+      };
+      const { findings } = compileGeneration(mergeClusterset([clashing]));
+      expect(findings.map(({ reason, name }) => [reason, name])).toEqual([
+        ["NameClash", target === "one.example" ? "two" : "one"],
+      ]);
+      const context = compileWorld([clashing], {}, { view: "east" });
+      expect(ask(context, `a.b.default.svc.${Z}`, "A").answer).toEqual([
+        `a.b.default.svc.${Z} 5 CNAME ${target}`,
+      ]);
+    });
+
+    it("a hostname below a headless service can clash with another name", () => {
+      const clashing = {
+        ...east,
+        services: {
+          "default/db": local({
+            headless: true,
+            endpoints: endpoints({ address: "10.3.0.7", hostname: "db-0" }),
+          }),
+          "default/two": alias("two.example", { createdAt: "2026-03-01T00:00:00Z", ownedName: "db-0.db" }),
+        },
+      };
+      const context = compileWorld([clashing], {}, { view: "east" });
+      expect(ask(context, `db-0.db.default.svc.${Z}`, "A").answer).toEqual([
+        `db-0.db.default.svc.${Z} 5 A 10.3.0.7`,
+      ]);
+    });
+
+    it.each([
+      ["InvalidName", alias("x.example", { ownedName: "a..b" })],
+      ["InvalidExternalName", alias("a..b")],
+      ["InvalidExternalName", alias("")],
+      ["InvalidAddress", local({ clusterIPs: ["10.0.0.300"] })],
+      ["NoNamespace", local(), "gone/odd"],
+    ] as const)(
+      "%s yields a finding, and other Services are still answered",
+      (reason, service, key: string = "default/odd") => {
+        const odd = { ...east, services: { ...services, [key]: service } };
+        const { findings } = compileGeneration(mergeClusterset([odd]));
+        expect(findings.map((finding) => finding.reason)).toEqual([reason]);
+        const context = compileWorld([odd], {}, { view: "east" });
+        expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
+      },
+    );
+
+    it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j yields a finding", (name) => {
+      const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
+      expect(compileGeneration(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
+        "InvalidZone",
+      ]);
+    });
+  });
+});
+
+describe("federation zones", () => {
+  const service = "myservice.myns.myfederation.svc.federation";
+  const world = compileTable(federationTable);
+
+  describe(federationTable.title, () => {
+    it.each(titledRows(federationTable))("%s", (_, entry) => {
+      checkCompiled(federationTable, world, entry);
+    });
+
+    it("keeps the order on the wire", () => {
+      const foos = { ...world, view: "foo" };
+      for (const rotation of [1, 2, 3])
+        expect(ask({ ...foos, rotation }, service, "A")).toEqual(ask(foos, service, "A"));
+    });
+
+    it("a load balancer's host name next to addresses yields a finding", () => {
+      const { findings } = compileGeneration(mergeClusterset([foo, bar]), { federations });
+      expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
+        new Set(["HostNameLeftOut mixed"]),
+      );
+    });
+
+    it("a shard with a cluster IP keeps its endpoints, and its external addresses are left out", () => {
+      // Headless, since the older export is; the younger one is not, which is a conflict.
+      const headless = snapshot("east", {
+        namespaces: { myns: {} },
+        exports: { "myns/pets": exported({ headless: true, endpoints: endpoints({ address: "10.1.0.1" }) }) },
+      });
+      const other = snapshot("west", {
+        namespaces: { myns: {} },
+        exports: {
+          "myns/pets": exported({
+            exportedAt: "2026-06-01T00:00:00Z",
+            serviceType: "LoadBalancer",
+            clusterIPs: ["10.96.0.1"],
+            loadBalancer: [{ ip: "192.0.2.1" }],
+            endpoints: endpoints({ address: "10.2.0.1" }),
+          }),
+        },
+      });
+      const mixed = compileWorld([headless, other], { federations });
+      const addressesFor = (view: string) =>
+        ask({ ...mixed, view }, "pets.myns.myfederation.svc.federation", "A").answer.map(
+          (text) => text.split(" ")[3],
+        );
+      expect(addressesFor("west")).toEqual(["10.96.0.1", "10.2.0.1", "10.1.0.1"]);
+      expect(new Set(addressesFor("east"))).toEqual(new Set(["10.1.0.1", "10.2.0.1", "192.0.2.1"]));
+    });
+
+    it("removes a shard whose lease expired, and bounds the TTL until then", () => {
+      const leases = leasesUntil((clusterId) => (clusterId === "bar" ? 2500 : Number.POSITIVE_INFINITY));
+      expect(ask({ ...world, leases }, service, "A").answer[0]).toContain(" 2 A ");
+      expect(ask({ ...world, leases }, `foo.${service}`, "A").answer[0]).toContain(" 5 A ");
+    });
+  });
+
+  describe("configuration", () => {
+    it("serves several federations in one zone", () => {
+      const both = compileWorld([foo], {
+        federations: [...federations, { name: "second", zone: "federation" }],
+      });
+      expect(ask(both, "myservice.myns.second.svc.federation", "A").answer).toHaveLength(1);
+      expect(ask(both, service, "A").answer).toHaveLength(1);
+    });
+
+    it.each([
+      [[{ name: "one", zone: "clusterset.local" }]],
+      [[{ name: "one", zone: "federation", domain: "federation" }]],
+    ])("rejects one zone for two kinds: %j", (claimed) => {
+      expect(() => compileGeneration(mergeClusterset([foo]), { federations: claimed })).toThrow("claimed");
+    });
+  });
+});
+
+describe("localities", () => {
+  const INTERNAL = "myfederation.svc.federation";
+  const EXTERNAL = "myfederation.svc.federation.example.com";
+  const service = `myservice.myns.${INTERNAL}`;
+  const eu = { region: "eu" };
+  const places = [
+    eu,
+    { region: "us" },
+    { region: "eu", zone: "eu-2" },
+    { region: "us", zone: "eu-2" },
+    { region: "asia" },
+    // Twice, as rules may name a locality twice.
+    { region: "eu" },
+  ];
+  const options = { federations, serial: federationTable.serial };
+  const compile = () => compileWorld(federationTable.snapshots, { ...options, localities: places });
+  const world = compile();
+
+  const BAR = "104.32.64.130";
+  const BAZ = "108.120.45.12";
+  const FOO = "104.32.64.128";
+  const QUX = "198.51.100.9";
+  /** The order of the shards for a client without a locality. */
+  const ANYWHERE = [BAR, BAZ, FOO, QUX];
+
+  /** The addresses for a client in a locality, in their order. */
+  function addressesIn(context: ResolveContext, name: string, place: Locality): string[] {
+    return ask({ ...context, view: localityView(place) }, name, "A").answer.map(
+      (text) => text.split(" ")[3]!,
+    );
+  }
+
+  describe("a client outside with a locality (federated service discovery)", () => {
+    it.each([
+      ["Objective: same region, then any", service, { region: "eu" }, [BAZ, FOO, QUX, BAR]],
+      ["Objective: the only shard of the region, then any", service, { region: "us" }, [BAR, BAZ, FOO, QUX]],
+      [
+        "Objective: same zone, same region, any",
+        service,
+        { region: "eu", zone: "eu-2" },
+        [BAZ, FOO, QUX, BAR],
+      ],
+      ["Objective: a zone counts in its region only", service, { region: "us", zone: "eu-2" }, ANYWHERE],
+      ["Objective: any shard if the region has none", service, { region: "asia" }, ANYWHERE],
+      ["Objective: any shard for a locality that is not configured", service, { region: "africa" }, ANYWHERE],
+      [
+        "External Clients: the registered domain too",
+        `myservice.myns.${EXTERNAL}`,
+        { region: "eu" },
+        [BAZ, FOO, QUX, BAR],
+      ],
+      [
+        "Objective: endpoints by their own zones",
+        `pets.myns.${INTERNAL}`,
+        { region: "eu", zone: "eu-2" },
+        ["10.2.0.1", "10.0.0.1", "10.1.0.1"],
+      ],
+      ["Objective: the shard that the client specifies", `bar.${service}`, eu, [BAR]],
+      ["a region's own name", service.replace(".svc.", ".svc.us."), eu, [BAR]],
+      [
+        "a cluster without a shard is skipped: mixed is in bar, and has a host name in foo",
+        `mixed.myns.${INTERNAL}`,
+        eu,
+        ["104.32.64.131"],
+      ],
+    ] as const)("%s", (_, name, place, expected) => {
+      expect(addressesIn(compile(), name, place)).toEqual(expected);
+    });
+
+    it("keeps the order on the wire", () => {
+      const near = { ...world, view: localityView(eu) };
+      for (const rotation of [1, 2, 3])
+        expect(ask({ ...near, rotation }, service, "A")).toEqual(ask(near, service, "A"));
+    });
+
+    it("never gets a clusterIP (Internal Clients: that of the source cluster alone)", () => {
+      for (const place of places)
+        for (const address of addressesIn(world, service, place)) expect(address).not.toMatch(/^10\./);
+    });
+
+    it("removes a shard whose lease expired, and bounds the TTL until then", () => {
+      const leases = leasesUntil((clusterId) => (clusterId === "baz" ? 2500 : Number.POSITIVE_INFINITY));
+      expect(ask({ ...world, leases, view: localityView(eu) }, service, "A").answer[0]).toContain(
+        ` 2 A ${BAZ}`,
+      );
+      const others = federationTable.snapshots.filter(({ clusterId }) => clusterId !== "baz");
+      const after = compileWorld(others, { ...options, localities: places });
+      expect(addressesIn(after, service, { region: "eu", zone: "eu-2" })).toEqual([FOO, QUX, BAR]);
+    });
+
+    it("has the clusterset zones of all clients outside, and no cluster's own zone", () => {
+      const outside = { ...world, view: undefined };
+      for (const name of ["myns.svc.clusterset.local", "dns-version.clusterset.local", "svc.cluster.local"])
+        for (const type of ["A", "TXT", "SOA"])
+          expect(ask({ ...world, view: localityView(eu) }, name, type)).toEqual(ask(outside, name, type));
+    });
+  });
+
+  describe("localities", () => {
+    it.each(titledRows(federationTable))("change nothing for a client without one: %s", (_, entry) => {
+      checkCompiled(federationTable, world, entry);
+    });
+
+    it("cost a generation nothing without configured ones or without a federation", () => {
+      const without = compileTable(federationTable).generation;
+      expect(
+        compileWorld(federationTable.snapshots, { ...options, localities: [] }).generation.rootHash,
+      ).toBe(without.rootHash);
+      expect(compileWorld([foo], { localities: places }).generation.rootHash).toBe(
+        compileWorld([foo]).generation.rootHash,
+      );
+      expect(world.generation.rootHash).not.toBe(without.rootHash);
+    });
+  });
+});
