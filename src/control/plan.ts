@@ -3,7 +3,7 @@ import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
 import type { ClusterProperties } from "./crds/cluster-properties.ts";
 import { PrunedFields } from "./crds/pruned-fields.ts";
 import { DesiredState } from "./desired/desired-state.ts";
-import { followDesiredState } from "./desired/desired-stream.ts";
+import { readDesiredState } from "./desired/desired-stream.ts";
 import { describeChange } from "./objects/describe-change.ts";
 import { SERVICE_NAME } from "./objects/owner.ts";
 import { toTime } from "./objects/times.ts";
@@ -37,16 +37,14 @@ export interface PlanCounts {
 /** A plan has no lease: as long as a silent gateway may take. */
 const LEASE_SECONDS = 60;
 
-/** Prints what the control plane would change, as a diff, and writes nothing. */
+/**
+ * Prints what the control plane would change, as a diff, and writes nothing.
+ * @throws {GatewayError} if no gateway has the desired state, such as that of a cluster that has not pushed
+ */
 export async function planChanges(options: PlanOptions, signal: AbortSignal): Promise<PlanCounts> {
   const { clusterId, gateways, objects, listed, version, logger, print } = options;
-  const stop = new AbortController();
   const state = new DesiredState(() => performance.now(), 0);
-  const touched = () => stop.abort();
-  await followDesiredState(
-    { clusterId, leaseSeconds: LEASE_SECONDS, gateways, state, touched, logger },
-    AbortSignal.any([signal, stop.signal]),
-  );
+  await readDesiredState({ clusterId, leaseSeconds: LEASE_SECONDS, gateways, state, logger }, signal);
   const counts = { applied: 0, removed: 0, foreign: 0 };
   const writes: Writes = {
     create: async (object) => (listed.has(listedKey(object)) ? undefined : writes.apply(object)),

@@ -6,7 +6,7 @@ import { type SourceProblem, toDegradations } from "./health/degradations.ts";
 import type { WorkerStatus } from "./health/worker-status.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
-import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, NextTurn } from "./pacing.ts";
 import { PushClient } from "./push/push-client.ts";
 
@@ -60,7 +60,8 @@ export interface SyncWorkerOptions {
 
 /** Seconds for which a gateway answers from the last push, unless the operator chooses others. */
 export const DEFAULT_LEASE_SECONDS = 60;
-const FAILURES_ONCE = 5;
+/** After how many failures a worker that does its work once gives up. */
+export const FAILURES_ONCE = 5;
 /** Milliseconds between two looks at what the worker has to report of itself. */
 const WATCH_INTERVAL = 1000;
 
@@ -251,7 +252,8 @@ async function deliverOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(new Error("stopped before every gateway had acknowledged"));
+  const abort = () =>
+    aborted.reject(new SourceError("STOPPED", "stopped before every gateway had acknowledged", false));
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
   try {

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DesiredState } from "../../src/control/desired/desired-state.ts";
-import { followDesiredState } from "../../src/control/desired/desired-stream.ts";
+import { followDesiredState, readDesiredState } from "../../src/control/desired/desired-stream.ts";
 import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
 import { desiredImport, linesOf, START } from "./desired-lines.ts";
 
@@ -154,4 +154,49 @@ test("a rejection is logged with the gateway's code and next step", async () => 
   follow();
   await vi.waitFor(() => expect(warnings.length).toBeGreaterThan(0));
   expect(warnings[0]).toContain("set control: true");
+});
+
+describe("a state that is read once", () => {
+  const read = () =>
+    readDesiredState(
+      {
+        clusterId: "b",
+        leaseSeconds: 60,
+        gateways: gateways.map(({ requests }) => requests),
+        state,
+        logger: { info() {}, warn() {}, error() {} },
+        backoff: { first: 1, most: 2 },
+      },
+      stop.signal,
+    );
+  const reject = (status: number, code: string) => (response: ServerResponse) =>
+    response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(JSON.stringify({ code, message: "m" }));
+
+  test("is that of the first gateway that has it", async () => {
+    gateways[0]!.answers = [reject(409, "CLUSTER_NOT_LIVE")];
+    gateways[1]!.answers = [whole("x.1")];
+    await read();
+    expect(state.isKnown).toBe(true);
+  });
+
+  test("of a cluster that has not pushed is an error at once", async () => {
+    for (const gateway of gateways) gateway.answers = [reject(409, "CLUSTER_NOT_LIVE")];
+    await expect(read()).rejects.toMatchObject({ code: "CLUSTER_NOT_LIVE" });
+    expect(gateways.map(({ asked }) => asked.length)).toEqual([1, 1]);
+  });
+
+  test("is tried again where time may help, and then an error", async () => {
+    for (const gateway of gateways) gateway.answers = [reject(503, "BUSY")];
+    await expect(read()).rejects.toMatchObject({ code: "BUSY" });
+    expect(gateways.map(({ asked }) => asked.length)).toEqual([5, 5]);
+    gateways[0]!.answers = [reject(503, "BUSY"), whole("x.1")];
+    await read();
+  });
+
+  test("is an error if a signal ends it before", async () => {
+    gateways[0]!.answers = [() => stop.abort()];
+    await expect(read()).rejects.toMatchObject({ code: "STOPPED" });
+  });
 });

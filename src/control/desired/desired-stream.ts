@@ -1,7 +1,7 @@
 import { DesiredLine } from "../../snapshot/desired/desired-line.ts";
 import { LineSplitter } from "../../snapshot/lines/line-splitter.ts";
 import { LinesError } from "../../snapshot/lines/lines-error.ts";
-import type { SyncLogger } from "../../sync/object-source.ts";
+import { SourceError, type SyncLogger } from "../../sync/object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../../sync/pacing.ts";
 import { GatewayError } from "../../sync/push/gateway-error.ts";
 import type { GatewayRequests } from "../../sync/push/gateway-requests.ts";
@@ -59,6 +59,41 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
       if (gateways.length > 1 || isMalformed) state.forget();
       await pause(backoffPause(failures, options.backoff ?? (isPersons ? SLOW_BACKOFF : BACKOFF)), signal);
     }
+  }
+}
+
+/** How often a desired state is asked for that is read once: as a push with `--once` is tried. */
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Reads a cluster's desired state once, from the first gateway that has it. What time may fix is tried again a few times.
+ * @throws {GatewayError} of a gateway if none has it
+ * @throws {SourceError} `STOPPED` if the signal aborts before
+ */
+export async function readDesiredState(
+  options: Omit<DesiredStreamOptions, "touched">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { gateways, state, logger, backoff = BACKOFF } = options;
+  for (let attempt = 1; ; attempt++) {
+    const errors: unknown[] = [];
+    for (const gateway of gateways) {
+      const done = new AbortController();
+      const touched = () => state.isKnown && done.abort();
+      try {
+        await readStream({ ...options, touched }, gateway, AbortSignal.any([signal, done.signal]), () => {});
+        errors.push(new DesiredStateError(`${gateway.name} ended the stream before the state was whole`));
+      } catch (error) {
+        errors.push(error);
+      }
+      if (state.isKnown) return;
+      if (signal.aborted)
+        throw new SourceError("STOPPED", "stopped before the desired state was read", false);
+    }
+    const lasting = errors.find((error) => error instanceof GatewayError && error.remedy !== "soon");
+    if (lasting !== undefined || attempt === MOST_ATTEMPTS) throw lasting ?? errors[0];
+    logger.warn({ failures: attempt }, `the desired state cannot be read yet: ${String(errors[0])}`);
+    await pause(backoffPause(attempt, backoff), signal);
   }
 }
 

@@ -69,6 +69,13 @@ const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
 
 /** The next steps of codes whose status has another one. */
 const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
+  [
+    "CLUSTER_NOT_LIVE",
+    [
+      "resync",
+      "the worker pushes the cluster's own snapshot first; --control=plan and programs that only read never do",
+    ],
+  ],
   ["HTTPS_REQUIRED", ["person", "begin the URL of the gateway (--gateway) with https://"]],
   [
     "LEASE_OUT_OF_RANGE",

@@ -12,8 +12,9 @@ import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
 import { ABOUT_GROUP } from "../../../extract/identity.ts";
 import type { KubeconfigOptions } from "../../../sync/kubeconfig.ts";
 import { KubernetesSource } from "../../../sync/kubernetes.ts";
-import type { ObjectSource } from "../../../sync/object-source.ts";
+import { type ObjectSource, SourceError } from "../../../sync/object-source.ts";
 import { type GatewayOptions, GatewayRequests } from "../../../sync/push/gateway-requests.ts";
+import { FAILURES_ONCE } from "../../../sync/worker.ts";
 import type { Logger } from "../logger.ts";
 
 /** Flags of `sync` for the control plane. */
@@ -78,7 +79,11 @@ export function openControl(
   });
 }
 
-/** Reads the cluster and its desired state once, and prints what `--control` would change. @throws {SourceError} if the cluster cannot be read */
+/**
+ * Reads the cluster and its desired state once, and prints what `--control` would change.
+ * @throws {SourceError} if the cluster cannot be read
+ * @throws {GatewayError} if no gateway has the desired state
+ */
 export async function printPlan(
   parts: ControlParts,
   { clusterset }: ControlFlags,
@@ -92,6 +97,7 @@ export async function printPlan(
   const listed = new Map<string, ManagedObject>();
   const wanted = clusterset ? new ClusterProperties(clusterId!, clusterset, () => undefined) : undefined;
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
+  let failures = 0;
   const source = new KubernetesSource(
     { ...api, clusterIdGiven: wanted === undefined, logger },
     {
@@ -102,9 +108,11 @@ export async function printPlan(
       },
       delete: (object) => objects.delete(object),
       changed: () => source.complete && resolve(),
-      failed: (error) => error.permanent && reject(error),
+      failed: (error) => (error.permanent || ++failures >= FAILURES_ONCE) && reject(error),
     },
   );
+  const stopped = () => reject(new SourceError("STOPPED", "stopped before the cluster was read", false));
+  ended.addEventListener("abort", stopped, { once: true });
   const reading = source.run(ended);
   const gateways = openGateways(parts);
   try {

@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { run } from "../../src/hosts/cli/program.ts";
+import { namespace } from "../extract/objects.ts";
+import { ApiServerDouble } from "../sync/api-server-double.ts";
+import { GatewayDouble } from "../sync/gateway-double.ts";
+
+let folder: string;
+let api: ApiServerDouble;
+let gateway: GatewayDouble;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "plan-"));
+  api = await new ApiServerDouble().start();
+  api.put("/api/namespaces", namespace("shop"));
+  gateway = new GatewayDouble();
+  await gateway.start();
+  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
+  await writeFile(join(folder, "token"), "secret");
+});
+afterEach(async () => {
+  await Promise.all([api.stop(), gateway.stop()]);
+  await rm(folder, { recursive: true });
+});
+
+async function plan() {
+  const err: string[] = [];
+  const args = ["--kubeconfig", join(folder, "kubeconfig"), "--token-file", join(folder, "token")];
+  const code = await run(
+    [
+      "node",
+      "clusterset-doh",
+      "sync",
+      "--control=plan",
+      "--cluster-id",
+      "b",
+      "--gateway",
+      gateway.url,
+      ...args,
+    ],
+    { out: () => undefined, err: (line) => err.push(line) },
+  );
+  return { code, stderr: err.join("\n") };
+}
+
+test("a plan of a cluster that never pushed pushes nothing, says what is missing, and fails", async () => {
+  gateway.error = () => ({ status: 409, code: "CLUSTER_NOT_LIVE" });
+  expect(await plan()).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(
+      /409 CLUSTER_NOT_LIVE: .*; next step: the worker pushes the cluster's own snapshot first/,
+    ),
+  });
+  expect(gateway.seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    "GET /api/v1/clusters/b/desired",
+  ]);
+});
+
+test("a plan fails if the API server does not answer", async () => {
+  await api.stop();
+  expect(await plan()).toEqual({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
+  expect(gateway.seen).toEqual([]);
+});
