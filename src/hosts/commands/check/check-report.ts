@@ -1,10 +1,10 @@
 import { UsageError } from "../../../config/values/usage-error.ts";
 import type { ClusterFinding, Clusterset } from "../../../merge/clusterset.ts";
 import { mergeClusterset } from "../../../merge/merge.ts";
+import type { Pins } from "../../../merge/pins.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
 import type { ListedRecord } from "../../../zone/listing.ts";
-import { type PinFlags, readPins } from "../flags/pin-flags.ts";
-import { readGrants } from "../flags/speaks-for-flag.ts";
+import { type Grant, grantsFor } from "../flags/speaks-for-flag.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "../listed-zones.ts";
 
 /** The zones that the gateway would serve, with all problems. */
@@ -20,18 +20,18 @@ export interface CheckReport {
 }
 
 /**
- * Merges snapshots into a clusterset by the rules of the gateway. `speaksFor` are values of `--speaks-for`.
- * @throws {UsageError} if two snapshots are of one cluster, or a grant is invalid
+ * Merges snapshots into a clusterset by the rules of the gateway.
+ * @throws {UsageError} if two snapshots are of one cluster, or a grant is for an unknown one
  */
 export function mergeInputs(
   snapshots: readonly ClusterSnapshot[],
-  speaksFor: readonly string[] | undefined,
-  pins?: PinFlags,
+  grants: readonly Grant[],
+  pins?: Pins,
 ): Clusterset {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
-  return mergeClusterset(snapshots, { grants: readGrants(speaksFor, clusters), pins: readPins(pins) });
+  return mergeClusterset(snapshots, { grants: grantsFor(grants, clusters), ...(pins && { pins }) });
 }
 
 /**
@@ -40,11 +40,11 @@ export function mergeInputs(
  */
 export function checkSnapshots(
   snapshots: readonly ClusterSnapshot[],
-  speaksFor: readonly string[] | undefined,
+  grants: readonly Grant[],
   selection: ZoneSelection,
-  pins?: PinFlags,
+  pins: Pins,
 ): CheckReport {
-  const clusterset = mergeInputs(snapshots, speaksFor, pins);
+  const clusterset = mergeInputs(snapshots, grants, pins);
   const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
   if (selection.view !== undefined && !clusters.includes(selection.view))
     throw new UsageError(

@@ -2,6 +2,8 @@ import { zoneFileLine } from "../../../zone/listing.ts";
 import { type ClusterZoneFlags, readClusterZone } from "../cluster-zone.ts";
 import { describeCounts, describeObjections, locateFinding } from "../described.ts";
 import { readFederationFlag } from "../flags/federation-flag.ts";
+import { readPins } from "../flags/pin-flags.ts";
+import { readGrant } from "../flags/speaks-for-flag.ts";
 import type { ListedZone } from "../listed-zones.ts";
 import type { Output } from "../process/output.ts";
 import { readCheckInputs } from "./check-input.ts";
@@ -29,16 +31,16 @@ export interface CheckFlags extends ClusterZoneFlags {
  * @throws {UsageError} if an input cannot be read; the command line then exits with 2
  */
 export async function check(inputs: readonly string[], flags: CheckFlags, output: Output): Promise<0 | 1> {
+  // Flags first: reading a folder may take long.
+  const federations = (flags.federation ?? []).map(readFederationFlag);
+  const grants = (flags.speaksFor ?? []).map(readGrant);
+  const pins = readPins(flags);
   const read = await readCheckInputs(inputs, flags.clusterId, readClusterZone(flags));
   const { zones, ...report } = checkSnapshots(
     read.map(({ snapshot }) => snapshot),
-    flags.speaksFor,
-    {
-      zones: flags.zone ?? [],
-      view: flags.view,
-      federations: (flags.federation ?? []).map(readFederationFlag),
-    },
-    flags,
+    grants,
+    { zones: flags.zone ?? [], view: flags.view, federations },
+    pins,
   );
   const problems = read.flatMap((input) => input.problems);
   if (flags.format === "json") {

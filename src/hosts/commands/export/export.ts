@@ -6,6 +6,7 @@ import { readCheckInputs } from "../check/check-input.ts";
 import { mergeInputs } from "../check/check-report.ts";
 import { describeCounts, describeObjections } from "../described.ts";
 import { readFederation } from "../flags/federation-flag.ts";
+import { readGrant } from "../flags/speaks-for-flag.ts";
 import { canonicalZone, compileZones } from "../listed-zones.ts";
 import type { Output } from "../process/output.ts";
 import { describeDnsEndpoints } from "./dns-endpoints.ts";
@@ -44,10 +45,11 @@ export async function exportFederation(
   const nameServers = (flags.nameServer ?? []).map(readNameServer);
   if (nameServers.length > 0 && flags.format !== "zone")
     throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
+  const grants = (flags.speaksFor ?? []).map(readGrant);
   const read = await readCheckInputs(inputs, flags.clusterId, undefined);
   const clusterset = mergeInputs(
     read.map(({ snapshot }) => snapshot),
-    flags.speaksFor,
+    grants,
   );
   const zone = canonicalZone(federation.domain)!;
   const { generation, findings } = compileZones(clusterset, {

@@ -13,7 +13,7 @@ import { drain } from "../../../snapshot/drain.ts";
 import { heldSnapshot } from "../../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
 import { type PinFlags, readPins } from "../flags/pin-flags.ts";
-import { readGrants } from "../flags/speaks-for-flag.ts";
+import { grantsFor, readGrant } from "../flags/speaks-for-flag.ts";
 import { canonicalZone, compileZones } from "../listed-zones.ts";
 import type { QueryQuestion, QueryResult } from "./query-result.ts";
 
@@ -44,7 +44,7 @@ export function openOffline(
   const twice = ids.find((clusterId, index) => ids.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
   const index = new ServiceIndex(remembered);
-  const rules = { grants: readGrants(flags.speaksFor, ids), pins: readPins(flags) };
+  const rules = { grants: grantsFor((flags.speaksFor ?? []).map(readGrant), ids), pins: readPins(flags) };
   const merged = new MergedServices(index, EVERYTHING, rules, Number.POSITIVE_INFINITY);
   for (const snapshot of snapshots) drain(index.join(snapshot.clusterId, heldSnapshot(snapshot)));
   drain(merged.settle());
