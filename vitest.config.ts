@@ -1,28 +1,36 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/**
- * End-to-end tests that wait most of their time, for leases, caches and retries, and measure neither time nor memory: two files at a time.
- * All others run one after the other.
- */
-const WAITING = [
-  "test/e2e/kubernetes/api-server-outage.e2e.test.ts",
-  "test/e2e/kubernetes/crd-versions.e2e.test.ts",
-  "test/e2e/durability/gateway-durability.e2e.test.ts",
-  "test/e2e/pushes/leases.e2e.test.ts",
-  "test/e2e/control/any-sequence.e2e.test.ts",
-  "test/e2e/control/cut-off.e2e.test.ts",
-  "test/e2e/control/leader.e2e.test.ts",
-  "test/e2e/control/necessary-rights.e2e.test.ts",
-  "test/e2e/kubernetes/rights/rights.e2e.test.ts",
-  "test/e2e/access/security-set-ups.e2e.test.ts",
-  "test/e2e/kubernetes/service-account-tokens.e2e.test.ts",
-  "test/e2e/durability/uncaught.e2e.test.ts",
-  "test/e2e/durability/rotation.e2e.test.ts",
-  "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
-  "test/e2e/edge/clusters.e2e.test.ts",
-  "test/e2e/edge/worker.e2e.test.ts",
+/** Unit tests that change what all files of a process share: each file has a process of its own. */
+const ISOLATED: string[] = [
+  // Their mocks of modules, and `process`, are there for all files of a process.
+  "test/control/api-writer.test.ts",
+  "test/control/leader.test.ts",
+  "test/control/events/event-recorder.test.ts",
+  "test/snapshot/sha256.test.ts",
+  "test/store/files/crash-points.test.ts",
 ];
+
+/** End-to-end tests that measure time or memory: nothing runs beside them. */
+const MEASURING: string[] = [
+  "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
+  "test/e2e/abuse/http2/mutated-frames.e2e.test.ts",
+  "test/e2e/abuse/connections/connection-floods.e2e.test.ts",
+  "test/e2e/abuse/connections/http1-attacks.e2e.test.ts",
+  "test/e2e/abuse/queries/attack-classes.e2e.test.ts",
+  "test/e2e/abuse/queries/mutated-queries.e2e.test.ts",
+  "test/e2e/abuse/queries/plain-dns-attacks.e2e.test.ts",
+];
+
+const unit = {
+  // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with the cache.
+  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
+  setupFiles: ["test/property-runs.ts"],
+  // No test waits for a time: this is for machines that are busy.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  maxWorkers: 2,
+};
 
 const e2e = {
   globalSetup: "test/e2e/servers/run-folder.ts",
@@ -35,33 +43,43 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...unit,
           name: "unit",
-          // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with the cache.
-          env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**"],
-          // No test waits for a time: this is for machines that are busy.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: ["test/**/*.{e2e,soak}.test.ts", ...ISOLATED],
+          isolate: false,
         },
       },
+      { test: { ...unit, name: "unit-isolated", include: ISOLATED } },
       {
         test: {
           ...e2e,
           name: "e2e",
-          include: ["test/e2e/**/*.e2e.test.ts"],
-          exclude: WAITING,
-          fileParallelism: false,
+          include: ["test/**/*.e2e.test.ts"],
+          exclude: MEASURING,
+          env: { E2E_TOOLS: "ci" },
+          // API servers go from file to file (test/e2e/servers/kubernetes/api-server.ts).
+          isolate: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
           ...e2e,
-          name: "e2e-waiting",
-          include: WAITING,
-          maxWorkers: 2,
+          name: "e2e-measuring",
+          include: MEASURING,
+          env: { E2E_TOOLS: "ci" },
+          fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...e2e,
+          name: "soak",
+          include: ["test/**/*.soak.test.ts"],
+          fileParallelism: false,
         },
       },
     ],

@@ -8,7 +8,7 @@ import { importedSlice, namespace, serviceImport } from "../../test/e2e/servers/
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
-import { ensureTools } from "../../test/e2e/servers/tools/tools.ts";
+import { ensureTool } from "../../test/e2e/servers/tools/tools.ts";
 import { ApiServerDouble } from "../../test/sync/api-server-double.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import type { Stop } from "../processes/stops.ts";
@@ -102,7 +102,7 @@ function put(api: ApiServerDouble, object: { readonly kind: string; readonly met
 async function startSecondary(
   primary: string,
 ): Promise<{ readonly url: string; readonly server: ServerProcess }> {
-  const { deno } = await ensureTools();
+  const deno = await ensureTool("deno");
   const origin = `http://127.0.0.1:${await freePort()}`;
   const server = await ServerProcess.start({
     name: "secondary",

@@ -4,8 +4,8 @@ import { decode } from "dns-packet";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
 import { run } from "../../test/e2e/servers/run.ts";
-import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
+import { ensureTool } from "../../test/e2e/servers/tools/tools.ts";
 import { askOnce } from "../processes/ask.ts";
 import { ASKED, queryOf } from "../worlds/asked.ts";
 import { type LoadedGateway, pidOf } from "./contenders.ts";
@@ -14,14 +14,10 @@ import type { DohServer } from "./doh-server.ts";
 /**
  * dnsdist with the gateway's certificate, whose rule gives every name the address and the TTL of the first one that is asked: no other server is
  * asked.
- * @throws {Error} where dnsdist is missing, or answers something else than the gateway
+ * @throws {Error} where dnsdist cannot be had, or answers something else than the gateway
  */
 export async function startDnsdist({ url, ca, certificate }: LoadedGateway): Promise<DohServer> {
-  const program = findProgram("dnsdist");
-  if (program === undefined)
-    throw new Error(
-      "dnsdist is not on PATH: `node test/e2e/servers/tools/install.ts` installs it, or apt-get install dnsdist",
-    );
+  const program = await ensureTool("dnsdist");
   const [, version = "of an unknown version"] =
     /^dnsdist (\S+)/.exec(await run(program, ["--version"])) ?? [];
   const [port, dnsPort] = [await freePort(), await freePort()];

@@ -1,5 +1,5 @@
 import { run } from "../../test/e2e/servers/run.ts";
-import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
+import { ensureTool } from "../../test/e2e/servers/tools/tools.ts";
 import type { Shape } from "./shapes.ts";
 
 /** A bounded load. */
@@ -31,10 +31,7 @@ export async function sendLoad({
   shape = USUAL,
   headers = {},
 }: Load): Promise<number> {
-  if (findProgram("h2load") === undefined)
-    throw new Error(
-      "h2load is not on PATH: `node test/e2e/servers/tools/install.ts` installs it, or apt-get install nghttp2-client",
-    );
+  await ensureTool("h2load");
   const target =
     "urlFile" in ask
       ? ["-i", ask.urlFile]

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { queryTcp, queryUdp } from "../../test/e2e/servers/dns.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
-import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
+import { ensureTool } from "../../test/e2e/servers/tools/tools.ts";
 import { pidOf, withLoadedServers } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report/report.ts";
@@ -31,9 +31,7 @@ export const udpSection: Section = {
   summary: "CPU time for each query of plain DNS over UDP and TCP, beside CoreDNS and Node's bare sockets",
   measure: (effort, progress) =>
     withLoadedServers<DnsServer, Table[]>(progress, async (gateway, coredns, started) => {
-      // dnsperf is installed by now, with what the end-to-end tests need.
-      if (findProgram("dnsperf") === undefined)
-        throw new Error("dnsperf is not on PATH: `node test/e2e/servers/tools/install.ts` installs it");
+      await ensureTool("dnsperf");
       const { raw } = await queryUdp(gateway.dnsPort, queryOf(ASKED[0]!));
       started.push(await startFixedUdp(raw));
       const sizes = [raw.length, (await queryUdp(coredns.dnsPort, queryOf(ASKED[0]!))).raw.length];

@@ -5,6 +5,7 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { listRecords } from "../../src/zone/listing.ts";
+import { RUNS_SHARE } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { deriveWorld } from "./derived.ts";
 
@@ -88,5 +89,6 @@ it("imports and slices say what records of the cluster's view say", () => {
     }),
     { numRuns: 100 },
   );
-  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(2);
+  // With fewer runs a rare one may not come up.
+  if (RUNS_SHARE >= 1) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(2);
 });

@@ -15,11 +15,11 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 const HOSTS = [
   ["with the host's own implementation", () => {}],
-  ["without one", () => vi.stubGlobal("process", undefined)],
+  ["without one", () => vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never)],
 ] as const;
 
 afterEach(() => {
-  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
   vi.resetModules();
 });
 

@@ -75,6 +75,36 @@ function openSerial(keptBytes?: number) {
 }
 
 describe("parts that states named", () => {
+  it("are there under a storm of changes, each for as long as a secondary needs", () => {
+    const { everything, held, serve } = openSerial();
+    const served: ReturnType<typeof serve>[] = [];
+    for (let change = 0; change < 500; change++) {
+      served.push(serve(`segment-${change}`));
+      everything.state();
+      held.now += 10;
+      const early = served[Math.max(0, change - 50)]!;
+      expect(everything.segment(early.segment, "")).toBeDefined();
+      expect(everything.root(early.root, "")).toBeDefined();
+      expect(everything.segment(served[change]!.segment, "")?.bytes).toBe(served[change]!.bytes);
+    }
+    held.now += 10_000;
+    for (const [index, isThere] of [
+      [498, false],
+      [499, true],
+    ] as const) {
+      expect(everything.segment(served[index]!.segment, "") !== undefined).toBe(isThere);
+      expect(everything.root(served[index]!.root, "") !== undefined).toBe(isThere);
+    }
+  });
+
+  it("that no secondary was answered with are not kept", () => {
+    const { everything, serve } = openSerial();
+    const one = serve("one");
+    serve("other");
+    expect(everything.segment(one.segment, "")).toBeUndefined();
+    expect(everything.root(one.root, "")).toBeUndefined();
+  });
+
   it("take no more room than they may", () => {
     const { everything, serve } = openSerial(16 * MEBIBYTE);
     const served = ["one", "two", "three", "four"].map((name) => {
@@ -84,6 +114,38 @@ describe("parts that states named", () => {
     });
     const isThere = served.map(({ segment }) => everything.segment(segment, "") !== undefined);
     expect(isThere).toEqual([false, true, true, true]);
+  });
+
+  it("one larger than that is served as long as it is in the newest generation", () => {
+    const { everything, serve } = openSerial(MEBIBYTE);
+    const large = serve("large", 2 * MEBIBYTE);
+    everything.state();
+    expect(everything.segment(large.segment, "")).toBeDefined();
+    const next = serve("next", 2 * MEBIBYTE);
+    everything.state();
+    expect(everything.segment(large.segment, "")).toBeUndefined();
+    expect(everything.segment(next.segment, "")).toBeDefined();
+  });
+
+  it("are there as often as the newest generation has them, however often that changes", () => {
+    const { everything, held } = openPrimary();
+    const twin = segmentOf("twin");
+    for (const texts of [
+      ["twin", "twin", "a", "b"],
+      ["twin", "c", "a", "b"],
+      ["c", "c", "twin", "b"],
+      ["c", "d", "e", "f"],
+      ["twin", "c", "d", "e"],
+    ]) {
+      held.all = generationOf(pageOf(texts.map((text) => segmentOf(text))));
+      everything.state();
+      held.now += 20_000;
+      for (const text of ["twin", "a", "b", "c", "d", "e", "f"])
+        expect(everything.segment(segmentOf(text).hash, "") !== undefined, `${text} of ${texts}`).toBe(
+          texts.includes(text),
+        );
+    }
+    expect(everything.segment(twin.hash, "")).toBeDefined();
   });
 });
 

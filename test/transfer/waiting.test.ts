@@ -1,5 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
 import { settle } from "../gateway/fake-clock.ts";
@@ -131,10 +129,5 @@ describe("one who waits", () => {
     }
     expect(kept).toHaveLength(2);
     await Promise.all(kept);
-  });
-
-  it("keeps its process alive as long as it waits", () => {
-    const program = join(import.meta.dirname, "hanging-source-program.ts");
-    expect(execFileSync(process.execPath, [program], { encoding: "utf8" })).toBe("waited\n");
   });
 });

@@ -8,7 +8,7 @@ import { queryUdp } from "../servers/dns.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { requestToken } from "../servers/kubernetes/service-account.ts";
 import { freePort } from "../servers/ports.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { Place } from "./set-ups/place.ts";
 
 const ZONE = "clusterset.example.org";
@@ -138,7 +138,7 @@ async function startCoreDns(place: Place, corefile: string, token: string, rcode
     const { answers = [] } = answer.message;
     return [answer.rcode, ...answers.map((record) => ("data" in record ? record.data : record.type))];
   };
-  const { coredns } = await ensureTools();
+  const coredns = await ensureTool("coredns");
   const ready = async () => (await ask(WEB))[0] === rcode;
   await place.start(name, `'${coredns}' -conf ${name}.conf`, ready);
   return ask;

@@ -6,7 +6,6 @@ import { checkout, cliPath, type Finished, runProgram } from "../harness/cli.ts"
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
 
 /** The ports in the pages; each is replaced by a free one. */
@@ -33,7 +32,6 @@ const pages: readonly Page[] = [
 ];
 
 describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
-  await ensureTools();
   const parent = temporaryFolder("page");
   const folder = join(parent, enters);
   const ports = new Map<string, string>();

@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../harness/answers.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { type BrowserSettings, openInChromium, openInFirefox } from "./browsers.ts";
+import { type BrowserSettings, openInChromium } from "./browsers.ts";
 import { ALIAS, type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
 
 const LOCAL_NAME = NAME.replace(ALIAS, "clusterset.local");
@@ -56,33 +55,5 @@ describe("Chromium with the managed policy of /setup, and no other resolver", ()
     const document = await openInChromium(`${world.gateway.url}/?name=${NAME}&type=A`, settings);
     expect(document).toContain("The name exists: 1 record.");
     expect(document).not.toContain("<script");
-  });
-});
-
-describe("Firefox ESR with the policies.json of /setup, and no other resolver", () => {
-  let world: GatewayOfAPage;
-  let settings: BrowserSettings;
-
-  beforeAll(async () => {
-    world = await startGatewayOfAPage(true);
-    const policies = await world.setupFile("firefox/policies.json");
-    settings = {
-      etc: { "firefox/policies/policies.json": policies },
-      certificateFile: world.gateway.caFile,
-      trust: "C,,",
-    };
-  });
-  afterAll(() => world?.stop());
-
-  test("loads a page at a name in the alias zone", async () => {
-    const browser = await openInFirefox(`http://${NAME}:${world.page.port}/`, settings);
-    try {
-      await eventually(() => world.page.asked).toContainEqual({
-        host: `${NAME}:${world.page.port}`,
-        userAgent: expect.stringContaining("Firefox"),
-      });
-    } finally {
-      await browser.kill();
-    }
   });
 });

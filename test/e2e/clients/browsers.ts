@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { withPrivateFiles } from "./private-files.ts";
 
 /** A browser's start: what the machine's `/etc` has for it, and the certificate that it trusts. */
@@ -20,6 +21,7 @@ const NO_RESOLVER = { "resolv.conf": "nameserver 127.0.0.9\n" };
 /** Opens a page in Chromium and gives its document as it is after some seconds of the page's own time. */
 export async function openInChromium(url: string, settings: BrowserSettings): Promise<string> {
   const folder = temporaryFolder("chromium");
+  await ensureTool("chromium");
   const database = join(folder, ".pki", "nssdb");
   await trust(database, settings);
   const { command, args } = withPrivateFiles({
@@ -37,6 +39,7 @@ export async function openInChromium(url: string, settings: BrowserSettings): Pr
 
 /** Opens a page in Firefox; `stop` ends it. */
 export async function openInFirefox(url: string, settings: BrowserSettings): Promise<ServerProcess> {
+  await ensureTool("firefox-esr");
   const folder = temporaryFolder("firefox");
   const profile = join(folder, "profile");
   await trust(profile, settings);
@@ -67,6 +70,7 @@ export async function openInFirefox(url: string, settings: BrowserSettings): Pro
 }
 
 async function trust(database: string, { certificateFile, trust: trusted }: BrowserSettings): Promise<void> {
+  await ensureTool("certutil");
   mkdirSync(database, { recursive: true });
   await run("certutil", ["-N", "-d", `sql:${database}`, "--empty-password"]);
   await run("certutil", [

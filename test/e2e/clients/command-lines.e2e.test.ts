@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../servers/run.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
 
 let world: GatewayOfAPage;
@@ -30,7 +30,7 @@ for post in (True, False):
 `;
 
 test("dnspython queries by POST and by GET", async () => {
-  const { dnspython } = await ensureTools();
+  const dnspython = await ensureTool("dnspython");
   const args = ["-c", DNSPYTHON, NAME, `${world.gateway.url}/dns-query`, join(folder, "certificate.crt")];
   expect(await run("python3", args, { env: { PYTHONPATH: dnspython } })).toBe(
     "POST 127.0.0.1\nGET 127.0.0.1\n",

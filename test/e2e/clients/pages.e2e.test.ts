@@ -5,8 +5,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkout } from "../harness/cli.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
-import { findProgram } from "../servers/tools/apt.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
 
 const CLUSTERS = ["cluster-a", "cluster-b"];
@@ -41,7 +40,6 @@ let workers: SyncProcess[];
 let browser: Browser;
 
 beforeAll(async () => {
-  await ensureTools();
   gateway = await startGateway({ clusters: CLUSTERS, zones: [ALIAS] });
   workers = CLUSTERS.map((clusterId) => {
     const manifests = join(checkout, "examples", clusterId);
@@ -53,7 +51,7 @@ beforeAll(async () => {
     expect(text).toContain("2 of 2 clusters live");
     return true;
   });
-  browser = await chromium.launch({ executablePath: findProgram("chromium")!, args: ["--no-sandbox"] });
+  browser = await chromium.launch({ executablePath: await ensureTool("chromium"), args: ["--no-sandbox"] });
 });
 afterAll(async () => {
   await browser?.close();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliPath } from "../harness/cli.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
 
 const PROMPT = "READY> ";
@@ -85,7 +85,8 @@ async function typed({ command, home }: Shell, lines: readonly string[]): Promis
 }
 
 describe("completion, in a shell with a terminal", async () => {
-  await ensureTools();
+  await ensureTool("zsh");
+  await ensureTool("fish");
   test.each(shells)("$name completes a command, an option and a choice", async (shell) => {
     const lines = ["qu\t\r", "query --expl\t\r", "check --format z\t\r"].map(
       (line) => `clusterset-doh ${line}`,

@@ -12,7 +12,7 @@ import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { runRedis } from "../servers/redis.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { generationOf, put } from "../store/many/harness/push-requests.ts";
 
 /** Those keys of the Compose specification that the file has. */
@@ -52,7 +52,7 @@ const running: ServerProcess[] = [];
 let enginePort: number;
 
 beforeAll(async () => {
-  await ensureTools();
+  await ensureTool("redis-server");
   await certificateFor(folder);
   mkdirSync(join(folder, "bin"));
   const command = join(folder, "bin", "clusterset-doh");

@@ -19,7 +19,7 @@ import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server
 import { clusterProperty } from "../servers/kubernetes/objects.ts";
 import { freePort } from "../servers/ports.ts";
 import { removeFolder, temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { buildImage } from "./build.ts";
 import { type Container, finishImage, type Image, startContainer } from "./container.ts";
 import { imageConfig, readDockerfile } from "./dockerfile.ts";
@@ -28,7 +28,7 @@ const dockerfile = join(checkout, "infra/container/Dockerfile");
 const stages = readDockerfile(dockerfile);
 
 test("hadolint has no findings for the Dockerfile, not even about style", async () => {
-  const { hadolint } = await ensureTools();
+  const hadolint = await ensureTool("hadolint");
   const lint = (path: string) => runProgram(hadolint, ["--no-color", "--failure-threshold", "style", path]);
   expect(await lint(dockerfile)).toMatchObject({ code: 0, stdout: "" });
   const worse = join(temporaryFolder("lint"), "Dockerfile");

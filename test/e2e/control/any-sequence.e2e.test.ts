@@ -16,7 +16,7 @@ import {
   serviceExport,
   serviceImport,
 } from "../servers/kubernetes/objects.ts";
-import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
+import { countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
 import { lookAt, type Objects } from "./objects.ts";
 
 /** Which sequence: `CONTROL_SEED=7 CONTROL_STEPS=400` runs another one, and longer. */
@@ -73,7 +73,7 @@ beforeAll(async () => {
   clusters = await startSyncedClusters(
     IDS,
     (servers) => Promise.all(IDS.map((id) => servers[id].admin.apply(namespace("shop")))),
-    { control: true, apiServer: { audited: CONTROL } },
+    { control: true },
   );
   objects = Object.fromEntries(IDS.map((id) => [id, lookAt(clusters.servers[id], "shop")])) as Record<
     Id,

@@ -3,9 +3,6 @@ import { isManaged } from "../../../src/control/objects/wanted-object.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
 
-/** The account of the control plane, whose writes API servers log for these tests. */
-export const CONTROL = "system:serviceaccount:clusterset-doh:sync-worker-control";
-
 const WITHOUT_MARK = ["leases", "events", "serviceexports/status"];
 
 /** What was tried to be written, but for the Lease and Events, as `patch endpointslices shop/db-1`; in order. */

@@ -6,7 +6,7 @@ import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { namespace } from "../servers/kubernetes/objects.ts";
 import { type Network, startNetwork } from "../servers/network.ts";
-import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
+import { countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
 
 /** Seconds. */
@@ -23,8 +23,8 @@ let inWest: Objects;
 beforeAll(async () => {
   [gateway, east, west] = await Promise.all([
     startGateway({ clusters: ["east", "west"], control: ["east", "west"], leaseSeconds: LEASE }),
-    startApiServer({ name: "east", audited: CONTROL }),
-    startApiServer({ name: "west", audited: CONTROL }),
+    startApiServer({ name: "east" }),
+    startApiServer({ name: "west" }),
   ]);
   network = await startNetwork(Number(new URL(gateway.url).port));
   [inEast, inWest] = [lookAt(east, "shop"), lookAt(west, "shop")];

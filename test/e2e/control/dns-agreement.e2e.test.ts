@@ -25,7 +25,7 @@ import {
   serviceImport,
   sourceClusterLabel,
 } from "../servers/kubernetes/objects.ts";
-import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
+import { countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
 import { eventualEndpoints, lookAt } from "./objects.ts";
 
 const SERVICES = 60;
@@ -121,7 +121,7 @@ beforeAll(async () => {
         }),
       );
     },
-    { control: true, apiServer: { audited: CONTROL }, gateway: { speaksFor: { b: "*" } } },
+    { control: true, gateway: { speaksFor: { b: "*" } } },
   );
   coredns = await startCoreDns([kubernetesPlugin({ kubeconfig: clusters.servers.b.kubeconfig() })]);
 });

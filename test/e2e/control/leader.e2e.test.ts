@@ -10,7 +10,7 @@ import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server
 import { endpointSlice, namespace } from "../servers/kubernetes/objects.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
-import { CONTROL, expectOnlyOwnAndNeededWrites } from "./audited.ts";
+import { expectOnlyOwnAndNeededWrites } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
 import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
 
@@ -51,10 +51,7 @@ const leaseWrites = () =>
 const lead = (worker: SyncProcess) => worker.log().split(LEADS).length - 1;
 
 beforeAll(async () => {
-  [server, gateway] = await Promise.all([
-    startApiServer({ name: "b", audited: CONTROL }),
-    startScriptedGateway(),
-  ]);
+  [server, gateway] = await Promise.all([startApiServer({ name: "b" }), startScriptedGateway()]);
   await server.admin.apply(namespace("shop"));
   objects = lookAt(server, "shop");
   const tokenFile = join(temporaryFolder("control"), "token");

@@ -10,7 +10,7 @@ import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import { namespace, service, serviceExport, serviceImport } from "../servers/kubernetes/objects.ts";
 import { createServiceAccount } from "../servers/kubernetes/service-account.ts";
 import { waitFor } from "../servers/wait.ts";
-import { CONTROL, countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
+import { countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
 
 const MARK = { "app.kubernetes.io/managed-by": "clusterset-doh" };
@@ -29,7 +29,6 @@ beforeAll(async () => {
       Promise.all([east.admin.apply(namespace("shop")), west.admin.apply(namespace("shop"))]),
     {
       control: true,
-      apiServer: { audited: CONTROL },
       gateway: { leaseSeconds: LEASE },
       args: ["--lease", String(LEASE)],
     },
@@ -313,6 +312,16 @@ test("a cluster that is gone leaves the other one when its lease expires, and ke
   expect(await inWest.endpoints("early")).toEqual(["west 10.2.0.7"]);
   await clusters.workers.west.restart();
   await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
+});
+
+test("without the gateway nothing changes until leases expire; then slices of other clusters go, and come back with it", async () => {
+  await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
+  await clusters.gateway.kill();
+  await eventualEndpoints(inWest, "db").toEqual([]);
+  expect(await inWest.endpoints("early")).toEqual(["west 10.2.0.7"]);
+  expect(await inWest.import("db")).toBeDefined();
+  await clusters.gateway.restart();
+  await eventualEndpoints(inWest, "db").toEqual(["east 10.1.0.10", "east 10.1.0.11"]);
 });
 
 test("in all of this no worker wrote what is not the control plane's, and nothing that was so already", () => {

@@ -6,7 +6,7 @@ import { parse, parseAllDocuments, stringify } from "yaml";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import type { KubeObject } from "../servers/kubernetes/objects.ts";
 import { requestToken } from "../servers/kubernetes/service-account.ts";
-import { kubectlProgram } from "../servers/tools/go-tools.ts";
+import { goProgram } from "../servers/tools/go-tools.ts";
 import { checkout } from "./cli.ts";
 
 /** The bases of `infra/kubernetes`; the components of each are in its folder `components`. */
@@ -42,7 +42,7 @@ export function kustomized(
     };
     writeFileSync(join(overlay, "kustomization.yaml"), stringify({ ...named, ...more }));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(overlay, name), text);
-    return objectsIn(execFileSync(kubectlProgram, ["kustomize", overlay], { encoding: "utf8" }));
+    return objectsIn(execFileSync(goProgram("kubectl"), ["kustomize", overlay], { encoding: "utf8" }));
   } finally {
     rmSync(overlay, { recursive: true });
   }

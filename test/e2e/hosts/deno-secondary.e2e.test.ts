@@ -8,13 +8,13 @@ import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 
 /** A secondary on Deno; its primary is a Node gateway. */
 const denoSecondary: HostUnderTest = {
   name: "Deno, as a secondary",
   async start(settings) {
-    const { deno } = await ensureTools();
+    const deno = await ensureTool("deno");
     const primary = await startPrimary(settings);
     const port = await freePort();
     const client = connectTo(`http://127.0.0.1:${port}`);

@@ -7,7 +7,7 @@ import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 
 /** A gateway on a JavaScript runtime, in a process of its own, with the file store and TLS. */
 export interface RuntimeProcess extends RunningHost {
@@ -41,7 +41,7 @@ export async function startOnRuntime(
   runtime: Runtime,
   settings: HostSettings & Pick<Config, "tls">,
 ): Promise<RuntimeProcess> {
-  const tools = await ensureTools();
+  const command = await ensureTool(runtime.program);
   const folder = temporaryFolder(runtime.program);
   const port = await freePort();
   const config = join(folder, "config.json");
@@ -56,7 +56,7 @@ export async function startOnRuntime(
     connectTo(`https://127.0.0.1:${port}`, readFileSync(certificate, "utf8"), options);
   const server = await ServerProcess.start({
     name: runtime.program,
-    command: tools[runtime.program],
+    command,
     args: [...runtime.args, "--config", config],
     folder,
     ready: async () => {

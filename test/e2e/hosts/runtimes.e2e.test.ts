@@ -10,7 +10,7 @@ import { type Finished, runProgram } from "../harness/cli.ts";
 import { certificateFor } from "../servers/certificate.ts";
 import { freePort } from "../servers/ports.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { bun, deno, type Runtime, type RuntimeProcess, startOnRuntime } from "./runtime-host.ts";
 
 const NAME = "web.shop.svc.clusterset.local";
@@ -23,7 +23,7 @@ async function runToEnd({ program, args }: Runtime, config: object): Promise<Fin
   const folder = temporaryFolder(program);
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify({ listen: `127.0.0.1:${await freePort()}`, ...config }));
-  return runProgram((await ensureTools())[program], [...args, "--config", file], { cwd: folder });
+  return runProgram(await ensureTool(program), [...args, "--config", file], { cwd: folder });
 }
 
 describe.each([deno, bun])("the gateway on $name", (runtime) => {

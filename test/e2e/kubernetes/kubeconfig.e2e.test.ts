@@ -10,7 +10,7 @@ import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { run } from "../servers/run.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 
 describe("kubectl reaches with each kubeconfig what the table of the worker says", () => {
   let servers: ApiServers;
@@ -18,7 +18,7 @@ describe("kubectl reaches with each kubeconfig what the table of the worker says
 
   beforeAll(async () => {
     servers = await startApiServers();
-    ({ kubectl } = await ensureTools());
+    kubectl = await ensureTool("kubectl");
   });
   afterAll(() => servers.close());
   beforeEach(() => {

@@ -6,7 +6,7 @@ import { checkout } from "../harness/cli.ts";
 import { startGateway } from "../harness/processes.ts";
 import { run } from "../servers/run.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensurePromtool } from "../servers/tools/promtool.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { ALERT_CASES, type AlertCase } from "./alert-cases.ts";
 
 interface Rule {
@@ -20,7 +20,7 @@ const rulesFile = join(checkout, "infra/helm/gateway/alerts.yaml");
 const rules: readonly Rule[] = parse(readFileSync(rulesFile, "utf8")).groups[0].rules;
 let promtool: string;
 beforeAll(async () => {
-  promtool = await ensurePromtool();
+  promtool = await ensureTool("promtool");
 });
 
 test("promtool finds no error in the rules, and each has a case here", async () => {

@@ -8,7 +8,7 @@ import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { answerOf, queryBytes } from "../servers/dns.ts";
-import { findProgram } from "../servers/tools/apt.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { HeldUpDisk } from "./held-up-disk.ts";
 
 const CONNECTIONS = 100;
@@ -71,7 +71,7 @@ const urlOf = (name: string) =>
 
 /** Overloads the gateway while `act` runs, and fails if the load ends before. */
 async function underOverload(act: (stillLoaded: (what: string) => void) => Promise<void>): Promise<void> {
-  expect(findProgram("h2load")).toBeDefined();
+  await ensureTool("h2load");
   const load = spawn(
     "h2load",
     [

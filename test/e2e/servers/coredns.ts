@@ -6,7 +6,7 @@ import { queryUdp } from "./dns.ts";
 import { freePort } from "./ports.ts";
 import { ServerProcess } from "./process.ts";
 import { removeFolder, temporaryFolder } from "./tools/folders.ts";
-import { ensureTools } from "./tools/tools.ts";
+import { ensureTool } from "./tools/tools.ts";
 
 /** How the `kubernetes` plugin of a CoreDNS is set up. */
 export interface KubernetesPlugin {
@@ -54,7 +54,7 @@ export async function startCoreDns(
   plugins: string[],
   options: { name?: string; doh?: boolean; deadlineMs?: number } = {},
 ): Promise<CoreDns> {
-  const { coredns } = await ensureTools();
+  const coredns = await ensureTool("coredns");
   const name = options.name ?? "coredns";
   const folder = temporaryFolder(name);
   const port = await freePort();

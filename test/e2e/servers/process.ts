@@ -25,6 +25,8 @@ export interface ServerSpec {
 export class ServerProcess {
   readonly spec: ServerSpec;
   #child: ChildProcess | undefined;
+  /** How often it was started. */
+  starts = 0;
 
   /** Takes the spec only; `start` starts the process. */
   constructor(spec: ServerSpec) {
@@ -66,6 +68,7 @@ export class ServerProcess {
   /** Starts the process, without waiting for it to serve. */
   spawn(): void {
     if (this.isRunning) throw new Error(`${this.spec.name} runs already`);
+    this.starts++;
     const { command, args, env, cwd } = this.spec;
     const log = openSync(this.#logPath, "a");
     // setpriv executes the program in its own place, and the kernel ends it when this process dies.

@@ -4,7 +4,7 @@ import { createClient } from "@redis/client";
 import { freePort } from "./ports.ts";
 import { ServerProcess } from "./process.ts";
 import { temporaryFolder } from "./tools/folders.ts";
-import { ensureTools } from "./tools/tools.ts";
+import { ensureTool } from "./tools/tools.ts";
 
 /** A redis-server in its own process. */
 export interface Redis {
@@ -19,7 +19,7 @@ export interface Redis {
 
 /** Starts a redis-server that keeps every write on disk before it replies. @param directives further ones of redis.conf, as on its command line */
 export async function startRedis(directives: readonly string[] = [], password?: string): Promise<Redis> {
-  await ensureTools();
+  await ensureTool("redis-server");
   const folder = temporaryFolder("redis");
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;

@@ -23,6 +23,71 @@ function exporting(clusterId: string, ...keys: string[]): ClusterSnapshot {
   };
 }
 
+describe("leases", () => {
+  test("a push that changes nothing is answered with its new lease, and nothing is compiled", async () => {
+    const { gateway, stages, done, clock, leases } = await openGateway({ scopes: [WEST] });
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+    const compiled = stages.compiled.length;
+    await clock.advance(5_000);
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+    expect(leases()).toEqual([clock.now() + 10_000]);
+    expect(stages.compiled.length).toBe(compiled);
+  });
+
+  test("are renewed where a scope has no generation yet", async () => {
+    const { gateway, done, served } = await openGateway({ scopes: [WEST] });
+    const { generation } = await done(putSnapshot(gateway, regional("east", "e")));
+    await done(gateway.renew("east", generation));
+    expect(served(gateway.within(WEST))).toBe("SERVFAIL");
+  });
+
+  test("the next one to expire is watched after each push, renewal, leave and expiry, until the gateway closes", async () => {
+    const clock = new FakeClock();
+    const watched: number[] = [];
+    let stopped = 0;
+    let due = () => {};
+    const gateway = await Gateway.open({
+      ...{ store: createMemoryStore(), stages: new FakeStages(clock), clock, onEvent: () => {} },
+      watchLeases: (onDue) => {
+        due = onDue;
+        return { watch: (at) => void watched.push(at), stop: () => void stopped++ };
+      },
+    });
+    const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
+      await clock.advance(0);
+      return promise;
+    };
+    const start = clock.now();
+    const next = () => watched.splice(0).at(-1);
+    expect(next()).toBe(Number.POSITIVE_INFINITY);
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 30 }));
+    expect(next()).toBe(start + 30_000);
+    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+    expect(next()).toBe(start + 10_000);
+    await done(gateway.renew("west", generation, { leaseSeconds: 20 }));
+    expect(next()).toBe(start + 20_000);
+    clock.stall(20_000);
+    due();
+    expect(next()).toBe(start + 30_000);
+    await done(gateway.leave("east"));
+    expect(next()).toBe(Number.POSITIVE_INFINITY);
+    await gateway.close();
+    expect(stopped).toBe(1);
+    due();
+    expect(watched).toEqual([]);
+  });
+
+  test("one that expired is seen by whoever reads, and the next one is watched then", async () => {
+    const { gateway, done, clock, served } = await openGateway();
+    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 20 }));
+    clock.stall(10_000);
+    expect(served()).toBe("east:e");
+    await clock.advance(10_000);
+    expect(served()).toBe("SERVFAIL");
+  });
+});
+
 test.each([
   [-1, true],
   [0, false],

@@ -18,7 +18,7 @@ import { type Http1Request, http1Requests } from "./http1-requests.ts";
 
 /** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
-const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 10_000);
+const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 2_000);
 /** Where a client resets its connection during the last response, Node does not report it: `responseSeconds` ends that connection. */
 const LIMITS = { requestSeconds: 2, responseSeconds: 5, idleSeconds: 15 };
 const REQUESTS = 200;

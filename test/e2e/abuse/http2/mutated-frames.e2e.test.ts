@@ -16,7 +16,7 @@ import { type Http2Request, http2Requests } from "./http2-requests.ts";
 
 /** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
-const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 100_000);
+const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 5_000);
 /**
  * Those before memory is measured: by then the heap and compiled code have their size. From 1,500 connections to 10,500 of them it was between
  * 293 and 383 MiB, without a trend.

@@ -20,8 +20,8 @@ import { brokenTls, messageSequence, mutatedDatagram, pipelinedQueries } from ".
 
 /** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
-const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 20_000);
-const DATAGRAMS = Number(process.env.ABUSE_SEQUENCES ?? 50_000);
+const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 4_000);
+const DATAGRAMS = Number(process.env.ABUSE_SEQUENCES ?? 10_000);
 const CONNECTIONS = 4;
 const MOST_IN_ONE_WRITE = 8;
 /** Datagrams of one socket, which is closed before all answers are there. */

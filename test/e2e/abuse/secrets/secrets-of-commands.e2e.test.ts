@@ -12,7 +12,7 @@ import { writeKubeconfig } from "../../servers/kubernetes/kubeconfig.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { Canaries } from "./canaries.ts";
 
 const canaries = new Canaries();
@@ -91,7 +91,7 @@ describe("a sync worker logs no secret at the level debug", () => {
 });
 
 test("a secondary with an unreachable primary logs no secret", async () => {
-  const { deno } = await ensureTools();
+  const deno = await ensureTool("deno");
   const port = await freePort();
   const client = gatewayClient(
     `http://127.0.0.1:${port}`,

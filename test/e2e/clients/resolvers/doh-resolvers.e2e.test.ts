@@ -7,16 +7,16 @@ import { queryUdp } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools, type Tools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { ALIAS, type GatewayOfAPage, NAME, startGatewayOfAPage } from "../gateway-of-a-page.ts";
 
 let world: GatewayOfAPage;
-let tools: Tools;
+let program: string;
 let folder: string;
 let certificate: string;
 
 beforeAll(async () => {
-  tools = await ensureTools();
+  program = await ensureTool("coredns");
   world = await startGatewayOfAPage(true);
   folder = temporaryFolder("resolvers");
   certificate = join(folder, "authority.crt");
@@ -64,7 +64,7 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     const port = await freePort();
     const corefile = join(folder, "Corefile");
     writeFileSync(corefile, onPort(await world.setupFile("coredns/Corefile"), port));
-    const coredns = await startResolver("coredns", port, tools.coredns, ["-conf", corefile]);
+    const coredns = await startResolver("coredns", port, program, ["-conf", corefile]);
     try {
       await expectZone(port);
     } finally {
@@ -81,7 +81,7 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     // CoreDNS looks for it where it was started.
     writeFileSync(join(folder, "certificate.crt"), await own.setupFile("certificate/certificate.crt"));
     writeFileSync(corefile, block);
-    const coredns = await startResolver("coredns-self-signed", port, tools.coredns, ["-conf", corefile]);
+    const coredns = await startResolver("coredns-self-signed", port, program, ["-conf", corefile]);
     try {
       await expectZone(port);
     } finally {
@@ -95,27 +95,11 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
     const corefile = join(folder, "custom.server");
     writeFileSync(corefile, onPort(data["clusterset-doh.server"], port));
-    const coredns = await startResolver("coredns-custom", port, tools.coredns, ["-conf", corefile]);
+    const coredns = await startResolver("coredns-custom", port, program, ["-conf", corefile]);
     try {
       await expectZone(port);
     } finally {
       await coredns.stop();
-    }
-  });
-
-  test("AdGuard's dnsproxy with the upstream line, other names elsewhere", async () => {
-    const port = await freePort();
-    const upstream = (await world.setupFile("adguard/adguard-upstream.txt")).trim();
-    const dnsproxy = await startResolver("dnsproxy", port, tools.dnsproxy, [
-      ...["--listen=127.0.0.1", `--port=${port}`, `--upstream=${upstream}`],
-      // Nothing listens there.
-      ...["--upstream=127.0.0.1:9", "--timeout=2s"],
-    ]);
-    try {
-      await expectZone(port);
-      expect((await lookup(port, "example.org", "A")).rcode).toBe("SERVFAIL");
-    } finally {
-      await dnsproxy.stop();
     }
   });
 });

@@ -5,9 +5,8 @@ import { startCoreDns } from "../../servers/coredns.ts";
 import { queryTcp, queryUdp } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
-import { findProgram } from "../../servers/tools/apt.ts";
 import { removeFolder, temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { documented, type Reached } from "../documented.ts";
 import { DB } from "../listening-gateway.ts";
 import { ensureResolved } from "./resolved.ts";
@@ -38,7 +37,7 @@ export async function startUnbound(
   upstream: Reached,
   zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
 ): Promise<Resolver> {
-  await ensureTools();
+  const program = await ensureTool("unbound");
   const folder = temporaryFolder("unbound");
   const port = await freePort();
   const lines = [
@@ -63,7 +62,7 @@ export async function startUnbound(
   ];
   const config = join(folder, "unbound.conf");
   writeFileSync(config, lines.join("\n"));
-  return start("unbound", findProgram("unbound")!, ["-d", "-c", config], folder, port);
+  return start("unbound", program, ["-d", "-c", config], folder, port);
 }
 
 /** dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
@@ -71,7 +70,7 @@ export async function startDnsmasq(
   upstream: Reached,
   lines = documented("dnsmasq", 0, upstream),
 ): Promise<Resolver> {
-  await ensureTools();
+  const program = await ensureTool("dnsmasq");
   const folder = temporaryFolder("dnsmasq");
   const port = await freePort();
   const config = join(folder, "dnsmasq.conf");
@@ -89,7 +88,7 @@ export async function startDnsmasq(
     "--bind-interfaces",
     `--port=${port}`,
   ];
-  return start("dnsmasq", findProgram("dnsmasq")!, args, folder, port);
+  return start("dnsmasq", program, args, folder, port);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
 import type { KubeObject } from "../../servers/kubernetes/objects.ts";
 import { ensureTools } from "../../servers/tools/tools.ts";
 import type { ClusterName } from "./clusters.ts";
-import { isolated } from "./isolated.ts";
+import { CLUSTER_TOOLS, isolated } from "./isolated.ts";
 
 /** What the program in the namespace does in a cluster. */
 export type Call = { id: number; cluster: ClusterName } & Action;
@@ -37,7 +37,7 @@ export interface IsolatedCluster {
 
 /** Starts both clusters in namespaces of their own, with a pod for clients in each. Needs root. */
 export async function startIsolatedClusters(): Promise<IsolatedClusters> {
-  await ensureTools();
+  await ensureTools(CLUSTER_TOOLS, console.error);
   const line = isolated(join(import.meta.dirname, "connections-in-namespace.ts"));
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", ...line], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -4,7 +4,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureTools } from "../../servers/tools/tools.ts";
-import { isolated } from "./isolated.ts";
+import { CLUSTER_TOOLS, isolated } from "./isolated.ts";
 
 const help = `npm run conformance -- --suite FILE [--report FOLDER] [-- SUITE OPTIONS]
 
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   const report = resolve(values.report);
   try {
     accessSync(suite, constants.X_OK);
-    await ensureTools();
+    await ensureTools(CLUSTER_TOOLS, console.error);
   } catch (error) {
     return failure((error as Error).message);
   }

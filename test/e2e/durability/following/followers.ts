@@ -7,7 +7,7 @@ import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 
 /** The zones of wrangler.toml, so that all hosts compile the same. */
 const ZONES = ["clusterset.local", "clusterset.test"];
@@ -41,7 +41,7 @@ export async function startPrimary(clusters: string[], tokensOf: GatewayClient) 
 
 /** A secondary on Deno. */
 export async function startDenoSecondary(primary: GatewayProcess, token: string) {
-  const { deno } = await ensureTools();
+  const deno = await ensureTool("deno");
   const port = await freePort();
   const client = gatewayClient(
     `http://127.0.0.1:${port}`,

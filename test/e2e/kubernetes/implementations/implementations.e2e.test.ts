@@ -9,7 +9,7 @@ import { infraManifests, kubeconfigOfWorker, objectsIn } from "../../harness/inf
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { helmProgram, kubectlProgram } from "../../servers/tools/go-tools.ts";
+import { goProgram } from "../../servers/tools/go-tools.ts";
 import { installGkeCrds } from "../rights/gke.ts";
 
 const CLUSTERS = ["east", "west"] as const;
@@ -126,7 +126,7 @@ describe.each(implementations)(
         if (step.kind === "file") {
           writeFileSync(join(folder, step.path), step.text);
           if (step.path.endsWith("kustomization.yaml")) {
-            const built = await runProgram(kubectlProgram, ["kustomize", dirname(step.path)], {
+            const built = await runProgram(goProgram("kubectl"), ["kustomize", dirname(step.path)], {
               cwd: folder,
             });
             expect(built).toMatchObject({ code: 0, stderr: "" });
@@ -134,7 +134,7 @@ describe.each(implementations)(
           continue;
         }
         const line = step.line
-          .replace("helm upgrade --install", `${helmProgram} template`)
+          .replace("helm upgrade --install", `${goProgram("helm")} template`)
           .replace("--create-namespace", "");
         expect(await runProgram("bash", ["-c", line], { cwd: folder })).toMatchObject({
           code: 0,

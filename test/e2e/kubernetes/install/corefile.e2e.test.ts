@@ -16,7 +16,7 @@ import type { KubeObject } from "../../servers/kubernetes/objects.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
 const patches = join(checkout, "infra/kubernetes/coredns");
@@ -111,7 +111,7 @@ test("the component makes of a cluster's objects what the patches make of them",
 });
 
 test("CoreDNS with the patched Corefile answers names of the clusterset from the gateway, and the cluster's own", async () => {
-  const tools = await ensureTools();
+  const [kubectl, program] = [await ensureTool("kubectl"), await ensureTool("coredns")];
   // What the reader does: the certificate, a copy with the gateway's address, the commands.
   writeFileSync(join(folder, "ca.crt"), gateway.ca);
   const at = `https://127.0.0.1:${new URL(gateway.url).port}`;
@@ -126,7 +126,7 @@ test("CoreDNS with the patched Corefile answers names of the clusterset from the
     const words = ("line" in step ? step.line : "")
       .replace("--context east", `--kubeconfig ${server.kubeconfig()}`)
       .split(" ");
-    const { code, stderr } = await runProgram(tools.kubectl, words.slice(1), { cwd: folder });
+    const { code, stderr } = await runProgram(kubectl, words.slice(1), { cwd: folder });
     expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
   }
 
@@ -165,7 +165,7 @@ test("CoreDNS with the patched Corefile answers names of the clusterset from the
   const local = "local.pods.svc.cluster.local";
   coredns = await ServerProcess.start({
     name: "coredns",
-    command: tools.coredns,
+    command: program,
     args: ["-conf", file],
     folder,
     ready: async () => (await lookup(local)).rcode === "NOERROR",

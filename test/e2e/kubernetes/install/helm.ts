@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { checkout } from "../../harness/cli.ts";
 import { objectsIn } from "../../harness/infra.ts";
 import type { KubeObject } from "../../servers/kubernetes/objects.ts";
-import { helmProgram } from "../../servers/tools/go-tools.ts";
+import { goProgram } from "../../servers/tools/go-tools.ts";
 
 /** The charts of `infra/helm`, with the release and namespace for which each equals its base. */
 export const charts = {
@@ -21,7 +21,7 @@ export const charts = {
 
 /** Runs helm. @throws {Error} with what it prints, if it fails */
 export function helm(...args: string[]): string {
-  return execFileSync(helmProgram, args, { encoding: "utf8", stdio: "pipe" });
+  return execFileSync(goProgram("helm"), args, { encoding: "utf8", stdio: "pipe" });
 }
 
 /** What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files. */

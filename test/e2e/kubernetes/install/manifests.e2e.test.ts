@@ -7,9 +7,10 @@ import { blocksIn } from "../../../docs/pages.ts";
 import { runProgram } from "../../harness/cli.ts";
 import { gatewayFolder, kustomized, workerFolder } from "../../harness/infra.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import { operatorCrds } from "../../servers/kubernetes/crds.ts";
 import type { KubeObject } from "../../servers/kubernetes/objects.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { comparable, reactions } from "./comparable.ts";
 import { charts, helm, rendered } from "./helm.ts";
 
@@ -208,11 +209,11 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
   let kubectl: (...args: string[]) => ReturnType<typeof runProgram>;
 
   beforeAll(async () => {
-    const tools = await ensureTools();
+    const program = await ensureTool("kubectl");
     server = await startApiServer({ crds: false });
     const access = ["--kubeconfig", server.kubeconfig(), "--cache-dir", join(folder, "cache")];
-    kubectl = (...args) => runProgram(tools.kubectl, [...access, ...args]);
-    const files = tools.operatorCrds.flatMap((path) => ["--filename", path]);
+    kubectl = (...args) => runProgram(program, [...access, ...args]);
+    const files = (await operatorCrds()).flatMap((path) => ["--filename", path]);
     expect(await kubectl("create", ...files)).toMatchObject({ code: 0 });
     expect(
       await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"),

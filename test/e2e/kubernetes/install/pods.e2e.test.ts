@@ -13,8 +13,8 @@ import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-ser
 import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { versions } from "../../servers/tools/go-tools.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { crdModules } from "../../servers/tools/go-tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { startPod } from "./pod.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
@@ -36,8 +36,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   let gateway: GatewayClient;
 
   beforeAll(async () => {
-    const tools = await ensureTools();
-    mcsCrds = dirname(tools.mcsCrds[0]!);
+    mcsCrds = await ensureTool("mcsCrds");
     [east, west, port, certificate] = await Promise.all([
       startApiServer({ name: "east" }),
       startApiServer({ name: "west" }),
@@ -45,7 +44,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
       certificateFor(folder),
     ]);
     mkdirSync(join(folder, "bin"));
-    for (const program of [tools.helm, tools.kubectl])
+    for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
       symlinkSync(program, join(folder, "bin", program.split("/").at(-1)!));
     const script = (name: string, command: string) =>
       writeFileSync(join(folder, "bin", name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
@@ -84,7 +83,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   async function run(line: string, central: ApiServer): Promise<void> {
     const text = line
       .replaceAll(/([= ])https:\/\/doh\.example\.org/g, `$1https://localhost:${port}`)
-      .replaceAll(`${MCS_API}/${versions.mcsApi}/config/crd`, mcsCrds);
+      .replaceAll(`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, mcsCrds);
     const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
     const command = ["env", ...environment, `KUBECONFIG=${kubeconfig(central)}`, "bash", "-ec", text];
     const { code, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });

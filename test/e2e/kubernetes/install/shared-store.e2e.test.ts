@@ -11,7 +11,7 @@ import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { type Redis, startRedis } from "../../servers/redis.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { generationOf, put } from "../../store/many/harness/push-requests.ts";
 import { charts } from "./helm.ts";
 import { startPod } from "./pod.ts";
@@ -26,7 +26,6 @@ let engine: Redis;
 let certificate: Awaited<ReturnType<typeof certificateFor>>;
 
 beforeAll(async () => {
-  const tools = await ensureTools();
   [server, engine, certificate] = await Promise.all([
     startApiServer({ crds: false }),
     startRedis(),
@@ -38,7 +37,7 @@ beforeAll(async () => {
   await engine.run("ACL", "SETUSER", "default", "off");
 
   mkdirSync(join(folder, "bin"));
-  for (const program of [tools.helm, tools.kubectl])
+  for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
     symlinkSync(program, join(folder, "bin", program.split("/").at(-1)!));
   symlinkSync(join(checkout, "infra"), join(folder, "infra"));
   const files = { "valkey-password": `${PASSWORD}\n`, "valkey-authority.crt": certificate.cert };

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
+import { filesIn } from "../../servers/kubernetes/crds.ts";
 import type { KubeObject } from "../../servers/kubernetes/objects.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { waitFor } from "../../servers/wait.ts";
 
 interface CustomResourceDefinition extends KubeObject {
@@ -11,8 +12,7 @@ interface CustomResourceDefinition extends KubeObject {
 
 /** Installs the MCS API under GKE's group `net.gke.io/v1`, with the schemas of the MCS API: GKE publishes none of its own. */
 export async function installGkeCrds(admin: ApiClient): Promise<void> {
-  const { mcsCrds } = await ensureTools();
-  for (const path of mcsCrds) {
+  for (const path of filesIn(await ensureTool("mcsCrds"))) {
     const crd = parse(await readFile(path, "utf8")) as CustomResourceDefinition;
     const { plural } = crd.spec.names;
     const stored = crd.spec.versions.find(({ storage }) => storage);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
 import { removeFolder, temporaryFolder } from "../tools/folders.ts";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import { ApiClient, ApiError } from "./api-client.ts";
 import { type AuditedWrite, auditFlags, readAuditLog } from "./audit-log.ts";
@@ -22,8 +22,6 @@ export interface ApiServerOptions {
   serviceCidrs?: string;
   /** Whether the MCS and ClusterProperty CRDs are installed; yes by default. */
   crds?: boolean;
-  /** The user whose writes are logged, for `ApiServer.writes`. */
-  audited?: string;
   /** Further flags of kube-apiserver. */
   args?: string[];
 }
@@ -46,30 +44,94 @@ export interface ApiServer {
   restart(): Promise<void>;
   /** Drops etcd's history. Only after `restart` too do watches from an old resource version get 410 Gone. */
   compactEtcd(): Promise<string>;
-  /** Everything that the `audited` user has tried to write, in order. */
+  /** Everything that the account of the control plane (`AUDITED`) has tried to write, in order. */
   writes(): AuditedWrite[];
   /** Stops both processes and removes the folder. */
   stop(): Promise<void>;
 }
 
-/** Starts a kube-apiserver with its own etcd on free loopback ports. Several may run at the same time. */
+/** A server that runs without a test, with what its etcd had at first. */
+interface Idle {
+  readonly server: ApiServer;
+  readonly contents: ReadonlyMap<string, string>;
+}
+
+/** Those of this process, by whether they have CRDs: a start takes some ten seconds of CPU time. */
+const idle = { with: [] as Idle[], without: [] as Idle[] };
+const MOST_IDLE = 3;
+
+/**
+ * A kube-apiserver with its own etcd on free loopback ports: a new one, or one that a test of this process has stopped, with what it had at first.
+ * Several may run at the same time.
+ */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { kubeApiserver } = await ensureTools();
+  const { args, serviceCidrs, crds = true } = options;
+  const isUsual = args === undefined && serviceCidrs === undefined;
+  const pool = crds ? idle.with : idle.without;
+  const { server, contents } = (isUsual && pool.pop()) || (await startNew(options));
+  return inUse(server, async () => {
+    const isReusable = isUsual && pool.length < MOST_IDLE && server.process.starts === 1;
+    if (isReusable && (await reset(server, contents))) pool.push({ server, contents });
+    else await server.stop();
+  });
+}
+
+/** What a test has of a server: `stop` and its clients are its own. */
+function inUse(server: ApiServer, release: () => Promise<void>): ApiServer {
+  const clients: ApiClient[] = [];
+  const clientFor = (token: string) => {
+    const client = new ApiClient(server.url, server.ca, token);
+    clients.push(client);
+    return client;
+  };
+  const logged = server.writes().length;
+  return {
+    ...server,
+    admin: clientFor(adminToken),
+    clientFor,
+    writes: () => server.writes().slice(logged),
+    stop: async () => {
+      await Promise.all(clients.map((client) => client.close()));
+      await release();
+    },
+  };
+}
+
+/**
+ * Gives a server back what it had at first. @returns whether it is as new: not where it has ended, or where its CRDs have changed, whose handlers it
+ * makes anew
+ */
+async function reset(
+  { process, etcd, admin }: ApiServer,
+  contents: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if (!process.isRunning || !etcd.process.isRunning) return false;
+  // It renews its leases by itself.
+  const changed = await etcd.restore(contents, (key) => /^\/registry\/(leases|masterleases)\//.test(key));
+  if (changed.some((key) => /^\/registry\/(apiextensions|apiregistration)\.k8s\.io\//.test(key)))
+    return false;
+  // Its caches follow etcd.
+  await waitFor("no namespace of the test", async () => {
+    const { items = [] } = (await admin.api("GET", "/api/v1/namespaces?resourceVersion=0")) as KubeList;
+    return items.every(({ metadata }) => SYSTEM_NAMESPACES.test(metadata.name));
+  });
+  return true;
+}
+
+const SYSTEM_NAMESPACES = /^(default|kube-(system|public|node-lease))$/;
+type KubeList = { readonly items?: readonly { readonly metadata: { readonly name: string } }[] };
+
+async function startNew(options: ApiServerOptions): Promise<Idle> {
+  const program = await ensureTool("kube-apiserver");
   const folder = temporaryFolder(options.name ?? "cluster");
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const etcd = await startEtcd(folder);
   const caPath = join(folder, "certificates", "apiserver.crt");
-  const clients: ApiClient[] = [];
   const connect = (token: string) => new ApiClient(url, readFileSync(caPath, "utf8"), token);
-  const clientFor = (token: string) => {
-    const client = connect(token);
-    clients.push(client);
-    return client;
-  };
   const process = await ServerProcess.start({
     name: "kube-apiserver",
-    command: kubeApiserver,
+    command: program,
     args: [...flags(folder, port, etcd.url, options), ...(options.args ?? [])],
     folder,
     // The certificate is made at the first start. It may be read while it is written, so each probe reads it anew.
@@ -83,7 +145,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       }
     },
   });
-  const admin = clientFor(adminToken);
+  const admin = connect(adminToken);
   const server: ApiServer = {
     url,
     folder,
@@ -91,7 +153,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     process,
     etcd,
     admin,
-    clientFor,
+    clientFor: connect,
     kubeconfig: (token = adminToken, through) =>
       writeKubeconfig(folder, {
         url: through ? `https://${through.host}:${through.port}` : url,
@@ -103,7 +165,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     compactEtcd: () => etcd.compact(),
     writes: () => readAuditLog(folder),
     stop: async () => {
-      await Promise.all(clients.map((client) => client.close()));
+      await admin.close();
       await process.stop();
       await etcd.process.stop();
       removeFolder(folder);
@@ -111,7 +173,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   };
   await waitForSystemNamespaces(admin);
   if (options.crds !== false) await installCrds(admin);
-  return server;
+  return { server, contents: await etcd.contents() };
 }
 
 function flags(folder: string, port: number, etcdUrl: string, options: ApiServerOptions): string[] {
@@ -137,7 +199,7 @@ function flags(folder: string, port: number, etcdUrl: string, options: ApiServer
     // It wants a "default" service account in each namespace, which a controller would make.
     "--disable-admission-plugins=ServiceAccount",
     "--profiling=false",
-    ...(options.audited === undefined ? [] : auditFlags(folder, options.audited)),
+    ...auditFlags(folder),
   ];
 }
 

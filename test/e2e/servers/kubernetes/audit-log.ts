@@ -34,8 +34,11 @@ interface AuditEvent {
 
 const fileIn = (folder: string) => join(folder, "audit.log");
 
-/** Flags of a kube-apiserver that logs every write of one user with its response. */
-export function auditFlags(folder: string, user: string): string[] {
+/** The account whose writes are logged: that of the control plane, in infra/kubernetes. */
+export const AUDITED = "system:serviceaccount:clusterset-doh:sync-worker-control";
+
+/** Flags of a kube-apiserver that logs every write of that account with its response. */
+export function auditFlags(folder: string): string[] {
   const policy = join(folder, "audit-policy.json");
   writeFileSync(
     policy,
@@ -46,7 +49,7 @@ export function auditFlags(folder: string, user: string): string[] {
       rules: [
         {
           level: "RequestResponse",
-          users: [user],
+          users: [AUDITED],
           verbs: ["create", "update", "patch", "delete", "deletecollection"],
         },
         { level: "None" },

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Agent, request } from "undici";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 import type { ApiServer } from "./api-server.ts";
 
 /** What namespaces, Deployments, StatefulSets and the EndpointSlices of Services need; no controller of nodes. */
@@ -18,12 +18,12 @@ const controllers = [
 
 /** Starts a kube-controller-manager for an API server. */
 export async function startControllerManager(server: ApiServer): Promise<ServerProcess> {
-  const { kubeControllerManager } = await ensureTools();
+  const program = await ensureTool("kube-controller-manager");
   const port = await freePort();
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   const process = await ServerProcess.start({
     name: "kube-controller-manager",
-    command: kubeControllerManager,
+    command: program,
     args: [
       `--kubeconfig=${server.kubeconfig()}`,
       `--controllers=${controllers.join(",")}`,

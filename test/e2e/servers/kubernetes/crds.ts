@@ -1,15 +1,18 @@
+import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parse } from "yaml";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import type { ApiClient } from "./api-client.ts";
 import type { KubeObject } from "./objects.ts";
 
 /** Installs the CRDs of the MCS API and of ClusterProperty, and waits until the API server serves them. */
 export async function installCrds(client: ApiClient): Promise<void> {
-  const { mcsCrds } = await ensureTools();
   const manifests = await Promise.all(
-    mcsCrds.map(async (path) => parse(await readFile(path, "utf8")) as KubeObject),
+    filesIn(await ensureTool("mcsCrds")).map(
+      async (path) => parse(await readFile(path, "utf8")) as KubeObject,
+    ),
   );
   await client.apply(...manifests, clusterPropertyCrd());
   await Promise.all([
@@ -23,11 +26,23 @@ export async function installCrds(client: ApiClient): Promise<void> {
 
 /** Installs the CRD of PodMonitors, and waits until the API server serves it. */
 export async function installPodMonitorCrd(client: ApiClient): Promise<void> {
-  const { operatorCrds } = await ensureTools();
-  const manifests = operatorCrds.filter((path) => path.endsWith("_podmonitors.yaml"));
+  const manifests = (await operatorCrds()).filter((path) => path.endsWith("_podmonitors.yaml"));
   if (manifests.length !== 1) throw new Error(`PodMonitor has ${manifests.length} CRDs`);
   await client.apply(parse(await readFile(manifests[0]!, "utf8")) as KubeObject);
   await waitUntilServed(client, "/apis/monitoring.coreos.com/v1/podmonitors");
+}
+
+/** The manifests of the CRDs whose objects the manifests of the gateway may have. */
+export async function operatorCrds(): Promise<string[]> {
+  const folders = ["certManagerCrds", "gatewayApiCrds", "prometheusCrds"] as const;
+  return (await Promise.all(folders.map(async (name) => filesIn(await ensureTool(name))))).flat();
+}
+
+/** The paths of the files in a folder, in order. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .sort()
+    .map((file) => join(folder, file));
 }
 
 /** Lets the API server serve a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`, or no longer. */

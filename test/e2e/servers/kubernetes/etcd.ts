@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { request } from "undici";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 
 /** A running etcd with one member. */
 export interface Etcd {
@@ -10,11 +10,15 @@ export interface Etcd {
   process: ServerProcess;
   /** Drops the history before now, as `etcdctl compact` does, and returns the revision. */
   compact(): Promise<string>;
+  /** Every key with its value, both in base64. */
+  contents(): Promise<Map<string, string>>;
+  /** Gives every key the value that it had, but those that `isLeft` picks. @returns the keys that had changed */
+  restore(contents: ReadonlyMap<string, string>, isLeft: (key: string) => boolean): Promise<string[]>;
 }
 
 /** Starts an etcd that keeps its data in `folder`. */
 export async function startEtcd(folder: string): Promise<Etcd> {
-  const { etcd } = await ensureTools();
+  const etcd = await ensureTool("etcd");
   const url = `http://127.0.0.1:${await freePort()}`;
   const peerUrl = `http://127.0.0.1:${await freePort()}`;
   const process = await ServerProcess.start({
@@ -32,7 +36,40 @@ export async function startEtcd(folder: string): Promise<Etcd> {
       return (await body.text()).includes("true") && statusCode === 200;
     },
   });
-  return { url, process, compact: () => compact(url) };
+  return {
+    url,
+    process,
+    compact: () => compact(url),
+    contents: () => contents(url),
+    restore: (before, isLeft) => restore(url, before, isLeft),
+  };
+}
+
+async function contents(url: string): Promise<Map<string, string>> {
+  // From the zero byte on, without an end.
+  const everything = { key: "AA==", range_end: "AA==" };
+  const { kvs = [] } = (await gateway(`${url}/v3/kv/range`, everything)) as {
+    kvs?: { key: string; value?: string }[];
+  };
+  return new Map(kvs.map(({ key, value = "" }) => [key, value]));
+}
+
+async function restore(
+  url: string,
+  before: ReadonlyMap<string, string>,
+  isLeft: (key: string) => boolean,
+): Promise<string[]> {
+  const now = await contents(url);
+  const changed = [...new Set([...before.keys(), ...now.keys()])]
+    .filter((key) => before.get(key) !== now.get(key))
+    .map((key) => ({ key, name: Buffer.from(key, "base64").toString() }))
+    .filter(({ name }) => !isLeft(name));
+  for (const { key } of changed) {
+    const value = before.get(key);
+    if (value === undefined) await gateway(`${url}/v3/kv/deleterange`, { key });
+    else await gateway(`${url}/v3/kv/put`, { key, value });
+  }
+  return changed.map(({ name }) => name);
 }
 
 async function compact(url: string): Promise<string> {

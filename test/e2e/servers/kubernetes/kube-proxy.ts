@@ -2,7 +2,7 @@ import { request } from "undici";
 import { startNetwork } from "../network.ts";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
@@ -12,13 +12,13 @@ export async function startKubeProxy(
   nodeName: string,
   network: NodeNetwork,
 ): Promise<ServerProcess> {
-  const { kubeProxy } = await ensureTools();
+  const program = await ensureTool("kube-proxy");
   // The API server listens on this machine's loopback interface.
   const way = await startNetwork(Number(new URL(server.url).port), network.router);
   const kubeconfig = server.kubeconfig(undefined, { host: network.router, port: way.port });
   const health = `${network.address}:${await freePort()}`;
   const [command, ...args] = network.namespace.command(
-    kubeProxy,
+    program,
     `--kubeconfig=${kubeconfig}`,
     `--hostname-override=${nodeName}`,
     "--proxy-mode=nftables",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { certificateFor } from "../certificate.ts";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
-import { ensureTools } from "../tools/tools.ts";
+import { ensureTool } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import type { ApiServer } from "./api-server.ts";
 import { kwokStages } from "./kwok-stages.ts";
@@ -25,7 +25,7 @@ export interface FakeNode {
  * machine.
  */
 export async function startKwok(server: ApiServer, node: FakeNode): Promise<ServerProcess> {
-  const { kwok } = await ensureTools();
+  const kwok = await ensureTool("kwok");
   const port = await freePort();
   const { certPath, keyPath } = await certificateFor(server.folder);
   const config = join(server.folder, "kwok.yaml");

@@ -2,37 +2,38 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Report, run } from "../run.ts";
 
-/** The Debian packages that the end-to-end tests need, each with a program that shows whether it is installed. */
-const packages: Record<string, string> = {
-  "etcd-server": "etcd",
-  "bind9-dnsutils": "dig",
-  "knot-dnsutils": "kdig",
-  "nghttp2-client": "h2load",
+/** Programs of Debian packages, by the package that has each. */
+export const debianPrograms = {
+  etcd: "etcd-server",
+  dig: "bind9-dnsutils",
+  kdig: "knot-dnsutils",
+  h2load: "nghttp2-client",
   curl: "curl",
   // The program without the service.
-  "dnsmasq-base": "dnsmasq",
+  dnsmasq: "dnsmasq-base",
   unbound: "unbound",
   dnsperf: "dnsperf",
-  // Only the benchmarks run it.
   dnsdist: "dnsdist",
   chromium: "chromium",
-  "python3-pip": "pip3",
+  pip3: "python3-pip",
   "firefox-esr": "firefox-esr",
-  "libnss3-tools": "certutil",
-  "default-jdk-headless": "javac",
+  certutil: "libnss3-tools",
+  javac: "default-jdk-headless",
   // Nothing of it is started: its programs check units.
-  systemd: "systemd-analyze",
+  "systemd-analyze": "systemd",
   zsh: "zsh",
   fish: "fish",
   // For networks of whole clusters.
-  iproute2: "ip",
-  nftables: "nft",
+  ip: "iproute2",
+  nft: "nftables",
   socat: "socat",
-  // Only the conformance suite of the MCS API runs it.
-  "netcat-openbsd": "nc",
+  nc: "netcat-openbsd",
   "redis-server": "redis-server",
   "redis-sentinel": "redis-sentinel",
-};
+} as const;
+
+/** A program of a Debian package. */
+export type DebianProgram = keyof typeof debianPrograms;
 
 /** The full path of a program on PATH, or undefined. */
 export function findProgram(name: string): string | undefined {
@@ -42,9 +43,18 @@ export function findProgram(name: string): string | undefined {
     .find(isExecutable);
 }
 
-/** Installs every missing Debian package; one that cannot be installed is an error. */
-export async function ensurePackages(report: Report): Promise<void> {
-  const missing = Object.keys(packages).filter((name) => !findProgram(packages[name] ?? name));
+let installing: Promise<unknown> = Promise.resolve();
+
+/** Installs the packages of the programs that are missing; one that cannot be installed is an error. */
+export function ensurePrograms(names: readonly DebianProgram[], report: Report): Promise<void> {
+  // dpkg has one lock.
+  const done = installing.then(() => install(names, report));
+  installing = done.catch(() => {});
+  return done;
+}
+
+async function install(names: readonly DebianProgram[], report: Report): Promise<void> {
+  const missing = names.filter((name) => !findProgram(name)).map((name) => debianPrograms[name]);
   if (missing.length === 0) return;
   if (!findProgram("apt-get") || process.getuid?.() !== 0) {
     throw new Error(`missing ${missing.join(", ")}: install them, or run this as root on Debian or Ubuntu`);
@@ -53,7 +63,7 @@ export async function ensurePackages(report: Report): Promise<void> {
   const env = { DEBIAN_FRONTEND: "noninteractive" };
   await run("apt-get", ["update", "-q"], { env });
   await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...missing], { env });
-  const stillMissing = missing.filter((name) => !findProgram(packages[name] ?? name));
+  const stillMissing = names.filter((name) => !findProgram(name));
   if (stillMissing.length > 0) throw new Error(`installed, but not on PATH: ${stillMissing.join(", ")}`);
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { copyFile, readdir } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
@@ -7,109 +8,71 @@ import { findProgram } from "./apt.ts";
 import { cached, cacheFolder } from "./cache.ts";
 import { changedKwok } from "./kwok-source.ts";
 
-/** The versions under test. A new one gets its own folder in the cache. */
-export const versions = {
-  /** As in the go.mod of go/kube-apiserver, kube-controller-manager, kube-proxy and kubectl. */
-  kubernetes: "v1.36.3",
-  /** As in go/kwok/go.mod. */
-  kwok: "v0.8.0",
-  /** As in go/coredns/go.mod. */
-  coredns: "v1.15.0",
-  /** As in go/dnsproxy/go.mod. */
-  dnsproxy: "v0.75.2",
-  /** As in go/pebble/go.mod. */
-  pebble: "v2.10.1",
-  /** As in go/caddy/go.mod. */
-  caddy: "v2.11.9",
-  /** As in go/h2spec/go.mod. */
-  h2spec: "v2.2.1+incompatible",
-  /** As in go/helm/go.mod. */
-  helm: "v3.22.0",
-  mcsApi: "v0.5.2",
-} as const;
+/** A program that is built from Go modules; go/<name> has its go.mod and go.sum. A new version gets its own folder in the cache. */
+interface Build {
+  /** As in that go.mod. */
+  readonly version: string;
+  /** The package to build, or "." for the main.go in that folder. */
+  readonly main: string;
+  /** Returns further flags. */
+  readonly flags?: (pins: string) => Promise<string[]>;
+}
+
+const KUBERNETES = "v1.36.3";
+
+export const goPrograms = {
+  "kube-apiserver": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-apiserver" },
+  "kube-controller-manager": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-controller-manager" },
+  "kube-proxy": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-proxy" },
+  /** Has kustomize. */
+  kubectl: { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kubectl" },
+  /** With one condition changed (kwok-source.ts). */
+  kwok: { version: "v0.8.0", main: "sigs.k8s.io/kwok/cmd/kwok", flags: kwokFlags },
+  /** With the plugins that our Corefiles have: all of them take four times as long to build. */
+  coredns: { version: "v1.15.0", main: "." },
+  helm: { version: "v3.22.0", main: "helm.sh/helm/v3/cmd/helm" },
+  dnsproxy: { version: "v0.75.2", main: "github.com/AdguardTeam/dnsproxy" },
+  /** The ACME server of Let's Encrypt for tests. */
+  pebble: { version: "v2.10.1", main: "github.com/letsencrypt/pebble/v2/cmd/pebble" },
+  caddy: { version: "v2.11.9", main: "github.com/caddyserver/caddy/v2/cmd/caddy" },
+  /** Checks servers of HTTP/2. */
+  h2spec: { version: "v2.2.1+incompatible", main: "github.com/summerwind/h2spec/cmd/h2spec" },
+} as const satisfies Record<string, Build>;
+
+/** A program that `buildGoProgram` builds. */
+export type GoProgram = keyof typeof goPrograms;
 
 const machine = `${platform()}-${arch()}`;
 const minimumGo = [1, 26] as const;
 
-/** Builds kube-apiserver from its Go module; returns the program's path. */
-export function buildKubeApiserver(report: Report): Promise<string> {
-  return build("kube-apiserver", versions.kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver", report);
+/** Where `buildGoProgram` puts a program. */
+export function goProgram(name: GoProgram): string {
+  return join(cacheFolder, folderOf(name), name);
 }
 
-/** Where `buildKubectl` puts kubectl. */
-export const kubectlProgram = pathOf("kubectl", versions.kubernetes);
-/** Where `buildHelm` puts helm. */
-export const helmProgram = pathOf("helm", versions.helm);
+let building: Promise<unknown> = Promise.resolve();
 
-/** Builds kubectl from its Go module, and its kustomize with it; returns the program's path. */
-export function buildKubectl(report: Report): Promise<string> {
-  return build("kubectl", versions.kubernetes, "k8s.io/kubernetes/cmd/kubectl", report);
+/** Builds a program from the modules, and their hashes, that go/<name> has; returns its path. */
+export async function buildGoProgram(name: GoProgram, report: Report): Promise<string> {
+  const { version, main, flags }: Build = goPrograms[name];
+  // One after the other: a build uses all cores, and takes packages that the one before has compiled.
+  const built = building.then(() =>
+    cached(folderOf(name), async (target) => {
+      report(`building ${name} ${version} (some minutes)`);
+      const pins = pinsOf(name);
+      const more = flags === undefined ? [] : await flags(pins);
+      const args = ["build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", ...more, "-o", target, main];
+      await goCommand(args, { cwd: pins });
+    }),
+  );
+  building = built.catch(() => {});
+  await built;
+  return goProgram(name);
 }
 
-/** Builds helm from its Go module; returns the program's path. */
-export function buildHelm(report: Report): Promise<string> {
-  return build("helm", versions.helm, "helm.sh/helm/v3/cmd/helm", report);
-}
-
-/** Builds AdGuard's dnsproxy from its Go module; returns the program's path. */
-export function buildDnsproxy(report: Report): Promise<string> {
-  return build("dnsproxy", versions.dnsproxy, "github.com/AdguardTeam/dnsproxy", report);
-}
-
-/** Builds Pebble, the ACME server of Let's Encrypt for tests, from its Go module; returns the program's path. */
-export function buildPebble(report: Report): Promise<string> {
-  return build("pebble", versions.pebble, "github.com/letsencrypt/pebble/v2/cmd/pebble", report);
-}
-
-/** Builds Caddy from its Go module; returns the program's path. */
-export function buildCaddy(report: Report): Promise<string> {
-  return build("caddy", versions.caddy, "github.com/caddyserver/caddy/v2/cmd/caddy", report);
-}
-
-/** Builds h2spec, which checks servers of HTTP/2, from its Go module; returns the program's path. */
-export function buildH2spec(report: Report): Promise<string> {
-  return build("h2spec", versions.h2spec, "github.com/summerwind/h2spec/cmd/h2spec", report);
-}
-
-/** Builds CoreDNS from its Go module; returns the program's path. */
-export function buildCoreDns(report: Report): Promise<string> {
-  return build("coredns", versions.coredns, "github.com/coredns/coredns", report);
-}
-
-/** Builds kube-controller-manager from its Go module; returns the program's path. */
-export function buildKubeControllerManager(report: Report): Promise<string> {
-  const main = "k8s.io/kubernetes/cmd/kube-controller-manager";
-  return build("kube-controller-manager", versions.kubernetes, main, report);
-}
-
-/** Builds kube-proxy from its Go module; returns the program's path. */
-export function buildKubeProxy(report: Report): Promise<string> {
-  return build("kube-proxy", versions.kubernetes, "k8s.io/kubernetes/cmd/kube-proxy", report);
-}
-
-/** Builds kwok from its Go module, with one condition changed (kwok-source.ts); returns the program's path. */
-export function buildKwok(report: Report): Promise<string> {
-  const pinned = pinsOf("kwok");
-  return build("kwok", versions.kwok, "sigs.k8s.io/kwok/cmd/kwok", report, async () => {
-    const { folder } = await downloaded("sigs.k8s.io/kwok", versions.kwok, pinned);
-    return changedKwok(folder, pinned);
-  });
-}
-
-/** Builds a program from the modules, and their hashes, that go/<name> has. `more` returns further flags. */
-async function build(
-  name: string,
-  version: string,
-  main: string,
-  report: Report,
-  more: () => Promise<string[]> = async () => [],
-): Promise<string> {
-  await cached(folderOf(name, version), async (target) => {
-    report(`building ${name} ${version} (some minutes)`);
-    const flags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w", ...(await more())];
-    await goCommand(["build", ...flags, "-o", target, main], { cwd: pinsOf(name) });
-  });
-  return pathOf(name, version);
+async function kwokFlags(pins: string): Promise<string[]> {
+  const { folder } = await downloaded("sigs.k8s.io/kwok", goPrograms.kwok.version, pins);
+  return changedKwok(folder, pins);
 }
 
 /** The folder of a program's go.mod and go.sum. */
@@ -117,12 +80,13 @@ function pinsOf(name: string): string {
   return join(import.meta.dirname, "go", name);
 }
 
-function folderOf(name: string, version: string): string {
-  return `${name}-${version}-${machine}`;
+function folderOf(name: GoProgram): string {
+  const source = goPrograms[name].main === "." ? `-${hashOf(join(pinsOf(name), "main.go"))}` : "";
+  return `${name}-${goPrograms[name].version}${source}-${machine}`;
 }
 
-function pathOf(name: string, version: string): string {
-  return join(cacheFolder, folderOf(name, version), name);
+function hashOf(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 8);
 }
 
 /** A module whose CRD manifests are under test. */
@@ -140,7 +104,7 @@ interface CrdModule {
 export const crdModules = {
   "mcs-api": {
     module: "sigs.k8s.io/mcs-api",
-    version: versions.mcsApi,
+    version: "v0.5.2",
     sum: "h1:N+vrRiCIb0WJ0dxbBo7VfNv2WJigOHEo4gsLXpffVs8=",
     folder: "config/crd",
     files: /\.yaml$/,
@@ -168,11 +132,11 @@ export const crdModules = {
   },
 } as const satisfies Record<string, CrdModule>;
 
-/** Fetches the CRD manifests of a module; returns their paths. */
-export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string[]> {
+/** Fetches the CRD manifests of a module; returns their folder. */
+export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string> {
   const { module, version, sum, folder, files } = crdModules[name];
   const chosen = createHash("sha256").update(files.source).digest("hex").slice(0, 8);
-  const kept = await cached(`${name}-${version}-${chosen}`, async (target) => {
+  return cached(`${name}-${version}-${chosen}`, async (target) => {
     report(`fetching the CRDs of ${name} ${version}`);
     const found = await downloaded(module, version);
     if (found.sum !== sum) throw new Error(`${name} ${version} is ${found.sum}, not ${sum}`);
@@ -181,7 +145,6 @@ export async function fetchCrds(name: keyof typeof crdModules, report: Report): 
     if (manifests.length === 0) throw new Error(`${name} ${version} holds no CRDs`);
     for (const file of manifests) await copyFile(join(source, file), join(target, file));
   });
-  return (await readdir(kept)).sort().map((file) => join(kept, file));
 }
 
 /** A module in Go's cache; with `cwd`, checked against the go.sum there. */

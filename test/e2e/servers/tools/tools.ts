@@ -1,105 +1,78 @@
 import { join } from "node:path";
 import type { Report } from "../run.ts";
-import { ensurePackages, findProgram } from "./apt.ts";
-import {
-  buildCaddy,
-  buildCoreDns,
-  buildDnsproxy,
-  buildH2spec,
-  buildHelm,
-  buildKubeApiserver,
-  buildKubeControllerManager,
-  buildKubectl,
-  buildKubeProxy,
-  buildKwok,
-  buildPebble,
-  fetchCrds,
-} from "./go-tools.ts";
+import { type DebianProgram, debianPrograms, ensurePrograms, findProgram } from "./apt.ts";
+import { buildGoProgram, fetchCrds, type GoProgram, goPrograms } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
+import { ensurePromtool } from "./promtool.ts";
 import { installPython } from "./python-packages.ts";
 import { buildHyperClient } from "./rust-tools.ts";
 
-/** Where the programs and manifests of the servers under test are. */
-export interface Tools {
-  etcd: string;
-  kubeApiserver: string;
-  kubeControllerManager: string;
-  kubeProxy: string;
-  kwok: string;
-  kubectl: string;
-  helm: string;
-  coredns: string;
-  dnsproxy: string;
-  pebble: string;
-  caddy: string;
-  h2spec: string;
-  /** Asks by Rust's hyper: test/e2e/clients/http2/hyper. */
-  hyperClient: string;
+/** What is neither a program of a Debian package nor one in Go. */
+const others = {
+  deno: (report: Report) => installRuntime("deno", report),
+  bun: (report: Report) => installRuntime("bun", report),
   /** The folder of dnspython, for PYTHONPATH. */
-  dnspython: string;
-  hadolint: string;
-  /** The manifests of the MCS CRDs. */
-  mcsCrds: string[];
-  /** The manifests of the CRDs whose objects the manifests of the gateway may have. */
-  operatorCrds: string[];
-  deno: string;
-  bun: string;
-}
+  dnspython: (report: Report) => installPython("dnspython", report),
+  hadolint: async (report: Report) => join(await installPython("hadolint", report), "bin", "hadolint"),
+  /** Sends requests by Rust's hyper: test/e2e/clients/http2/hyper. */
+  hyperClient: buildHyperClient,
+  promtool: ensurePromtool,
+  /** The folder of the MCS CRDs. */
+  mcsCrds: (report: Report) => fetchCrds("mcs-api", report),
+  certManagerCrds: (report: Report) => fetchCrds("cert-manager", report),
+  gatewayApiCrds: (report: Report) => fetchCrds("gateway-api", report),
+  prometheusCrds: (report: Report) => fetchCrds("prometheus-operator", report),
+} satisfies Record<string, (report: Report) => Promise<string>>;
 
-let ready: Promise<Tools> | undefined;
+/** A program, or a folder of files, that tests need. */
+export type Tool = DebianProgram | GoProgram | keyof typeof others;
 
 /**
- * Installs, builds or fetches everything that is missing and says where it is. Once all is there this takes
- * milliseconds. A part that cannot be had is an error, never a reason to leave a test out.
+ * What `npm run test:e2e` may use, in the order in which it is built: the largest first. Everything else is for soaks and benchmarks, which get it
+ * when they start.
  */
-export function ensureTools(report: Report = (line) => console.error(line)): Promise<Tools> {
-  ready ??= install(report);
-  return ready;
+export const CI_TOOLS: readonly Tool[] = [
+  ...(["etcd", "dig", "kdig", "h2load", "curl", "dnsmasq", "unbound", "chromium", "pip3"] as const),
+  ...(["systemd-analyze", "zsh", "fish", "ip", "redis-server", "redis-sentinel"] as const),
+  ...(["mcsCrds", "certManagerCrds", "gatewayApiCrds", "prometheusCrds", "promtool"] as const),
+  ...(["deno", "bun", "dnspython", "hadolint"] as const),
+  ...(["kube-apiserver", "kubectl", "coredns", "helm"] as const),
+];
+
+const ready = new Map<Tool, Promise<string>>();
+
+/** Installs, builds or fetches what is missing of these. @throws {Error} as `ensureTool` */
+export async function ensureTools(names: readonly Tool[], report: Report): Promise<void> {
+  await ensurePrograms(names.filter(isDebianProgram), report);
+  await Promise.all(names.map((name) => ensureTool(name, report)));
 }
 
-async function install(report: Report): Promise<Tools> {
-  await ensurePackages(report);
-  const etcd = findProgram("etcd");
-  if (!etcd) throw new Error("etcd is not on PATH");
-  const mcsCrds = await fetchCrds("mcs-api", report);
-  const operators = ["cert-manager", "gateway-api", "prometheus-operator"] as const;
-  const operatorCrds = (await Promise.all(operators.map((name) => fetchCrds(name, report)))).flat();
-  const coredns = await buildCoreDns(report);
-  const dnsproxy = await buildDnsproxy(report);
-  const pebble = await buildPebble(report);
-  const caddy = await buildCaddy(report);
-  const h2spec = await buildH2spec(report);
-  const hyperClient = await buildHyperClient(report);
-  const dnspython = await installPython("dnspython", report);
-  const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
-  const kubeApiserver = await buildKubeApiserver(report);
-  // After kube-apiserver, most of whose packages these have, too.
-  const kubeControllerManager = await buildKubeControllerManager(report);
-  const kubeProxy = await buildKubeProxy(report);
-  const kubectl = await buildKubectl(report);
-  const kwok = await buildKwok(report);
-  const helm = await buildHelm(report);
-  const deno = await installRuntime("deno", report);
-  const bun = await installRuntime("bun", report);
-  return {
-    etcd,
-    kubeApiserver,
-    kubeControllerManager,
-    kubeProxy,
-    kwok,
-    kubectl,
-    helm,
-    coredns,
-    dnsproxy,
-    pebble,
-    caddy,
-    h2spec,
-    hyperClient,
-    dnspython,
-    hadolint,
-    mcsCrds,
-    operatorCrds,
-    deno,
-    bun,
-  };
+/**
+ * Installs, builds or fetches a tool if it is missing, and returns where it is. Once it is there this takes milliseconds.
+ * @throws {Error} it cannot be had: never a reason to leave a test out
+ */
+export function ensureTool(name: Tool, report: Report = (line) => console.error(line)): Promise<string> {
+  if (process.env.E2E_TOOLS === "ci" && !CI_TOOLS.includes(name))
+    throw new Error(`${name} is for soaks alone: see CI_TOOLS`);
+  let tool = ready.get(name);
+  if (tool === undefined) {
+    tool = obtain(name, report);
+    ready.set(name, tool);
+  }
+  return tool;
+}
+
+async function obtain(name: Tool, report: Report): Promise<string> {
+  if (isGoProgram(name)) return buildGoProgram(name, report);
+  if (!isDebianProgram(name)) return others[name](report);
+  await ensurePrograms([name], report);
+  return findProgram(name)!;
+}
+
+function isGoProgram(name: Tool): name is GoProgram {
+  return name in goPrograms;
+}
+
+function isDebianProgram(name: Tool): name is DebianProgram {
+  return name in debianPrograms;
 }

@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Step, stepsOf } from "../../docs/steps.ts";
 import { checkout, cliPath, runProgram } from "../harness/cli.ts";
@@ -10,8 +10,8 @@ import { startKwok } from "../servers/kubernetes/kwok.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { versions } from "../servers/tools/go-tools.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { crdModules } from "../servers/tools/go-tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
 
 const PAGE = "docs/tutorials/multicluster-services.md";
@@ -30,10 +30,9 @@ describe(PAGE, () => {
   let replaced: [string, string][] = [];
 
   beforeAll(async () => {
-    const tools = await ensureTools();
     const port = await freePort();
     replaced = [
-      [`${MCS_API}/${versions.mcsApi}/config/crd`, dirname(tools.mcsCrds[0]!)],
+      [`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, await ensureTool("mcsCrds")],
       ["--set gateway=https://gateway:8443", `--set gateway=https://localhost:${port}`],
       ['":8443"', `localhost:${port}`],
       ["docker cp gateway:", "cp "],
@@ -42,7 +41,7 @@ describe(PAGE, () => {
     ];
     for (const name of ["bin", "multicluster-services"]) mkdirSync(join(parent, name));
     symlinkSync(join(checkout, "infra"), join(parent, "infra"));
-    for (const program of [tools.helm, tools.kubectl])
+    for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
       symlinkSync(program, join(parent, "bin", program.split("/").at(-1)!));
     const script = `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`;
     writeFileSync(join(parent, "bin/clusterset-doh"), script, { mode: 0o755 });

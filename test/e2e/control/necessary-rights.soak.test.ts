@@ -8,11 +8,11 @@ import { eventually } from "../harness/answers.ts";
 import { infraManifests, kubeconfigOfControl, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { AUDITED } from "../servers/kubernetes/audit-log.ts";
 import { endpointSlice, type KubeObject, namespace, serviceExport } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
-import { CONTROL } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
 import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
 
@@ -88,7 +88,7 @@ async function isAllowed({ group, resource, verb }: Right): Promise<boolean> {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SubjectAccessReview",
       spec: {
-        user: CONTROL,
+        user: AUDITED,
         resourceAttributes: {
           ...{ group, verb, resource: name, namespace: isLease ? "clusterset-doh" : "shop" },
           ...(subresource !== undefined && { subresource }),

@@ -3,7 +3,7 @@ import { Agent, type Dispatcher, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../harness/cli.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
-import { ensureTools, type Tools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 
 const MIB = 1024 * 1024;
 /** A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies were sent. */
@@ -15,9 +15,9 @@ const EARLY: readonly (readonly [string, string, number])[] = [
 ];
 
 let gateway: GatewayProcess;
-let tools: Tools;
+let dnspython: string;
 beforeAll(async () => {
-  tools = await ensureTools();
+  dnspython = await ensureTool("dnspython");
   gateway = await startGateway({ clusters: ["cluster-a"] });
 });
 afterAll(() => gateway?.stop());
@@ -38,14 +38,7 @@ describe.each([3 * MIB, 20 * MIB])("a body of %i bytes that is answered early", 
 
   test.each(["1", "2"])("httpx sees the answer: HTTP/%s", async (version) => {
     const program = join(import.meta.dirname, "early_answers.py");
-    const args = [
-      `PYTHONPATH=${tools.dnspython}`,
-      "python3",
-      program,
-      gateway.caFile,
-      version,
-      String(length),
-    ];
+    const args = [`PYTHONPATH=${dnspython}`, "python3", program, gateway.caFile, version, String(length)];
     const { stdout, stderr } = await runProgram("env", [...args, ...requests()]);
     expect([printed(stdout), stderr]).toEqual([statuses, ""]);
   });

@@ -9,7 +9,7 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../harness/cli.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTools } from "../../servers/tools/tools.ts";
+import { ensureTool } from "../../servers/tools/tools.ts";
 import { sha256, wholeBlob } from "./blob.ts";
 
 const at = (name: string) => join(import.meta.dirname, name);
@@ -63,7 +63,6 @@ describe("20 MiB go each way under flow control:", () => {
   });
 
   test("Go's net/http", async () => {
-    await ensureTools();
     expect(await printed("go", ["run", at("client.go"), caFile, url, file])).toEqual([
       "HTTP/2.0",
       digest,
@@ -72,7 +71,7 @@ describe("20 MiB go each way under flow control:", () => {
   });
 
   test("Rust's hyper", async () => {
-    const { hyperClient } = await ensureTools();
+    const hyperClient = await ensureTool("hyperClient");
     const { port } = new URL(url);
     expect(await printed(hyperClient, [caFile, port, file])).toEqual(["HTTP/2.0", digest]);
     expect(sha256(readFileSync(`${file}.hyper`))).toBe(digest);
@@ -83,7 +82,7 @@ describe("20 MiB go each way under flow control:", () => {
   });
 
   test("Python's httpx and h2", async () => {
-    const { dnspython } = await ensureTools();
+    const dnspython = await ensureTool("dnspython");
     const args = [`PYTHONPATH=${dnspython}`, "python3", at("blobs.py"), caFile, url, file];
     expect(await printed("env", args)).toEqual(["HTTP/2", digest, digest]);
   });

@@ -12,7 +12,7 @@ import { answerOf, queryBytes } from "../servers/dns.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { ensureTools } from "../servers/tools/tools.ts";
+import { ensureTool } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
 
 const PAGE = "docs/how-to/certificates.md";
@@ -28,7 +28,7 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
   let httpsPort: number;
 
   beforeAll(async () => {
-    const { pebble, caddy } = await ensureTools();
+    const [pebble, caddy] = [await ensureTool("pebble"), await ensureTool("caddy")];
     httpsPort = await freePort();
     const [httpPort, acmePort, managementPort] = [await freePort(), await freePort(), await freePort()];
     const settings = parse(

@@ -1,0 +1,41 @@
+/**
+ * The end-to-end folders, each with the folders of the checkout that it covers: those whose defects it is likely to find, not all that it runs.
+ * Paths without a slash are stages, in src/.
+ */
+const covered: Readonly<Record<string, readonly string[]>> = {
+  abuse: ["answer", "http", "limits", "resolve", "snapshot", "dns", "hosts"],
+  access: ["access", "config", "http", "examples/security", "docs/how-to"],
+  answers: ["zone", "forward", "merge", "resolve", "docs/tutorials", "docs/reference"],
+  clients: ["http", "answer", "forward", "hosts", "dns"],
+  commands: ["hosts", "explain", "config", "examples", "bin"],
+  container: ["infra/container", "package.json", "embedding"],
+  control: ["control", "desired", "sync", "gateway"],
+  coredns: ["zone", "extract", "merge", "resolve"],
+  durability: ["store", "gateway", "transfer", "hosts", "limits"],
+  edge: ["transfer", "store", "assembly", "wrangler.toml"],
+  hosts: ["assembly", "hosts", "config", "embedding"],
+  kubernetes: ["sync", "extract", "snapshot", "infra/helm", "infra/kubernetes"],
+  overload: ["limits", "answer", "infra/helm"],
+  pushes: ["gateway", "sync", "access"],
+  store: ["store", "gateway"],
+  threads: ["hosts", "limits"],
+};
+
+/** The folders of test/e2e with tests. */
+export const END_TO_END = Object.keys(covered);
+
+/** What a folder covers, as the start of paths. */
+export function coverageOf(folder: string): readonly string[] {
+  return covered[folder]!.map((one) => (/[/.]|^(bin|examples)$/.test(one) ? one : `src/${one}/`));
+}
+
+/** The folders of test/e2e to run after a change of these files, as paths. */
+export function coveringFolders(changed: readonly string[]): string[] {
+  const shared = changed.some((path) => /^test\/e2e\/(harness|servers)\/|^package-lock\.json$/.test(path));
+  return END_TO_END.filter(
+    (folder) =>
+      shared ||
+      changed.some((path) => path.startsWith(`test/e2e/${folder}/`)) ||
+      coverageOf(folder).some((start) => changed.some((path) => path.startsWith(start))),
+  ).map((folder) => `test/e2e/${folder}`);
+}
