@@ -6,6 +6,7 @@ import {
   type FlattenedJWSInput,
   type JWSHeaderParameters,
 } from "jose";
+import { isLoopbackHost } from "../dns/address.ts";
 import { readBounded } from "../transfer/parts/bounded-body.ts";
 import { checkPublic, usableKeys } from "./public-keys.ts";
 
@@ -140,8 +141,8 @@ class PatientFetch {
 export function isKeysUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, hash } = new URL(text);
-  const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
-  return username === "" && hash === "" && (protocol === "https:" || (protocol === "http:" && isLocal));
+  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+  return isSafe && username === "" && hash === "";
 }
 
 function hint(status: number): string {

@@ -73,6 +73,11 @@ export function isMapped(bytes: Uint8Array): boolean {
   );
 }
 
+/** Whether the host of a URL, as `URL` writes it, is this machine. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
 /** Writes 4 or 16 bytes as text; IPv6 by RFC 5952. */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join(".");

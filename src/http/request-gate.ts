@@ -38,9 +38,10 @@ export interface RequestGateParts {
 /** Health checks, which must not be rejected. */
 const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
 /**
- * Requests that are also answered under overload: DNS, since a rejection costs as much as an answer, and health checks.
+ * Requests that are also answered under overload: DNS, since a rejection costs as much as an answer, and health checks. A token may be in front.
  */
-const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
+const NEVER_SHED =
+  /^(?:https?:\/\/[^/]*)?(?:\/tokens\/[^/?#]+)?\/(?:(?:clusters\/[^/?#]+\/)?dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
 /**
  * What changes answers: without it names would leave them, or be out of date. It has bounds of its own (src/http/push/push-limits.ts), and
  * is rejected without a credential before its body is read.

@@ -115,6 +115,14 @@ describe("under overload", () => {
     ["/healthz", false],
     ["/readyz", false],
     ["/metrics", false],
+    ["/tokens/t/dns-query", false],
+    ["/tokens/t/clusters/west/dns-query?dns=AAAB", false],
+    ["/tokens/t/metrics", false],
+    ["/tokens/t", true],
+    ["/services/shop/metrics", true],
+    ["/x/healthz", true],
+    ["/x/y/dns-query", true],
+    ["/metrics/x", true],
   ])("%s has to wait: %s %s", (path, waits, method) => {
     const { pass, load, counters } = open({ isHigh: true });
     const refused = pass(`https://doh.example${path}`, ONE, {}, method);

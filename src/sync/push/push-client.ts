@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../dns/address.ts";
 import type { ExtractedState } from "../../extract/extracted-state.ts";
 import type { SnapshotPatch } from "../../snapshot/lines/patch-line.ts";
 import { type Degradation, degradationKey } from "../../snapshot/report/degradation.ts";
@@ -87,7 +88,7 @@ export class PushClient {
     this.#requests = new GatewayRequests(options);
     this.#budget = new Budget(options.budget ?? BUDGET);
     const { protocol, hostname } = new URL(options.gateway);
-    if (protocol === "http:" && options.token !== undefined && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
+    if (protocol === "http:" && options.token !== undefined && !isLoopbackHost(hostname))
       options.logger.warn(
         { gateway: this.#requests.name },
         "the worker sends the token to this gateway unencrypted; use https",

@@ -62,6 +62,20 @@ function start(more: Partial<PushClientOptions> = {}) {
   };
 }
 
+test.each([
+  ["http://localhost:8443", false],
+  ["http://127.9.9.9", false],
+  ["http://[::1]:8443", false],
+  ["https://doh.example", false],
+  ["http://doh.example", true],
+  ["http://localhost.evil.example", true],
+  ["http://127.evil.example", true],
+  ["http://127.0.0.1.evil.example", true],
+])("warns of a token that is sent in clear to another machine: %s, %s", (url, isWarned) => {
+  open({ gateway: url });
+  expect(logs.lines.some((line) => line.includes("unencrypted"))).toBe(isWarned);
+});
+
 const SHOP = {};
 
 function become(state: ExtractedState, { clusterId, exports }: ClusterSnapshot): void {
