@@ -1,12 +1,17 @@
-import { expect, it } from "vitest";
+import fc from "fast-check";
+import { afterEach, expect, it, vi } from "vitest";
 import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
-import { SharedCounts } from "../../../src/limits/shared/shared-counts.ts";
+import { ownCount, SharedCounts } from "../../../src/limits/shared/shared-counts.ts";
 import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
 
 const MOST = 250;
 /** One for 100 connections, rounded up. */
 const MOST_LEAVING = 3;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** The connections of two threads, whose clients speak HTTP/2 and close none. */
 function openThreads() {
@@ -60,4 +65,52 @@ it("a place of a connection that left is free again when its socket has closed",
   for (let index = 0; index < MOST_LEAVING; index++) open(1);
   for (let index = 0; index < MOST_LEAVING; index++) open(0);
   expect(announced.filter(({ destroyed }) => !destroyed)).toHaveLength(MOST_LEAVING);
+});
+
+/** A connection opens; a request of one begins; one of its requests ends; one closes. */
+const STEPS = fc.array(fc.tuple(fc.constantFrom("open", "begin", "end", "close"), fc.nat({ max: 5 })), {
+  minLength: 20,
+  maxLength: 200,
+});
+
+it("the connection that goes for a new one never had a request, else has been without one for longest", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  fc.assert(
+    fc.property(STEPS, (steps) => {
+      const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
+      const limits = { most: 4, idleSeconds: 1000, streamResets: 1, clients: undefined };
+      const held = new HeldConnections({ ...limits, connections, leaving, counters: new LimitCounters() });
+      /** Those that are open, by how long nothing has begun or ended on them. */
+      let model: { socket: AcceptedSocket; hasAsked: boolean; open: number }[] = [];
+      for (const [step, index] of steps) {
+        vi.advanceTimersByTime(2000);
+        const known = model[index];
+        const one = known && held.of(known.socket as never);
+        if (step === "open") {
+          const idle = model.filter(({ open }) => open === 0);
+          const goes = model.length < 4 ? undefined : (idle.find(({ hasAsked }) => !hasAsked) ?? idle[0]);
+          const socket = socketFrom(
+            model.length === 0 ? 1 : Math.max(...model.map((o) => o.socket.remotePort)) + 1,
+          );
+          const isAdmitted = held.admit(socket) !== undefined;
+          expect(isAdmitted).toBe(model.length < 4 || goes !== undefined);
+          expect(model.map((other) => other.socket.destroyed)).toEqual(model.map((other) => other === goes));
+          model = model.filter((other) => other !== goes);
+          if (isAdmitted) model.push({ socket, hasAsked: false, open: 0 });
+        } else if (known !== undefined && one !== undefined) {
+          if (step === "begin") {
+            held.began(one, performance.now());
+            known.hasAsked = true;
+            known.open++;
+          } else if (step === "end" && known.open > 0) {
+            held.ended(one);
+            known.open--;
+          } else if (step === "close") known.socket.emit("close");
+          else continue;
+          model = model.filter((other) => other !== known);
+          if (step !== "close") model.push(known);
+        }
+      }
+    }),
+  );
 });

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { ClientSlot, SharedClientCounts } from "../../../limits/shared/client-counts.ts";
 import type { Count } from "../../../limits/shared/shared-counts.ts";
-import { ConnectionTable, keyOf, type TableEntry } from "../server/connection-table.ts";
+import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connection-table.ts";
 import type { StreamConnection } from "./stream-connection.ts";
 
 /** Bounds on connections. */
@@ -19,7 +19,7 @@ export interface ConnectionLimits {
   readonly kind: "dns" | "dot";
 }
 
-interface Held extends TableEntry {
+interface Held extends TableEntry, Ordered<Held> {
   /** Where it is counted with its client. */
   readonly slot: ClientSlot;
   isCounted: boolean;
@@ -38,6 +38,8 @@ const SWEEP_INTERVAL = 1000;
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #held = new ConnectionTable<Held>();
+  /** Those that had their handshake, by their last query or answer. */
+  readonly #used = new Order<Held>();
   #sweeper: NodeJS.Timeout | undefined;
 
   constructor(limits: ConnectionLimits) {
@@ -65,8 +67,16 @@ export class Connections {
       if (!this.#dropIdlest() || !open.all.begin(connections)) return void reject();
     }
     const admittedAt = performance.now();
-    const state = { isCounted: true, connection: undefined };
-    const held: Held = { key: keyOf(socket), socket, slot, admittedAt, ...state };
+    const held: Held = {
+      key: keyOf(socket),
+      socket,
+      slot,
+      admittedAt,
+      isCounted: true,
+      connection: undefined,
+      older: undefined,
+      newer: undefined,
+    };
     this.#held.add(held);
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
@@ -81,6 +91,10 @@ export class Connections {
       return;
     }
     held.connection = connection;
+    this.#used.append(held);
+    connection.onActive = () => {
+      if (held.isCounted) this.#used.append(held);
+    };
   }
 
   /** Closes idle connections, and the others after their pending answers. */
@@ -107,10 +121,8 @@ export class Connections {
   }
 
   #dropIdlest(): boolean {
-    let idlest: Held | undefined;
-    for (const held of this.#held.values())
-      if (held.connection?.isBusy === false)
-        if (idlest === undefined || held.connection.activeAt < idlest.connection!.activeAt) idlest = held;
+    let idlest = this.#used.oldest;
+    while (idlest?.connection?.isBusy === true) idlest = idlest.newer;
     if (idlest === undefined) return false;
     idlest.connection!.destroy();
     idlest.socket.destroy();
@@ -121,6 +133,7 @@ export class Connections {
 
   #release(held: Held): void {
     this.#held.delete(held);
+    this.#used.remove(held);
     if (held.isCounted) {
       held.isCounted = false;
       this.#limits.open.all.end();

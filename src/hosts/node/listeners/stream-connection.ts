@@ -22,7 +22,9 @@ export interface StreamParts {
  */
 export class StreamConnection {
   /** The last query or sent answer, by `performance.now()`. */
-  activeAt: number;
+  activeAt = performance.now();
+  /** Called when that changes. */
+  onActive = () => {};
   readonly #socket: Socket;
   readonly #clientAddress: string;
   readonly #parts: StreamParts;
@@ -37,11 +39,10 @@ export class StreamConnection {
     this.#parts = parts;
     this.#clientAddress = socket.remoteAddress ?? "";
     this.#framer = new MessageFramer(parts.queryBytes);
-    this.activeAt = performance.now();
     socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
       this.#isBlocked = false;
-      this.activeAt = performance.now();
+      this.#active();
       this.#answerAll();
     });
     socket.on("end", () => {
@@ -76,7 +77,7 @@ export class StreamConnection {
       while (!this.#isBlocked && this.#inFlight < this.#parts.queriesPerConnection && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
-        this.activeAt = performance.now();
+        this.#active();
         this.#answer(query);
       }
     } catch (error) {
@@ -110,6 +111,11 @@ export class StreamConnection {
         this.#inFlight--;
         this.#answerAll();
       });
+  }
+
+  #active(): void {
+    this.activeAt = performance.now();
+    this.onActive();
   }
 
   #write(answer: Answer | undefined): void {

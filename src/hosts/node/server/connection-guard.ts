@@ -60,28 +60,28 @@ export class ConnectionGuard {
   /** Notes that a connection speaks HTTP/2. */
   started(held: HeldConnection, http2: Http2Connection): void {
     held.http2 = http2;
-    held.activeAt = performance.now();
+    this.#held.started(held);
     if (this.#isStopping) http2.goAway();
   }
 
   /** Notes that a request began on an HTTP/2 stream; false where there is no place for it. */
   began(held: HeldConnection, stream: Http2Stream): boolean {
-    held.activeAt = stream.beganAt;
-    held.hasAsked = true;
     const { counters, requests } = this.#protection;
+    this.#held.began(held, stream.beganAt);
     if (!requests.begin()) {
+      this.#held.ended(held);
       counters.hit("limits.requestsInFlight");
       // The gateway has not processed it: the client may send it again (RFC 9113 section 8.7).
       stream.reset(ErrorCode.REFUSED_STREAM);
       return false;
     }
-    if (++held.open === this.#limits.streamsPerConnection) counters.hit("limits.streamsPerConnection");
+    if (held.open === this.#limits.streamsPerConnection) counters.hit("limits.streamsPerConnection");
     return true;
   }
 
   /** Notes that the stream of a request closed. */
   ended(held: HeldConnection): void {
-    held.open--;
+    this.#held.ended(held);
     this.#protection.requests.end();
   }
 
@@ -101,18 +101,14 @@ export class ConnectionGuard {
     }
     const held = this.#held.of(socket);
     const now = performance.now();
-    if (held !== undefined) {
-      held.activeAt = now;
-      held.hasAsked = true;
-      held.open++;
-    }
+    if (held !== undefined) this.#held.began(held, now);
     this.#responses.set(outgoing, now);
     outgoing.once("close", () => {
       requests.end();
       this.#responses.delete(outgoing);
       if (held === undefined) return;
-      held.open--;
       held.activeAt = performance.now();
+      this.#held.ended(held);
       if (this.#isStopping && held.open === 0) socket.destroySoon();
     });
     return true;

@@ -3,13 +3,13 @@ import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { ClientSlot } from "../../../limits/shared/client-counts.ts";
 import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { TokenBucket } from "../../../limits/token-buckets.ts";
-import { ConnectionTable, keyOf, type TableEntry } from "./connection-table.ts";
+import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "./connection-table.ts";
 import type { Http2Connection } from "./http2/connection.ts";
 import { ErrorCode } from "./http2/protocol.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection and its state. Times are by `performance.now()`. */
-export interface HeldConnection extends TableEntry {
+export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
   /** Undefined for a client without limits. */
   readonly client: string | undefined;
   /** Where it is counted with its client. */
@@ -60,6 +60,9 @@ export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
   readonly #held = new ConnectionTable<HeldConnection>();
   readonly #ofClients = new Map<string, Set<HeldConnection>>();
+  /** Those that never had a request, and those that have none any more. */
+  readonly #silent = new Order<HeldConnection>();
+  readonly #idle = new Order<HeldConnection>();
   /** The oldest first. */
   readonly #leaving = new Set<HeldConnection>();
 
@@ -93,12 +96,12 @@ export class HeldConnections {
       clients!.open.totalOf(slot) > clients!.connections
     ) {
       counters.hit("clients.connections");
-      if (!this.#dropIdlest(siblings!)) return void reject();
+      if (!this.#drop(idlestOf(siblings!))) return void reject();
     }
     if (!connections.begin(most)) {
       counters.hit("limits.connections");
       // Another thread may have taken the place.
-      if (!this.#dropIdlest(this.#held.values()) || !connections.begin(most)) return void reject();
+      if (!this.#drop(this.#idlest()) || !connections.begin(most)) return void reject();
     }
     const now = performance.now();
     const held: HeldConnection = {
@@ -112,9 +115,12 @@ export class HeldConnections {
       open: 0,
       http2: undefined,
       isProbed: false,
+      older: undefined,
+      newer: undefined,
       resets: { tokens: this.#parts.streamResets, filledAt: now, refused: 0 },
     };
     this.#held.add(held);
+    this.#silent.append(held);
     if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
     socket.once("close", () => {
       const idleTimeout = this.#parts.idleSeconds * 1000;
@@ -130,12 +136,35 @@ export class HeldConnections {
     return this.#held.of(socket);
   }
 
+  /** HTTP/2 begins: a connection had its handshake. */
+  started(held: HeldConnection): void {
+    held.activeAt = performance.now();
+    if (!held.hasAsked) this.#silent.append(held);
+  }
+
+  /** A request begins. */
+  began(held: HeldConnection, at: number): void {
+    if (held.open++ === 0) this.#orderOf(held).remove(held);
+    held.hasAsked = true;
+    held.activeAt = at;
+  }
+
+  /** A request ends. */
+  ended(held: HeldConnection): void {
+    if (--held.open === 0 && held.isCounted) this.#idle.append(held);
+  }
+
   all(): Iterable<HeldConnection> {
     return this.#held.values();
   }
 
+  #orderOf({ hasAsked }: HeldConnection): Order<HeldConnection> {
+    return hasAsked ? this.#idle : this.#silent;
+  }
+
   #release(held: HeldConnection): void {
     this.#held.delete(held);
+    this.#orderOf(held).remove(held);
     if (held.isCounted) {
       held.isCounted = false;
       this.#parts.connections.end();
@@ -145,17 +174,12 @@ export class HeldConnections {
     if (siblings?.delete(held) && siblings.size === 0) this.#ofClients.delete(held.client!);
   }
 
-  #dropIdlest(candidates: Iterable<HeldConnection>): boolean {
-    const silentSince = performance.now() - HANDSHAKE_GRACE;
-    const isSilent = ({ hasAsked, activeAt }: HeldConnection) => !hasAsked && activeAt < silentSince;
-    let idlest: HeldConnection | undefined;
-    for (const held of candidates) {
-      if (held.open > 0) continue;
-      const goesFirst =
-        idlest === undefined ||
-        (isSilent(held) === isSilent(idlest) ? held.activeAt < idlest.activeAt : isSilent(held));
-      if (goesFirst) idlest = held;
-    }
+  #idlest(): HeldConnection | undefined {
+    return idlestOf([this.#silent.oldest, this.#idle.oldest].filter((held) => held !== undefined));
+  }
+
+  /** Closes a connection; false if there is none. */
+  #drop(idlest: HeldConnection | undefined): boolean {
     if (idlest === undefined) return false;
     letGo(idlest);
     this.#release(idlest);
@@ -185,6 +209,21 @@ export class HeldConnections {
   #left(held: HeldConnection): void {
     if (this.#leaving.delete(held)) this.#parts.leaving.end();
   }
+}
+
+/** The connection that goes first among those without a request in progress: one that never had one, else the longest idle one. */
+function idlestOf(candidates: Iterable<HeldConnection>): HeldConnection | undefined {
+  const silentSince = performance.now() - HANDSHAKE_GRACE;
+  const isSilent = ({ hasAsked, activeAt }: HeldConnection) => !hasAsked && activeAt < silentSince;
+  let idlest: HeldConnection | undefined;
+  for (const held of candidates) {
+    if (held.open > 0) continue;
+    const goesFirst =
+      idlest === undefined ||
+      (isSilent(held) === isSilent(idlest) ? held.activeAt < idlest.activeAt : isSilent(held));
+    if (goesFirst) idlest = held;
+  }
+  return idlest;
 }
 
 /** Closes a connection, over HTTP/2 with a GOAWAY. */
