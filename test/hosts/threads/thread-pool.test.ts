@@ -18,6 +18,8 @@ async function openPool(publicUrl?: string) {
   const onStop = vi.fn();
   const onEnded = vi.fn();
   const onReplaced = vi.fn();
+  /** What a thread that starts gets. */
+  const state: { stubs?: { name: string; nameservers: [] }[] } = {};
   const config = readServeConfig({ public: true, ...(publicUrl !== undefined && { publicUrl }) });
   const pool = await ThreadPool.start({
     ...{
@@ -32,7 +34,7 @@ async function openPool(publicUrl?: string) {
       onReplaced,
     },
     limitMemory: allocateLimits(config, 2),
-    all: () => ({}),
+    all: () => state,
     measure: () => () => {},
     fetch: () => new Response(),
     onSighting: () => {},
@@ -42,7 +44,7 @@ async function openPool(publicUrl?: string) {
   pools.push(pool);
   const events = () => log.mock.calls.map(([, event]) => event);
   const order = (name: string) => pool.post({ stubs: [{ name, nameservers: [] }] });
-  return { pool, log, events, order, onStop, onEnded, onReplaced };
+  return { pool, state, log, events, order, onStop, onEnded, onReplaced };
 }
 
 describe("an answering thread that ends", () => {
@@ -75,6 +77,19 @@ describe("an answering thread that ends", () => {
       );
     }
     expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 2]);
+  }, 30_000);
+});
+
+describe("a thread that cannot be replaced", () => {
+  it("does not count as one that runs, and is tried again", async () => {
+    const { pool, state, events, order } = await openPool();
+    state.stubs = [{ name: "exit-1", nameservers: [] }];
+    order("exit-1");
+    await vi.waitFor(() => expect(events()).toContain("thread-not-started"), PATIENT);
+    expect(pool.running).toBe(1);
+    state.stubs = [];
+    await vi.waitFor(() => expect(events()).toContain("thread-replaced"), PATIENT);
+    expect(pool.running).toBe(2);
   }, 30_000);
 });
 

@@ -152,6 +152,7 @@ export class ThreadPool implements Answering {
         () =>
           this.#parts.log("info", "thread-replaced", "an answering thread is replaced", { thread: index }),
         (err) => {
+          this.#threads[index] = undefined;
           this.#parts.log("error", "thread-not-started", "an answering thread could not start", {
             ...{ thread: index, err },
           });
