@@ -6,11 +6,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../src/config/values/usage-error.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { answerTo, decoded } from "../forward/fake-upstreams.ts";
+import { decoded } from "../forward/fake-upstreams.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
 import { ask, Gateways, push, type Sent, send } from "./gateways.ts";
-import { startDnsServer } from "./listeners/dns-server.ts";
 
 let authority: PemPair;
 let controller: PemPair;
@@ -160,39 +159,6 @@ describe("queries below a stub zone", () => {
   const NAME = "myservice.myns.myfederation.svc.federation";
   const register = (...nameservers: string[]) =>
     send(gateway, PATH, { method: "POST", json: { nameservers }, client: controller });
-
-  it("go to a plain name server as wire format and as JSON; others are answered as before", async () => {
-    const server = await startDnsServer({
-      udp: (query) =>
-        answerTo(query, { answers: [{ type: "A", name: NAME, ttl: 77, data: "104.32.64.128" }] }),
-    });
-    await register(`127.0.0.1:${server.port}`);
-    expect(decoded(await ask(gateway, NAME))).toMatchObject({
-      rcode: "NOERROR",
-      answers: [{ ttl: 77, data: "104.32.64.128" }],
-    });
-    const json = await send(gateway, `/resolve?name=${NAME}`);
-    expect(json.json()).toMatchObject({ Status: 0, Answer: [{ TTL: 77, data: "104.32.64.128" }] });
-    expect(json.headers["cache-control"]).toBe("max-age=77");
-    expect(decoded(await ask(gateway, "web.shop.svc.clusterset.local")).rcode).toBe("SERVFAIL");
-    expect(server.udp).toHaveLength(2);
-    const metrics = (await send(gateway, "/metrics")).bytes.toString();
-    expect(metrics).toContain('clusterset_doh_forwarded_queries_total{outcome="answered"} 2');
-    await send(gateway, PATH, { method: "DELETE", client: controller });
-    await ask(gateway, NAME);
-    expect(server.udp).toHaveLength(2);
-    await server.close();
-  });
-
-  it("that no name server answers are SERVFAIL, with the reason in JSON", async () => {
-    await gateways.stop(folder);
-    gateway = await startIn(folder, { stub: { serverMilliseconds: 50, totalMilliseconds: 200 } });
-    const mute = await startDnsServer({});
-    await register(`127.0.0.1:${mute.port}`, "https://127.0.0.1:1/dns-query");
-    const { Status, Comment } = (await send(gateway, `/resolve?name=${NAME}`)).json();
-    expect([Status, Comment]).toEqual([2, expect.stringContaining("Extended DNS Error 22")]);
-    await mute.close();
-  });
 
   it("are SERVFAIL, within bounds, if a stub zone points back to the gateway itself", async () => {
     await gateways.stop(folder);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
-import { placeHosts } from "../../src/zone/compiler/hosts.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../../src/zone/options.ts";
 import { planZones } from "../../src/zone/zone-plan.ts";
 import type { SourceCluster } from "../../src/zone/zone-source.ts";
@@ -100,59 +99,5 @@ describe("the plan of zones", () => {
     ],
   ])("rejects %j", (options, message) => {
     expect(() => plan(options)).toThrow(new RangeError(message));
-  });
-});
-
-describe("hosts of the gateway", () => {
-  const options = { zones: ["clusterset.local"], federations: [{ name: "fed", zone: "federation" }] };
-  const { trees, zones } = planZones(
-    [cluster("east", "cluster.local")],
-    { ...DEFAULT_ZONE_OPTIONS, ...options },
-    [],
-  );
-  const planned = trees.map((tree, index) => ({
-    ...{ key: tree.key, plan: tree },
-    zones: zones
-      .filter((zone) => zone.tree === index || zone.byView.some(([, own]) => own === index))
-      .map(({ name }) => name),
-  }));
-  const placed = (name: string) =>
-    [...placeHosts(planned, [{ name, addresses: ["192.0.2.1"] }])].map(([key, hosts]) => [
-      key,
-      ...hosts.map(({ tree, labels, stemLabels }) => [tree, labels.join("."), stemLabels]),
-    ]);
-
-  it.each([
-    ["clusterset.local", ["", ["clusterset", "", 0]]],
-    ["gw.clusterset.local", ["", ["clusterset", "gw", 0]]],
-    ["shop.svc.clusterset.local", ["", ["clusterset", "shop.svc", 0]]],
-    ["GW.Shop.svc.clusterset.local", ["shop/gw", ["clusterset", "gw.shop.svc", 2]]],
-    ["a.gw.shop.svc.clusterset.local", ["shop/gw", ["clusterset", "a.gw.shop.svc", 2]]],
-    ["gw.shop.pod.clusterset.local", ["", ["clusterset", "gw.shop.pod", 0]]],
-    ["gw.shop.pod.cluster.local", ["shop/gw", ["local:east", "gw.shop.pod", 2]]],
-    ["gw.shop.fed.svc.federation", ["shop/gw", ["federation:federation.", "gw.shop.fed.svc", 3]]],
-    ["gw.shop.other.svc.federation", ["", ["federation:federation.", "gw.shop.other.svc", 0]]],
-    ["shop.fed.svc.federation", ["", ["federation:federation.", "shop.fed.svc", 0]]],
-  ])("%s is at the key of its name", (name, expected) => {
-    expect(placed(name)).toEqual([expected]);
-  });
-
-  it.each(["example.com", "xclusterset.local", "local"])("%s is out of zone", (name) => {
-    expect(placed(name)).toEqual([]);
-  });
-
-  it("with one name share it, and two names may share a key", () => {
-    const hosts = [
-      { name: "gw.shop.svc.clusterset.local", addresses: ["192.0.2.1"] },
-      { name: "GW.shop.svc.clusterset.local", addresses: ["2001:db8::1"] },
-      { name: "a.gw.shop.svc.clusterset.local", addresses: [] },
-    ];
-    const placedHosts = [...placeHosts(planned, hosts)];
-    expect(placedHosts.map(([key, own]) => [key, own.map(({ addresses }) => addresses.length)])).toEqual([
-      ["shop/gw", [2, 0]],
-    ]);
-    expect(() => placeHosts(planned, [{ name: "gw.clusterset.local", addresses: ["here"] }])).toThrow(
-      'the address "here" is not an IP address',
-    );
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ClientCertificate } from "../../../src/access/client/client.ts";
 import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
-import { inlineKeys, type KeySource, KeysUnavailable } from "../../../src/access/oidc-keys.ts";
+import { inlineKeys } from "../../../src/access/oidc-keys.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
 import type { Admission } from "../../../src/access/rules/admission.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
@@ -44,17 +44,10 @@ const certificate = (san: string): { client: ClientCertificate } => ({
 });
 
 let issuer: SigningKey;
-let verified = 0;
 let rules: AdmitSettings["credentials"];
 beforeAll(async () => {
   issuer = await makeKey("key-1");
-  const inline = inlineKeys({ keys: [issuer.jwk] });
-  const keys: KeySource = {
-    key: (...looked) => {
-      verified++;
-      return inline.key(...looked);
-    },
-  };
+  const keys = inlineKeys({ keys: [issuer.jwk] });
   const issued = { issuer: ISSUER, audience: AUDIENCE, keys };
   rules = [
     { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2")] },
@@ -263,97 +256,12 @@ describe("a client", () => {
   });
 });
 
-describe("a token of an issuer", () => {
-  it("has the rule whose subject and claims match, and is verified once", async () => {
-    const { admit } = authority();
-    const person = await issuer.token({ sub: "ann", groups: ["sales", "platform"] });
-    verified = 0;
-    expect(resultOf(await admit(bearer(person)))).toBe("people");
-    const first = verified;
-    expect(first).toBeGreaterThan(0);
-    const again = admit(bearer(person));
-    expect(again).not.toBeInstanceOf(Promise);
-    expect(resultOf(await again)).toBe("people");
-    expect(verified).toBe(first);
-    expect(resultOf(await admit(bearer(await issuer.token({ sub: "robot", groups: "admins" }))))).toBe(
-      "people",
-    );
-    expect(resultOf(await admit(bearer(await issuer.token({ sub: "robot" }))))).toBe("robot");
-  });
-
-  it("is not remembered after its expiry, nor for more than ten minutes", async () => {
-    let now = NOW;
-    const { admit } = authority({ clock: () => now });
-    const short = await issuer.token({ sub: "robot", exp: 60 });
-    const long = await issuer.token({ sub: "robot", exp: 86_400 });
-    await admit(bearer(short));
-    await admit(bearer(long));
-    now += 59_000;
-    expect(admit(bearer(short))).not.toBeInstanceOf(Promise);
-    now += 33_000;
-    expect(resultOf(await admit(bearer(short)))).toEqual([401, "TOKEN_EXPIRED", "unknown"]);
-    now = NOW + 600_000;
-    expect(admit(bearer(long))).toBeInstanceOf(Promise);
-  });
-
-  it.each([
-    ["no claim", {}, [403, "UNKNOWN_SUBJECT"]],
-    ["other values of it", { groups: ["sales"] }, [403, "UNKNOWN_SUBJECT"]],
-    ["a value that begins like it", { groups: "platform2" }, [403, "UNKNOWN_SUBJECT"]],
-    ["a value of another kind", { groups: { platform: true } }, [403, "UNKNOWN_SUBJECT"]],
-    ["another audience", { aud: "other", groups: "platform" }, [401, "WRONG_AUDIENCE"]],
-    ["another issuer", { iss: "https://evil.example", groups: "platform" }, [401, "UNKNOWN_ISSUER"]],
-    ["an expiry in the past", { exp: -31, groups: "platform" }, [401, "TOKEN_EXPIRED"]],
-  ])("with %s is rejected", async (_, claims, refusal) => {
-    const token = await issuer.token({ sub: "ann", ...claims });
-    const admission = await authority().admit(bearer(token));
-    expect(resultOf(admission)).toEqual([...refusal, "unknown"]);
-    expect(JSON.stringify(admission)).not.toContain(token.split(".")[2]);
-  });
-
-  it("gets 503 while the issuer's keys are unavailable", async () => {
-    const keys: KeySource = {
-      key: () => Promise.reject(new KeysUnavailable("the issuer's keys could not be fetched")),
-    };
-    const own = [{ name: "people", oidc: [{ issuer: ISSUER, audience: AUDIENCE, keys }] }];
-    const admission = await authority({ rules: own }).admit(bearer(await issuer.token()));
-    expect(resultOf(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
-  });
-
-  it("of another key is rejected", async () => {
-    const stranger = await makeKey("key-1");
-    const token = await stranger.token({ sub: "robot" });
-    expect(resultOf(await authority().admit(bearer(token)))).toEqual([401, "UNKNOWN_KEY", "unknown"]);
-  });
-});
-
 describe("a bearer token of more than 16,384 characters", () => {
   it.each([
     [16_384, "UNKNOWN_TOKEN"],
     [16_385, "TOKEN_TOO_LONG"],
   ])("has %i: %s", async (length, code) => {
     expect(resultOf(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
-  });
-});
-
-describe("the challenge of a 401 (RFC 9110 section 11.6.1)", () => {
-  const BEARER = 'Bearer realm="clusterset-doh"';
-  const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
-  it.each([
-    [["laptops"], {}, BEARER],
-    [["laptops"], bearer("x"), `${BEARER}, error="invalid_token"`],
-    [["people"], {}, BEARER],
-    [["scripts"], {}, BASIC],
-    [["scripts"], basic("ci:x"), BASIC],
-    [["laptops", "scripts", "office"], {}, `${BEARER}, ${BASIC}`],
-    [["laptops", "scripts"], basic("ci:x"), `${BEARER}, ${BASIC}`],
-    [["pods"], {}, undefined],
-    [["office", "phones"], {}, undefined],
-  ])("names the schemes of %j", async (names, request, challenge) => {
-    const own = rules.filter(({ name }) => names.includes(name));
-    const admission = await authority({ rules: own }).admit(request);
-    expect("challenge" in admission ? admission.challenge : undefined).toBe(challenge);
-    expect("status" in admission && admission.status).toBe(challenge === undefined ? 403 : 401);
   });
 });
 

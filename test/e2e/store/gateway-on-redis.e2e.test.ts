@@ -1,17 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pushed } from "../../snapshot/lines/push-lines.ts";
-import { snapshotOf } from "../../store/changes.ts";
-import {
-  acceptedPushes,
-  answered,
-  eventualAnswer,
-  eventually,
-  metric,
-  untilAnswered,
-} from "../harness/answers.ts";
+import { answered, eventualAnswer, untilAnswered } from "../harness/answers.ts";
 import { runCli } from "../harness/cli.ts";
 import { writeDatabase } from "../harness/manifests.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
@@ -39,18 +29,6 @@ const readyz = async () => {
   const { status, text } = await gateway.http("/readyz");
   return [status, text.trim()];
 };
-const put = (to: GatewayProcess, leaseSeconds = 600) =>
-  to.http(
-    ...pushed("PUT", `/api/v1/clusters/west/snapshot?leaseSeconds=${leaseSeconds}`, snapshotOf("west", 1), {
-      authorization: `Bearer ${to.tokenFor("west")}`,
-    }),
-  );
-const liveClusters = async () => {
-  const { text } = await gateway.http("/status");
-  const { clusters } = JSON.parse(text) as { clusters: { clusterId: string; live: boolean }[] };
-  return clusters.filter(({ live }) => live).map(({ clusterId }) => clusterId);
-};
-
 beforeAll(async () => {
   writeFileSync(passwordFile, `${PASSWORD}\n`);
   redis = await startRedis(["--requirepass", PASSWORD], PASSWORD);
@@ -76,49 +54,6 @@ test("after kill -9 a gateway answers from Redis, without a worker, and has writ
   expect((await readyz())[0]).toBe(200);
   expect(existsSync(stateDir)).toBe(false);
   await worker.restart();
-});
-
-test("while Redis is gone it answers beyond leases, says so, and rejects pushes with 503; afterwards it has what changed", async () => {
-  expect((await put(gateway, 5)).status).toBe(200);
-  await redis.process.kill();
-  const begun = performance.now();
-  serve("10.1.0.3");
-  do {
-    const refused = await put(gateway, 5);
-    expect([refused.status, refused.json()]).toEqual([
-      503,
-      { code: "STORE_FAILED", message: expect.stringContaining("ECONNREFUSED") },
-    ]);
-    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.2"]);
-    expect(await liveClusters()).toEqual(["east", "west"]);
-    // Below the rate of pushes of one cluster.
-    await sleep(500);
-  } while (performance.now() - begun < 7000);
-  expect(await readyz()).toEqual([
-    200,
-    expect.stringMatching(/^ready: 2 of 2 .*Valkey or Redis does not store \(ECONNREFUSED\)/),
-  ]);
-  expect(await metric(gateway, "clusterset_doh_store_failing")).toBe(1);
-  await redis.process.start();
-  await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.3"]);
-  await eventually(async () => (await put(gateway, 5)).status).toBe(200);
-  expect(await metric(gateway, "clusterset_doh_store_failing")).toBe(0);
-  await gateway.kill();
-  await gateway.restart();
-  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
-});
-
-test("where Redis lost all of its data, workers push in full, and a restart has it again", async () => {
-  const { full } = await acceptedPushes(gateway);
-  await redis.run("FLUSHALL");
-  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
-  serve("10.1.0.4");
-  // The change is answered before Redis has refused it.
-  await eventually(async () => (await acceptedPushes(gateway)).full).toBe(full + 1);
-  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
-  await gateway.kill();
-  await gateway.restart();
-  expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.4"]);
 });
 
 test("an engine that cannot be used ends the start with its address and the cause, without the password", async () => {

@@ -1,12 +1,9 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { metaOf } from "../../store/changes.ts";
 import { describeSharedLog } from "../../store/shared/contract.ts";
 import { Replica } from "../../store/shared/replica.ts";
 import { startNetwork } from "../servers/network.ts";
-import { patch, RedisLogs, whole } from "./redis-logs.ts";
+import { patch, RedisLogs } from "./redis-logs.ts";
 
 let logs: RedisLogs;
 
@@ -55,17 +52,6 @@ async function startReplica(prefix: string) {
   return Replica.start(log);
 }
 
-/** Appends until the engine is back. */
-async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (;;)
-    try {
-      return await attempt();
-    } catch (error) {
-      if ((error as { code?: string }).code !== "STORE_FAILED") throw error;
-      await sleep(50);
-    }
-}
-
 describe("an engine", () => {
   test("that stops for longer than a gateway waits carries the change out later: it is among the entries, and nothing is built on the one before", async () => {
     const { log, base, prefix } = await logs.withWest();
@@ -87,45 +73,6 @@ describe("an engine", () => {
     expect(replica.entries).toMatchObject([{ kind: "lease", meta: metaOf(1, 99_999) }]);
     expect(replica.state).toEqual((await startReplica(prefix)).state);
     await log.close();
-  });
-
-  test("that is killed and starts again has every change that it acknowledged; gateways go on without loading", async () => {
-    const { log, base, prefix } = await logs.withWest();
-    const replica = await Replica.start(log);
-    const second = await log.append({ clusterId: "west", base, change: patch(1) });
-    await logs.redis.process.kill();
-    const draft = { clusterId: "west", base: second.id, change: patch(2) };
-    await expect(log.append(draft)).rejects.toMatchObject({ code: "STORE_FAILED" });
-    await logs.redis.process.start();
-    expect((await eventually(() => log.append(draft))).position).toBe(3);
-    await replica.until(({ position }) => position === 3);
-    expect(replica.reloads).toEqual([]);
-    expect(replica.state).toEqual((await startReplica(prefix)).state);
-    await log.close();
-  });
-
-  test("that is killed and starts again without its data makes every gateway load; a whole state begins a new log", async () => {
-    const { log, base, prefix } = await logs.withWest();
-    const [one, other] = [await Replica.start(log), await startReplica(prefix)];
-    await log.append({ clusterId: "west", base, change: patch(1) });
-    await other.until(({ position }) => position === 2);
-    await logs.redis.process.kill();
-    rmSync(join(logs.redis.folder, "appendonlydir"), { recursive: true });
-    await logs.redis.process.start();
-    for (const replica of [one, other]) {
-      await replica.until(({ reloads }) => reloads.length === 1);
-      expect(replica.reloads).toEqual([true]);
-      expect(replica.state.clusters).toEqual({});
-    }
-    const onLost = other.log.append({ clusterId: "west", base, change: patch(1) });
-    await expect(onLost).rejects.toMatchObject({ code: "BASE_CHANGED" });
-    const first = { clusterId: "west", base: undefined, change: whole(5) };
-    expect((await other.log.append(first)).position).toBe(1);
-    await one.until(({ position }) => position === 1);
-    await other.until(({ position }) => position === 1);
-    expect(one.state.clusters.west?.meta?.generation).toBe(5);
-    expect(one.state).toEqual(other.state);
-    await Promise.all([one.log.close(), other.log.close()]);
   });
 
   test("whose route is lost without a word is noticed, and followed again over another connection", async () => {

@@ -113,16 +113,6 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
     expect(decode(await askUdp(portOf(gateway, "dns"), plain!)).truncated).toBe(true);
   });
 
-  it("answers 1,000 pipelined queries over TCP and over TLS", async () => {
-    const gateway = await start(ANY_PORT);
-    for (const client of [await tcp(portOf(gateway, "dns")), await dot(gateway)]) {
-      client.send(...Array.from({ length: 1000 }, (_, id) => encodeQuery(WEB, "A", true, id)));
-      const ids = new Set<number>();
-      for (let count = 0; count < 1000; count++) ids.add((await client.next())!.readUInt16BE(0));
-      expect(ids.size).toBe(1000);
-    }
-  });
-
   it("answers before any cluster has pushed: SERVFAIL, never NXDOMAIN", async () => {
     const gateway = await gateways.start(folder, { ...CREDENTIALS, ...ANY_PORT });
     expect(decode(await askUdp(portOf(gateway, "dns"), encodeQuery(WEB, "A"))).rcode).toBe("SERVFAIL");
@@ -182,15 +172,6 @@ describe("malformed messages", () => {
     expect(decode(await askUdp(port, cut)).rcode).toBe("FORMERR");
     const metrics = (await send(gateway, "/metrics")).bytes.toString();
     expect(metrics).toContain('clusterset_doh_malformed_messages_total{transport="udp"} 3');
-  });
-
-  it("over TCP get FORMERR, and other bytes end the connection", async () => {
-    const gateway = await start(ANY_PORT);
-    const client = await tcp(portOf(gateway, "dns"));
-    expect(decode((await client.ask(encodeQuery(WEB, "A").subarray(0, 20)))!).rcode).toBe("FORMERR");
-    const answer = encodeQuery(WEB, "A");
-    answer[2] = 0x80;
-    expect(await client.ask(answer)).toBeUndefined();
   });
 });
 
@@ -362,16 +343,6 @@ describe("an address on which it cannot listen", () => {
     taken.close();
     await once(taken, "close");
     expect((await gateways.start(folder, config)).listeners).toHaveLength(3);
-  });
-
-  it("is an error for UDP, too", async () => {
-    const taken = createSocket("udp4").bind(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address();
-    await expect(gateways.start(folder, { dns: { listen: [`127.0.0.1:${port}`] } })).rejects.toThrow(
-      /is taken/,
-    );
-    taken.close();
   });
 
   it("is an error with the next step for a port that needs a capability", () => {

@@ -7,7 +7,6 @@ import {
   type RememberedStore,
 } from "../../../src/store/remembered/remembered-store.ts";
 import { openTextFolder } from "../../../src/store/remembered/text-folder.ts";
-import type { TextStore } from "../../../src/store/remembered/text-store.ts";
 import { createTextTable } from "../../../src/store/remembered/text-table.ts";
 import { stateDirectory } from "../files/state-directory.ts";
 import { sqliteDouble } from "../rows/sqlite-double.ts";
@@ -66,33 +65,6 @@ describe.each<[string, () => () => Promise<RememberedStore>]>([
       await expect(store.keep(name, "x")).rejects.toThrow(RangeError);
     expect((await store.load()).values.size).toBe(0);
   });
-});
-
-test("records are packed one by one, each before the next one is read", async () => {
-  const steps: string[] = [];
-  const texts = new Map<string, string>();
-  const copy = (place: string): TextStore => ({
-    place,
-    names: async () => [...texts.keys()],
-    async read(name) {
-      steps.push(`${place} ${name}`);
-      return texts.get(name);
-    },
-    async keep(name, text) {
-      texts.set(name, text);
-    },
-  });
-  const store = createMirroredStore([copy("first"), copy("second")]);
-  for (const name of ["exports@east", "exports@west"]) await store.keep(name, { of: name });
-  const { values, damage } = await store.load((name, value) => {
-    steps.push(`packed ${name}`);
-    return JSON.stringify(value);
-  });
-  expect([...values]).toEqual([["exports@east", '{"of":"exports@east"}'], ["exports@west", '{"of":"exports@west"}']]); // biome-ignore format: one table
-  expect(damage).toEqual([]);
-  expect(steps).toEqual(
-    ["east", "west"].flatMap((id) => ["first", "second", "packed"].map((step) => `${step} exports@${id}`)),
-  );
 });
 
 const damages: [string, (file: string, other: string) => void][] = [
@@ -159,12 +131,4 @@ test("of two sound copies the newer one counts, which one the process wrote befo
   const { values, damage } = await (await openFolders(directory)).load();
   expect([values.get("exports@west"), damage]).toEqual(["new", []]);
   expect(readFileSync(file, "utf8")).toContain("new");
-});
-
-test("other files in a folder are left alone", async () => {
-  const folder = join(stateDirectory(), "other");
-  mkdirSync(folder);
-  writeFileSync(join(folder, "exports@west.record.tmp"), "torn");
-  writeFileSync(join(folder, "west.json"), "{}");
-  expect(await (await openTextFolder(folder)).names()).toEqual([]);
 });

@@ -58,61 +58,6 @@ describe("a state", () => {
     ]);
   });
 
-  it("is requested without credentials or a nonce where there is neither token nor key", async () => {
-    const { source, asked } = sourceOf(() => Response.json({ at: 500_000, status }));
-    await source.state(0);
-    expect(asked[0]!.request.headers).toEqual({ accept: "application/json", "accept-encoding": "identity" });
-  });
-
-  it("says why the primary still serves an older state, and has no member that the primary does not send", async () => {
-    const { source } = sourceOf(() =>
-      Response.json({ at: 500_000, status: { ...status, compileError: "a zone is malformed" } }),
-    );
-    expect((await source.state(0)).status.compileError).toBe("a zone is malformed");
-    const state = await sourceOf(() => Response.json({ at: 500_000, status })).source.state(0);
-    expect(state).toStrictEqual({ at: 500_000, status });
-  });
-
-  it("has a bound of its own where the caller has none", async () => {
-    const { source, asked } = sourceOf(() => Response.json({ at: 0, status }));
-    await source.state(0);
-    expect(asked[0]!.request.signal).toBeInstanceOf(AbortSignal);
-  });
-
-  it.each([0, 3_600_000, -3_600_000])(
-    "is by this clock, whatever the primary's says: %d ms apart",
-    async (apart) => {
-      const shifted = {
-        ...cluster,
-        pushedAt: cluster.pushedAt + apart,
-        renewedAt: cluster.renewedAt + apart,
-        expiresAt: cluster.expiresAt + apart,
-      };
-      const body = {
-        at: 500_000 + apart,
-        status: { ...status, clusters: [shifted], behindSince: 400_000 + apart },
-      };
-      const { source } = sourceOf(() => Response.json(body));
-      expect(await source.state(0)).toEqual({ at: 500_000, status: { ...status, behindSince: 400_000 } });
-    },
-  );
-
-  it("may say more than this program knows", async () => {
-    const more = {
-      at: 500_000,
-      hints: 1,
-      status: { ...status, zones: 3, clusters: [{ ...cluster, pods: 2 }] },
-    };
-    const { source } = sourceOf(() => Response.json(more));
-    expect(await source.state(0)).toEqual({ at: 500_000, status });
-  });
-
-  it("of a primary that is not ready names no root", async () => {
-    const { rootHash: _, ...rest } = { ...status, ready: false };
-    const { source } = sourceOf(() => Response.json({ at: 500_000, status: rest }));
-    expect((await source.state(0)).status).toMatchObject({ ready: false, rootHash: undefined });
-  });
-
   it.each([
     ["no JSON", () => new Response("<html>"), /without JSON: is it a clusterset-doh gateway/],
     ["no state", () => Response.json({}), /state cannot be read: at: /],

@@ -2,16 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
-import { type Visibility, visibilityKey } from "../../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";
-import { PartTable } from "../../../src/store/rows/part-table.ts";
 import type { SqlDatabase, SqlValue } from "../../../src/store/rows/sql-database.ts";
 import type { Generation } from "../../../src/zone/generation/generation.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/pushes.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { wholeOf } from "../../store/changes.ts";
 import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { passUntil, startOver } from "./stored-gateway.ts";
@@ -207,89 +204,6 @@ describe("a start from notes", () => {
       await passUntil(clock, putSnapshot(gateway, snapshot, { leaseSeconds: 600 }));
     return { database, clock, gateway };
   }
-
-  test("reads no service that did not change, and writes no part and no note", async () => {
-    const { database, clock, gateway } = await pushed();
-    const { wrapped, read } = counting(database);
-    const { open, reasons } = resume(wrapped, clock, ALONE);
-    expect((await open()).status().rootHash).toBe(gateway.status().rootHash);
-    expect(reasons).toEqual([]);
-    expect(read).toEqual({ entries: 0, written: 0 });
-    const all = counting(database);
-    await startOver(all.wrapped, clock, ALONE).open();
-    expect(all.read.entries).toBeGreaterThan(0);
-  });
-
-  test("after leases expired, has findings of keys that did not change, and nothing of a cluster that does not come back", async () => {
-    const database = sqliteDouble();
-    const clock = new FakeClock(NOW);
-    const first = await resume(database, clock, ALONE).open();
-    const invalid: ClusterSnapshot = {
-      ...shopSnapshot("east", 3),
-      clusterZone: { name: "cluster.local", pods: "disabled" },
-      services: {
-        "shop/db": {
-          ...{ createdAt: "2024-01-01T00:00:00Z", serviceType: "ClusterIP", headless: false, endpoints: {} },
-          ...{ clusterIPs: ["10.9.0.1"], ports: [{ name: "x", protocol: "TCP", port: 0 }] },
-        },
-      },
-    };
-    await passUntil(clock, putSnapshot(first, invalid, { leaseSeconds: 600 }));
-    await passUntil(clock, putSnapshot(first, shopSnapshot("west", 3), { leaseSeconds: 60 }));
-
-    clock.stall(60_000);
-    const [one, another] = [new FakeClock(clock.now()), new FakeClock(clock.now())];
-    const resumed = await resume(copyOf(database), one, ALONE).open();
-    expect(seen(resumed, one, [])).toEqual(
-      seen(await startOver(copyOf(database), another, ALONE).open(), another, []),
-    );
-    expect(resumed.status().findings).toMatchObject([{ reason: "InvalidPortNumber", clusterId: "east" }]);
-
-    clock.stall(600_000);
-    const hashOf = async ({ open, reasons }: ReturnType<typeof startOver>, own: FakeClock) => {
-      const gateway = await open();
-      expect(gateway.status().ready).toBe(false);
-      await passUntil(own, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 60 }));
-      return [gateway.status().rootHash, reasons];
-    };
-    const later = [new FakeClock(clock.now()), new FakeClock(clock.now())] as const;
-    const [expected] = await hashOf(startOver(copyOf(database), later[0], ALONE), later[0]);
-    expect(await hashOf(resume(copyOf(database), later[1], ALONE), later[1])).toEqual([expected, []]);
-  });
-
-  test("says why each scope compiles everything: nothing is noted, a push is not in the generation, a note is damaged", async () => {
-    const database = sqliteDouble();
-    const clock = new FakeClock(NOW);
-    const first = resume(database, clock);
-    const gateway = await first.open();
-    expect(first.reasons).toEqual([]);
-    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 3), { leaseSeconds: 600 }));
-    const keys = ["", ...SCOPES.map(visibilityKey)];
-    const reasonsOver = async (one: SqlDatabase) => {
-      const { open, reasons } = resume(one, clock);
-      await open();
-      return reasons;
-    };
-
-    const unnoted = copyOf(database);
-    const table = new PartTable(unnoted);
-    for (const key of keys)
-      table.writeGeneration(key, table.readGeneration(key)!.replace('"isNoted":true', '"isNoted":false'));
-    const none = "no generation is kept with what its compiler noted";
-    expect(await reasonsOver(unnoted)).toEqual(keys.map((key) => `${key}: ${none}`));
-
-    const ahead = copyOf(database);
-    const store = createDurableObjectStore(ahead, { onWarning: () => {} });
-    const { generation, ...times } = store.metas().get("west")!;
-    const meta = { ...times, generation: generation + 1 };
-    await store.keep("west", wholeOf(shopSnapshot("west", 4), meta));
-    const lacks = "the kept generation lacks the newest push of west";
-    expect(await reasonsOver(ahead)).toEqual(keys.map((key) => `${key}: ${lacks}`));
-
-    const damaged = copyOf(database);
-    damaged.sql.exec("UPDATE generation_notes SET body = body || ' ' WHERE scope = ?", keys[2]!);
-    expect(await reasonsOver(damaged)).toEqual([expect.stringMatching(/shop.*: the note .* is damaged$/)]);
-  });
 
   test.each(["generation_parts", "generation_notes"])(
     "compiles everything where any row of %s is damaged or missing, and says so",

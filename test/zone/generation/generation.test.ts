@@ -119,60 +119,6 @@ describe("a compiled generation", () => {
 });
 
 describe("one bad object: data that DNS cannot hold becomes a finding, and other services are still answered", () => {
-  const web = "web.shop.svc.clusterset.local";
-  const port = (name: string, number: number, protocol = "TCP") => ({ name, protocol, port: number });
-  const cases: readonly [reason: string, Parameters<typeof exported>[0], serviceName?: string][] = [
-    ["InvalidPortNumber", { ports: [port("zero", 0)] }],
-    ["InvalidPortNumber", { ports: [port("much", 70000)] }],
-    ["InvalidPortName", { ports: [port("p".repeat(63), 80)] }],
-    ["InvalidPortName", { ports: [port("sp ace", 80)] }],
-    ["InvalidProtocol", { ports: [port("quic", 80, "QUIC")] }],
-    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "10.0.0.999" }) }],
-    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "::ffff:10.0.0.1" }) }],
-    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "0.0.0.0" }) }],
-    ["InvalidHostname", { headless: true, endpoints: endpoints({ address: "10.0.0.1", hostname: "a.b" }) }],
-    ["InvalidName", {}, "a.b"],
-    ["InvalidName", {}, "x".repeat(64)],
-    [
-      "NameTooLong",
-      { headless: true, endpoints: endpoints({ address: "10.0.0.1", hostname: "h".repeat(63) }) },
-      "n".repeat(63),
-    ],
-  ];
-  it.each(cases)("reports %s for %j", (reason, parts, name = "odd") => {
-    const namespace = reason === "NameTooLong" ? "m".repeat(63) : "shop";
-    const clusterId = reason === "NameTooLong" ? `${"c".repeat(40)}.${"d".repeat(40)}` : "east";
-    const world = snapshot(clusterId, {
-      namespaces: { shop: {}, [namespace]: {} },
-      exports: {
-        "shop/web": exported({ ports: [port("http", 80)], loadBalancer: [{ ip: "192.0.2.1" }] }),
-        [`${namespace}/${name}`]: exported(parts),
-      },
-    });
-    const { generation, findings } = compileGeneration(mergeClusterset([world]));
-    expect(findings.map((finding) => finding.reason)).toEqual([reason]);
-    expect(findings[0]).toMatchObject({ clusterId, namespace, name });
-    const context = compileWorld([world], {}, { generation });
-    expect(ask(context, web, "A").answer).toEqual([`${web} 5 A 192.0.2.1`]);
-    expect(ask(context, `_http._tcp.${web}`, "SRV").answer).toHaveLength(1);
-  });
-
-  it("names an endpoint by its address if its hostname cannot be a label", () => {
-    const world = [
-      snapshot("east", {
-        exports: {
-          "shop/db": exported({
-            headless: true,
-            endpoints: endpoints({ address: "10.0.0.1", hostname: "a.b" }),
-          }),
-        },
-      }),
-    ];
-    const context = compileWorld(world);
-    expect(ask(context, "10-0-0-1.east.db.shop.svc.clusterset.local", "A").answer).toHaveLength(1);
-    expect(ask(context, "a.b.east.db.shop.svc.clusterset.local", "A").rcode).toBe("NXDOMAIN");
-  });
-
   it("answers names only in the zones in which they are short enough", () => {
     const long = `${"z".repeat(63)}.${"y".repeat(63)}.test.`;
     const host = "h".repeat(63);

@@ -6,7 +6,6 @@ import { RedisConnection } from "../../../../src/store/redis/connection.ts";
 import type { RedisAddress } from "../../../../src/store/redis/servers/address.ts";
 import { makeAuthority, makeServer } from "../../../hosts/client-certificates.ts";
 import { type SentinelGroup, startSentinelGroup } from "../../servers/redis/sentinel-group.ts";
-import type { Redis } from "../../servers/redis.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { waitFor } from "../../servers/wait.ts";
 
@@ -29,38 +28,6 @@ function endpointOf(node: string) {
   return { host: host!, port: Number(port) };
 }
 
-/** Appends numbers to a list until it is stopped, also while writes fail. @param first the first number */
-function keepWriting(connection: RedisConnection, first = 1) {
-  const acknowledged: number[] = [];
-  const reasons = new Set<string>();
-  let isStopped = false;
-  let next = first - 1;
-  const written = (async () => {
-    while (!isStopped) {
-      const value = ++next;
-      try {
-        await connection.run((client) => client.rPush("{test}:written", String(value)));
-        acknowledged.push(value);
-      } catch (error) {
-        reasons.add((error as Error).message);
-      }
-      await sleep(1);
-    }
-  })();
-  return {
-    ...{ acknowledged, reasons },
-    /** Waits for a write that begins from now on. */
-    async goesOn() {
-      const from = next;
-      await waitFor("a write", () => (acknowledged.at(-1) ?? 0) > from);
-    },
-    async stop() {
-      isStopped = true;
-      await written;
-    },
-  };
-}
-
 describe("a connection through Sentinels", () => {
   let group: SentinelGroup;
   let connection: RedisConnection;
@@ -74,47 +41,6 @@ describe("a connection through Sentinels", () => {
   afterAll(async () => {
     connection?.close();
     await group?.stop();
-  });
-
-  const listOf = async (server: Redis) =>
-    ((await server.run("LRANGE", "{test}:written", "0", "-1")) as string[]).map(Number);
-
-  test("writes to the new master after SENTINEL FAILOVER, and leaves the old one, which takes writes for some seconds yet", async () => {
-    const writing = keepWriting(connection);
-    await writing.goesOn();
-    const before = await group.master();
-    const after = await group.failover();
-    await waitFor("a write to the new master", async () => {
-      return (await listOf(after)).includes(writing.acknowledged.at(-1)!);
-    });
-    expect(after).not.toBe(before);
-    const left = (await listOf(before)).length;
-    await writing.goesOn();
-    await writing.stop();
-    expect(await listOf(before)).toHaveLength(left);
-    await group.replicated();
-  });
-
-  test("after kill -9 of the master fails at once with the cause, and writes to the next master without an acknowledged write lost", async () => {
-    await connection.run((client) => client.del("{test}:written"));
-    const writing = keepWriting(connection);
-    await writing.goesOn();
-    const before = await group.master();
-    await writing.stop();
-    await group.replicated();
-    await before.process.kill();
-    const meanwhile = keepWriting(connection, 1_000_000);
-    const after = await group.masterOtherThan(before);
-    await meanwhile.goesOn();
-    await meanwhile.stop();
-    expect([...meanwhile.reasons].join("\n")).toContain("ECONNREFUSED");
-    expect([...meanwhile.reasons].join("\n")).not.toMatch(/correct-horse|battery-staple/);
-    const list = new Set(await listOf(after));
-    expect([...writing.acknowledged, ...meanwhile.acknowledged].filter((value) => !list.has(value))).toEqual(
-      [],
-    );
-    await before.process.start();
-    await group.replicated();
   });
 
   test("replaces a connection to a master that hangs, and finds the new one", async () => {

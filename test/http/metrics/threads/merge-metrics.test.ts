@@ -16,26 +16,10 @@ function metric(
   return { name, help: `${name}.`, type, samples };
 }
 
-/** The values of a metric by its label. */
-function valuesOf(metrics: readonly MetricSnapshot[], name: string): Record<string, number> | undefined {
-  const found = metrics.find((one) => one.name === name);
-  return found && Object.fromEntries(found.samples.map(({ labels, value }) => [labels.at ?? "", value]));
-}
-
 const merge = (main: readonly MetricSnapshot[], ...threads: (readonly MetricSnapshot[])[]) =>
   mergeMetrics({ main, threads, counted: [] });
 
 describe("metrics of several threads", () => {
-  it("have the sum of each counter, with series that only some threads have", () => {
-    const merged = merge(
-      [metric("counter", "queries_total", { a: 1, b: 2 })],
-      [metric("counter", "queries_total", { b: 10, c: 20 })],
-      [metric("counter", "other_total", { "": 5 })],
-    );
-    expect(valuesOf(merged, "queries_total")).toEqual({ a: 1, b: 12, c: 20 });
-    expect(valuesOf(merged, "other_total")).toEqual({ "": 5 });
-  });
-
   it("have the main thread's gauges, but for those with a rule", () => {
     const gauges = (value: number) => [
       metric("gauge", "clusterset_doh_services", { "": value }),
@@ -53,44 +37,6 @@ describe("metrics of several threads", () => {
       ["nodejs_eventloop_lag_min_seconds", 3],
     ]);
     expect(merge([], gauges(4)).map(({ name }) => name)).not.toContain("clusterset_doh_services");
-  });
-
-  it("have what the process uses once, as the main thread reads it", () => {
-    const cpu = (value: number) => [
-      metric("counter", "process_cpu_seconds_total", { "": value }),
-      metric("gauge", "process_resident_memory_bytes", { "": value }),
-    ];
-    const merged = merge(cpu(7), cpu(8));
-    expect(merged.map(({ samples }) => samples.map(({ value }) => value))).toEqual([[7], [7]]);
-    expect(countersOf(cpu(8))).toEqual([]);
-  });
-
-  it("are not spoilt by a thread that has measured nothing yet", () => {
-    const name = "nodejs_eventloop_lag_mean_seconds";
-    const lag = (value: number) => [metric("gauge", name, { "": value })];
-    expect(valuesOf(merge(lag(Number.NaN), lag(0.5), lag(Number.NaN)), name)).toEqual({ "": 0.5 });
-    expect(valuesOf(merge(lag(Number.NaN), lag(Number.NaN)), name)).toEqual({ "": Number.NaN });
-  });
-
-  it("have one series for labels in any order", () => {
-    const of = (labels: Record<string, string | number>) => [
-      { ...metric("counter", "n_total", {}), samples: [{ name: "n_total", labels, value: 1 }] },
-    ];
-    const merged = merge(
-      of({ a: "1", b: "2" }),
-      of({ b: "2", a: "1" }),
-      of({ a: 1, b: 2 }),
-      of({ a: "12", b: "" }),
-    );
-    expect(merged[0]!.samples.map(({ value }) => value)).toEqual([3, 1]);
-  });
-
-  it("leave what they are made of as it was", () => {
-    const main = [metric("counter", "n_total", { a: 1 })];
-    const thread = [metric("counter", "n_total", { a: 2 })];
-    const before = structuredClone([main, thread]);
-    merge(main, thread);
-    expect([main, thread]).toEqual(before);
   });
 });
 
