@@ -23,7 +23,7 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "!test/gateway/largest-cluster.test.ts",
     "!test/gateway/precedence/damaged-memory.test.ts",
     "!test/gateway/reverse/reverse-stores.test.ts",
-    "test/http/push/desired/desired.test.ts",
+    "test/http/push/desired/{desired,any-position}.test.ts",
   ],
   merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence/precedence.test.ts"],
   extract: ["test/extract/**", "!test/extract/properties.test.ts"],
@@ -32,7 +32,7 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "test/zone/**",
     // What is compiled, as it is answered.
     "test/resolve/**",
-    "!test/resolve/{transport,stale,wire,longest,query}.test.ts",
+    "!test/resolve/{sizes,names,wire,query}.test.ts",
   ],
   resolve: ["test/resolve/**", "!test/resolve/model.test.ts"],
 };

@@ -82,32 +82,3 @@ describe("a gateway that opens", () => {
     expect(gateway.status()).toMatchObject({ ready: false, compileError: "cannot compile this" });
   });
 });
-
-test("a gateway has the time of its clock, and shows that of the wall clock", async () => {
-  const { clock, dependencies } = open({ offset: 5000 });
-  const gateway = await Gateway.open(dependencies);
-  expect([gateway.now(), gateway.unixTime(10)]).toEqual([clock.now(), 5010]);
-  await clock.advance(7);
-  expect(gateway.now()).toBe(clock.now());
-});
-
-test("a gateway closes its store once, and goes on answering", async () => {
-  const { clock, store, done, dependencies } = open();
-  let closed = 0;
-  store.close = async () => {
-    closed++;
-  };
-  const gateway = await Gateway.open(dependencies);
-  await done(putSnapshot(gateway, regional("west", "w")));
-  await gateway.close();
-  await gateway.close();
-  expect(closed).toBe(1);
-  expect(gateway.answer(new Uint8Array(), undefined, clock.now())?.outcome).toBe("answer");
-});
-
-test("a scope that the gateway was not opened with is named in the error", async () => {
-  const gateway = await Gateway.open(open().dependencies);
-  expect(() => gateway.within({ namespaces: ["shop"] })).toThrow("the gateway was not opened with the scope");
-  expect([...gateway.scopes.keys()]).toEqual([""]);
-  expect(gateway.desiredWithin({})).toBeUndefined();
-});

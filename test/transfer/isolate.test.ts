@@ -36,22 +36,6 @@ async function openIsolate(cacheBytes = 1024 * KIBIBYTE) {
 }
 
 describe("an isolate that is cold", () => {
-  it("answers after the root and one segment", async () => {
-    const { source, ask } = await openIsolate();
-    expect((await ask(`web-7.shop.${ZONE}`)).addresses).toHaveLength(2);
-    expect([source.states.length, source.roots.length, source.segments.length]).toEqual([1, 1, 1]);
-    await ask(`web-7.shop.${ZONE}`, "AAAA");
-    await ask(`_http._tcp.web-7.shop.${ZONE}`, "SRV");
-    expect(source.segments).toHaveLength(1);
-  });
-
-  it("needs no segment for names above services, nor out of zone", async () => {
-    const { source, ask } = await openIsolate();
-    for (const name of ["clusterset.local", `shop.${ZONE}`, `nothing.${ZONE}`, "elsewhere.test"])
-      await ask(name);
-    expect(source.segments).toEqual([]);
-  });
-
   it("needs one more for a reverse name, and answers as the primary does", async () => {
     const { clock, gateway, secondary, source, ask, done } = await openIsolate();
     await ask(`web-7.shop.${ZONE}`);
@@ -120,51 +104,6 @@ describe("segments in memory", () => {
     const answer = await done(Promise.resolve(secondary.answer(query, undefined, clock.now())));
     expect(answer?.outcome).toBe("answer");
     expect(clock.now() - started).toBeLessThan(500);
-  });
-});
-
-describe("after a change of one service", () => {
-  it("an isolate that holds its segment fetches the root and that segment, before queries need them", async () => {
-    const { clock, source, ask, change, forget } = await openIsolate();
-    for (let service = 0; service < SERVICES; service += 10) await ask(`web-${service}.shop.${ZONE}`);
-    await change(20);
-    forget();
-    await clock.advance(1000);
-    await ask(`web-20.shop.${ZONE}`);
-    await clock.advance(0);
-    expect([source.roots.length, source.segments.length]).toEqual([1, 1]);
-    forget();
-    expect((await ask(`web-20.shop.${ZONE}`)).addresses).toHaveLength(3);
-    expect(source.segments).toEqual([]);
-  });
-
-  it("an isolate that does not hold it fetches the root alone", async () => {
-    const { clock, source, ask, change, forget } = await openIsolate();
-    await ask(`web-1.shop.${ZONE}`);
-    const [held] = source.segments;
-    await change(20);
-    forget();
-    await clock.advance(1000);
-    await ask(`web-1.shop.${ZONE}`);
-    await clock.advance(0);
-    expect(source.roots).toHaveLength(1);
-    expect(source.segments).toEqual([]);
-    expect(held).toBeDefined();
-    expect((await ask(`web-20.shop.${ZONE}`)).addresses).toHaveLength(3);
-  });
-
-  it("a secondary that holds all segments fetches the changed ones only", async () => {
-    const { clock, source, change, forget, open, ask } = await openIsolate();
-    const whole = open({ cache: undefined });
-    await ask(`web-1.shop.${ZONE}`, "A", whole);
-    expect(source.segments.length).toBeGreaterThan(8);
-    await change(20);
-    forget();
-    await clock.advance(1000);
-    await ask(`web-20.shop.${ZONE}`, "A", whole);
-    await clock.advance(0);
-    expect([source.roots.length, source.segments.length]).toEqual([1, 2]);
-    expect((await ask(`web-20.shop.${ZONE}`, "A", whole)).addresses).toHaveLength(3);
   });
 });
 

@@ -5,7 +5,6 @@ import {
   BIG,
   BIG_SIZE,
   DB,
-  DESIGNATED,
   type ListeningGateway,
   startListeningGateway,
   WEB,
@@ -118,48 +117,5 @@ describe("kdig", () => {
     const text = await kdig("-p", String(listening.dnsPort), BIG, "A");
     expect(text).toMatch(/TC\b|truncated|\(TCP\)/);
     expect(records(text)).toHaveLength(BIG_SIZE);
-  });
-});
-
-describe("designated resolvers (RFC 9461, RFC 9462)", () => {
-  const bindings = (port: number, dotPort?: number, path = "/dns-query") => [
-    `1 ${DESIGNATED}. alpn="h2" port=${port} ipv4hint=127.0.0.1 key7="${path}{?dns}"`,
-    ...(dotPort === undefined ? [] : [`2 ${DESIGNATED}. alpn="dot" port=${dotPort} ipv4hint=127.0.0.1`]),
-  ];
-
-  test("can be read by dig at _dns.resolver.arpa, and at the resolver's own name", async () => {
-    const { gateway, dotPort, viewPort } = listening;
-    const https = Number(new URL(gateway.url).port);
-    for (const name of ["_dns.resolver.arpa", `_dns.${DESIGNATED}`]) {
-      expect(lines(await dig("+short", name, "SVCB"))).toEqual(bindings(https, dotPort));
-      expect(lines(await dig("+tcp", "+short", name, "SVCB"))).toEqual(bindings(https, dotPort));
-    }
-    expect(lines(await dig("-p", String(viewPort), "+short", "_dns.resolver.arpa", "SVCB"))).toEqual(
-      bindings(https, undefined, "/clusters/cluster-a/dns-query"),
-    );
-  });
-
-  test("have their addresses in the additional section", async () => {
-    expect(records(await dig("_dns.resolver.arpa", "SVCB"))).toContainEqual(
-      `${DESIGNATED}. 300 IN A 127.0.0.1`,
-    );
-  });
-
-  test("can be read by kdig over TLS and HTTPS", async () => {
-    const { gateway, dotPort } = listening;
-    const { port } = new URL(gateway.url);
-    const expected = bindings(Number(port), dotPort).map((line) =>
-      line.replaceAll(/alpn="(\w+)"/g, "alpn=$1"),
-    );
-    const trusted = ["+tls-hostname=localhost", "+short", "_dns.resolver.arpa", "SVCB"];
-    expect(lines(await overTls(...trusted))).toEqual(expected);
-    const https = ["-p", port, "+https", `+tls-ca=${gateway.caFile}`];
-    expect(lines(await kdig(...https, ...trusted))).toEqual(expected);
-  });
-
-  test("are NODATA for other names there (RFC 9462 section 6.4)", async () => {
-    const text = await dig("www.resolver.arpa", "A");
-    expect(text).toMatch(/status: NOERROR/);
-    expect(records(text)).toEqual([expect.stringMatching(/^resolver\.arpa\. 300 IN SOA /)]);
   });
 });

@@ -9,7 +9,6 @@ import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { setServed } from "../servers/kubernetes/crds.ts";
 import { namespace, serviceExport } from "../servers/kubernetes/objects.ts";
-import { requestToken } from "../servers/kubernetes/service-account.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
 import { lookAt, type Objects } from "./objects.ts";
@@ -69,10 +68,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const property = (name: string) =>
-  server.admin
-    .api<{ spec: { value: string } }>("GET", `/apis/about.k8s.io/v1beta1/clusterproperties/${name}`)
-    .then(({ spec }) => spec.value);
 const DROPPED = [
   ["serviceimports", "spec.trafficDistribution"],
   ["serviceimports", "status.conditions"],
@@ -135,39 +130,6 @@ test("CRDs that only have v1alpha1 and lack fields cost no needless write, and t
   expect(after[slices]! - before[slices]!).toBe(2);
   for (const [, field] of DROPPED)
     expect(worker.log().split(`does not keep ${field} of a`), field).toHaveLength(2);
-});
-
-test("the ClusterProperties are written with the optional rights, and one of somebody else stays", async () => {
-  await waitFor("the property", async () => (await property("clusterset.k8s.io")) === "mine");
-  expect(await property("cluster.clusterset.k8s.io")).toBe("b");
-  const path = "/apis/about.k8s.io/v1beta1/clusterproperties/clusterset.k8s.io";
-  await server.admin.api("DELETE", path);
-  await waitFor("the property again", async () => (await property("clusterset.k8s.io")) === "mine");
-  const theirs = {
-    metadata: { labels: { "app.kubernetes.io/managed-by": "them" } },
-    spec: { value: "other" },
-  };
-  await server.admin.api("PATCH", path, theirs, "application/merge-patch+json");
-  await waitFor("a line of the log", async () =>
-    worker.log().includes("ClusterProperty clusterset.k8s.io was not made by clusterset-doh"),
-  );
-  expect(await property("clusterset.k8s.io")).toBe("other");
-});
-
-test("the worker's token can write no other ClusterProperty, and none of somebody else", async () => {
-  const account = server.clientFor(await requestToken(server.admin, "clusterset-doh", "sync-worker-control"));
-  const path = "/apis/about.k8s.io/v1beta1/clusterproperties";
-  const labels = { "app.kubernetes.io/managed-by": "clusterset-doh" };
-  const other = {
-    ...{ apiVersion: "about.k8s.io/v1beta1", kind: "ClusterProperty" },
-    ...{ metadata: { name: "other.example", labels }, spec: { value: "x" } },
-  };
-  await expect(account.api("POST", path, other)).rejects.toThrow(/: (403|422) /);
-  const change = { metadata: { labels }, spec: { value: "mine" } };
-  await expect(
-    account.api("PATCH", `${path}/clusterset.k8s.io`, change, "application/merge-patch+json"),
-  ).rejects.toThrow(/: (403|422) /);
-  await expect(account.api("DELETE", `${path}/clusterset.k8s.io`)).rejects.toThrow(/: 403 /);
 });
 
 test("without CRDs the log says what to apply, and goes on when they are there", async () => {

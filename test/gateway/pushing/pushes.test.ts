@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { GenerationMismatch } from "../../../src/gateway/gateway-types.ts";
 import { NO_TOTALS } from "../../../src/gateway/pushing/snapshot-bounds.ts";
 import { drain } from "../../../src/snapshot/drain.ts";
 import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import { settle } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
 import { day, MINUTE, openSharedService } from "../isolation/shared-service.ts";
 import { patchCluster, putSnapshot } from "../pushes.ts";
@@ -34,27 +32,6 @@ function failingStore() {
 }
 
 describe("what is held of a cluster", () => {
-  test("is what it pushed last, whenever it is read", async () => {
-    const { gateway, done } = await openGateway();
-    const held = gateway.held("west");
-    expect([...held.keys("namespaces")]).toEqual([]);
-    const { generation } = await done(putSnapshot(gateway, shop));
-    expect([...held.keys("namespaces")]).toEqual(["shop"]);
-    expect(held.packed("namespaces", "shop")).toBe("{}");
-    expect(held.packed("namespaces", "other")).toBeUndefined();
-    await done(patchCluster(gateway, "west", generation, { namespaces: { shop: null, other: {} } }));
-    expect([...held.keys("namespaces")]).toEqual(["other"]);
-    expect(held.packed("namespaces", "shop")).toBeUndefined();
-  });
-
-  test("cannot be read as of a generation that is not held", async () => {
-    const { gateway, done } = await openGateway();
-    const { generation } = await done(putSnapshot(gateway, shop));
-    expect(() => gateway.held("west", generation + 1)).toThrow(GenerationMismatch);
-    expect(() => gateway.held("east", 1)).toThrow(GenerationMismatch);
-    expect([...gateway.held("west", generation).keys("namespaces")]).toEqual(["shop"]);
-  });
-
   test("is counted, and is nothing of a cluster that is not live", async () => {
     const { gateway, done } = await openGateway();
     await done(putSnapshot(gateway, shop));
@@ -138,24 +115,6 @@ describe("a gateway that closes", () => {
     await clock.advance(0);
     await Promise.all([pushed, closed]);
     expect(order.sort()).toEqual(["closed", "pushed"]);
-  });
-
-  test("tries no removal again", async () => {
-    const { store, disk } = failingStore();
-    const { gateway, clock, done } = await openGateway({ store });
-    await done(putSnapshot(gateway, shop));
-    disk.fails = Object.assign(new Error("EIO: write"), { code: "EIO" });
-    await expect(done(gateway.leave("west"))).rejects.toMatchObject({ code: "STORE_FAILED" });
-    disk.fails = undefined;
-    await gateway.close();
-    let removed = false;
-    store.remove = async () => {
-      removed = true;
-    };
-    await clock.advance(60_000);
-    await settle();
-    expect(removed).toBe(false);
-    expect(clock.timers).toBe(0);
   });
 });
 

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
-import { partChange } from "../../../src/transfer/parts/part-change.ts";
-import { writeRootNews } from "../../../src/transfer/parts/root-responses.ts";
-import type { NamedBytes } from "../../../src/transfer/transfer-state.ts";
-import { hashBlob } from "../../../src/zone/segment/hash.ts";
 
 const HASH = "00112233445566778899aabbccddeeff";
 const cluster = {
@@ -115,15 +111,6 @@ describe("a state", () => {
   });
 });
 
-/** The bytes of a part; segments that came with a root have the hash of their bytes. */
-async function bytesOf(source: HttpTransferSource, kind: "root" | "segment", since?: NamedBytes) {
-  if (kind === "segment") return (await source.segment(HASH, since))!;
-  const { bytes, segments } = (await source.root(HASH, since))!;
-  for (const segment of segments) expect(segment.hash).toBe(hashBlob(segment.bytes));
-  expect(segments).toHaveLength(since === undefined ? 0 : 1);
-  return bytes;
-}
-
 describe.each(["root", "segment"] as const)("a %s", (kind) => {
   const bytes = Uint8Array.of(1, 2, 3, 4, 5);
   const sent = (length: number | undefined, body: Uint8Array<ArrayBuffer> | ReadableStream = bytes) =>
@@ -136,44 +123,9 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
       },
     });
 
-  it.each([
-    ["with its length", () => sent(5)],
-    ["without one", () => sent(undefined, chunked(bytes.slice(0, 2), bytes.slice(2)))],
-    [
-      "with the length of something encoded",
-      () => new Response(bytes, { headers: { "content-length": "3", "content-encoding": "gzip" } }),
-    ],
-  ])("is one buffer of its own: %s", async (_, answer) => {
-    const { source, asked } = sourceOf(answer);
-    const part = await bytesOf(source, kind);
-    expect(part).toEqual(bytes);
-    expect([part.byteOffset, part.buffer.byteLength]).toEqual([0, 5]);
-    expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/${kind}s/${HASH}`);
-    expect(asked[0]!.request.headers).toMatchObject({ accept: "application/octet-stream" });
-  });
-
-  it("is requested in its scope, with the hash of the part that the secondary has", async () => {
-    const { source, asked } = sourceOf(() => sent(5), { scope: { clusters: ["west"] } });
-    await source[kind](HASH, { hash: "ab".repeat(16), bytes });
-    expect(new URL(asked[0]!.url).search).toBe(
-      `?since=${"ab".repeat(16)}&scope=${encodeURIComponent('{"clusters":["west"]}')}`,
-    );
-  });
-
   const before = { hash: "ab".repeat(16), bytes: Uint8Array.from({ length: 40 }, (_, index) => index) };
-  const changeOf = (one: Uint8Array, other: Uint8Array) => {
-    const own = partChange(one, other);
-    return kind === "root" ? writeRootNews({ change: own, segments: [bytes] }) : own;
-  };
   const change = (since: string, body: Uint8Array<ArrayBuffer>) => () =>
     new Response(body, { headers: { "clusterset-since": since } });
-
-  it("is made of the change that the primary sends", async () => {
-    const after = before.bytes.slice();
-    after[20] = 99;
-    const { source } = sourceOf(change(before.hash, changeOf(before.bytes, after)));
-    expect(await bytesOf(source, kind, before)).toEqual(after);
-  });
 
   it.each([
     ["of a part that the secondary does not have", change("cd".repeat(16), bytes), before],
@@ -196,16 +148,6 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
 
   it("that is cut off is an error", async () => {
     await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 bytes/);
-  });
-
-  it("that is replaced is undefined; any other 404 is an error", async () => {
-    const gone = { code: `UNKNOWN_${kind.toUpperCase()}`, message: "gone" };
-    expect(await sourceOf(() => Response.json(gone, { status: 404 })).source[kind](HASH)).toBeUndefined();
-    for (const answer of [
-      new Response("not here", { status: 404 }),
-      Response.json({ code: "NOT_FOUND" }, { status: 404 }),
-    ])
-      await expect(sourceOf(() => answer).source[kind](HASH)).rejects.toThrow(/answered 404/);
   });
 });
 

@@ -2,8 +2,6 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer-routes.ts";
-import { changePart } from "../../../src/transfer/parts/part-change.ts";
-import { readRootNews } from "../../../src/transfer/parts/root-responses.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { openPair } from "../pair.ts";
 
@@ -54,79 +52,6 @@ describe("GET /state", () => {
     const { clock, send } = await openRoutes();
     await clock.advance(61_000);
     expect(await (await send("/state")).json()).toMatchObject({ status: { ready: false } });
-  });
-});
-
-/** The hash of a segment of names. */
-const segmentOf = (gateway: Awaited<ReturnType<typeof openRoutes>>["gateway"], now: number) =>
-  [...gateway.current(now)!.generation.segments()].find(({ names }) => names > 0)!;
-
-describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
-  async function openPart() {
-    const opened = await openRoutes();
-    const { gateway, clock, hash } = opened;
-    const segment = segmentOf(gateway, clock.now());
-    const part = kind === "root" ? hash : segment.hash;
-    return { ...opened, segment, path: `/${kind}s/${part}`, part };
-  }
-
-  it("is bytes that never change", async () => {
-    const { send, path, part, segment } = await openPart();
-    const response = await send(path);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    expect(Object.fromEntries(response.headers)).toMatchObject({
-      "content-type": "application/octet-stream",
-      "content-length": String(bytes.length),
-      "cache-control": "public, max-age=31536000, immutable",
-      etag: `"${part}"`,
-    });
-    if (kind === "segment") expect(bytes).toEqual(segment.bytes);
-    expect((await send(path, { "if-none-match": `"${part}"` })).status).toBe(304);
-    const head = await send(path, {}, "HEAD");
-    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([
-      200,
-      String(bytes.length),
-      "",
-    ]);
-  });
-
-  it.each(["0".repeat(32), "ffff", "..%2f", "__proto__"])("another one is not there: %s", async (other) => {
-    const { send } = await openPart();
-    const response = await send(`/${kind}s/${other}`);
-    expect([response.status, response.headers.get("cache-control"), await code(response)]).toEqual([
-      404,
-      "no-store",
-      kind === "root" ? "UNKNOWN_ROOT" : "UNKNOWN_SEGMENT",
-    ]);
-  });
-
-  it("one that a state named is there for a while after it was replaced", async () => {
-    const { clock, push, send, path } = await openPart();
-    await send("/state");
-    await push("west", 3);
-    await send("/state");
-    expect((await send(path)).status).toBe(200);
-    clock.stall(10_000);
-    expect((await send(path)).status).toBe(404);
-  });
-
-  it("is a change of the one that the client has, where that is known", async () => {
-    const { gateway, clock, push, send, path, part } = await openPart();
-    await send("/state");
-    const before = new Uint8Array(await (await send(path)).arrayBuffer());
-    await push("west", 3);
-    await send("/state");
-    const next = kind === "root" ? gateway.status().rootHash! : segmentOf(gateway, clock.now()).hash;
-    const whole = new Uint8Array(await (await send(`/${kind}s/${next}`)).arrayBuffer());
-    const response = await send(`/${kind}s/${next}?since=${part}`);
-    expect(response.headers.get("etag")).toBe(`"${next}-${part}"`);
-    expect(response.headers.get("clusterset-since")).toBe(part);
-    const change = new Uint8Array(await response.arrayBuffer());
-    const own = kind === "root" ? readRootNews(change).change : change;
-    expect(changePart(before, own, 1 << 20)).toEqual(whole);
-    const unknown = await send(`/${kind}s/${next}?since=${"0".repeat(32)}`);
-    expect(unknown.headers.get("clusterset-since")).toBeNull();
-    expect(new Uint8Array(await unknown.arrayBuffer())).toEqual(whole);
   });
 });
 

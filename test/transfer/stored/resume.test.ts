@@ -21,36 +21,12 @@ const damage = (database: SqlDatabase, hash: string) =>
   database.sql.exec("UPDATE generation_parts SET body = zeroblob(length(body)) WHERE hash = ?", hash);
 
 describe("a process over the rows of another one, before it has loaded a snapshot", () => {
-  test("hands out the state, the root and every segment of the generation that was served last", async () => {
-    const { database, clock, gateway } = await pushedDatabase();
-    const { starting, primary } = startOver(database, clock);
-    expect(starting.serves("")).toBe(true);
-    const { conflicts: _, findings: __, ...status } = gateway.status();
-    expect(primary.of("")!.state().status).toEqual(status);
-    expect(await askSecondary(secondaryOf(primary.of("")!, clock), clock)).toMatchObject({
-      addresses: ["10.0.0.0", "10.0.0.1", "10.0.0.2"],
-    });
-  });
-
-  test("goes on with the same root once it has compiled", async () => {
-    const { database, clock, gateway } = await pushedDatabase();
-    const { starting, primary, open } = startOver(database, clock);
-    const { rootHash } = gateway.status();
-    await open();
-    expect(primary.of("")!.state().status.rootHash).toBe(rootHash);
-    expect(starting.status().conflicts).toBeDefined();
-  });
-
   test("serves nothing that was compiled with other settings", async () => {
     const { database, clock } = await pushedDatabase();
     const { starting, open } = startOver(database, clock, { settings: "others" });
     expect(starting.serves("")).toBe(false);
     await open();
     expect(starting.serves("")).toBe(true);
-  });
-
-  test("serves nothing before the first generation", () => {
-    expect(startOver(sqliteDouble(), new FakeClock()).starting.serves("")).toBe(false);
   });
 });
 
@@ -174,42 +150,6 @@ describe("damaged rows of a generation", () => {
     const { database, clock } = await pushedDatabase();
     database.sql.exec("UPDATE generations SET body = replace(body, '\"exports\":1', '\"exports\":2')");
     expect(startOver(database, clock).starting.serves("")).toBe(false);
-  });
-});
-
-describe("rows of parts that no generation has any more", () => {
-  test("stay for secondaries that are about to fetch them, and go with a later generation", async () => {
-    const { database, clock, gateway } = await pushedDatabase();
-    const before = partsIn(database);
-    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 4), { leaseSeconds: 600 }));
-    expect(partsIn(database)).toEqual(expect.arrayContaining(before));
-    clock.stall(30_000);
-    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 5), { leaseSeconds: 600 }));
-    clock.stall(30_000);
-    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 6), { leaseSeconds: 600 }));
-    const fresh = sqliteDouble();
-    const other = await startOver(fresh, clock).open();
-    await passUntil(clock, putSnapshot(other, shopSnapshot("east", 1), { leaseSeconds: 600 }));
-    await passUntil(clock, putSnapshot(other, shopSnapshot("west", 6), { leaseSeconds: 600 }));
-    const gone = before.filter((hash) => !partsIn(fresh).includes(hash));
-    expect(gone.length).toBeGreaterThan(0);
-    expect(partsIn(database).filter((hash) => gone.includes(hash))).toEqual([]);
-  });
-
-  test("go as well if the process that knew of them died", async () => {
-    const { database, clock, gateway } = await pushedDatabase();
-    await passUntil(clock, putSnapshot(gateway, shopSnapshot("west", 4), { leaseSeconds: 600 }));
-    const orphans = partsIn(database);
-    const next = await startOver(database, clock).open();
-    clock.stall(30_000);
-    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 5), { leaseSeconds: 600 }));
-    clock.stall(30_000);
-    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 6), { leaseSeconds: 600 }));
-    expect(partsIn(database).length).toBeLessThan(orphans.length * 2);
-    const kept = new Set(partsIn(database));
-    clock.stall(30_000);
-    await passUntil(clock, putSnapshot(next, shopSnapshot("west", 7), { leaseSeconds: 600 }));
-    expect(orphans.some((hash) => !kept.has(hash))).toBe(true);
   });
 });
 

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../../../src/merge/visibility/visibility.ts";
 import type { Answer } from "../../../../src/resolve/answer.ts";
-import { Primary } from "../../../../src/transfer/primary.ts";
 import { putSnapshot } from "../../../gateway/pushes.ts";
 import { encodeQuery } from "../../../resolve/ask.ts";
 import { extendedErrors } from "../../../resolve/extended-errors.ts";
@@ -165,87 +164,5 @@ describe("when a lease has expired", () => {
     const still = await expire();
     still.thread.isFresh = false;
     expect(still.ask("web-0")).not.toBeInstanceOf(Promise);
-  });
-});
-
-describe("an update", () => {
-  it("has every part in shared memory, those of two scopes once", async () => {
-    const { gateway, publish, done } = await openShared([WEST]);
-    await done(putSnapshot(gateway, services("west", new Array(300).fill(2))));
-    const { added = [] } = publish() ?? {};
-    expect(added.length).toBeGreaterThan(5);
-    for (const { bytes } of added) expect(bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
-    expect(new Set(added.map(({ hash }) => hash)).size).toBe(added.length);
-  });
-
-  it("of one change has the changed parts, and drops those that they replace", async () => {
-    const { gateway, publish, done } = await openShared();
-    const endpoints = new Array(300).fill(2);
-    await done(putSnapshot(gateway, services("west", endpoints)));
-    const first = publish()!;
-    await done(putSnapshot(gateway, services("west", [3, ...endpoints.slice(1)])));
-    const second = publish()!;
-    expect(second.added.length).toBeLessThan(first.added.length / 2);
-    const before = new Set(first.added.map(({ hash }) => hash));
-    expect(second.dropped.length).toBeGreaterThan(0);
-    for (const hash of second.dropped) expect(before.has(hash)).toBe(true);
-    for (const { hash } of second.added) expect(before.has(hash)).toBe(false);
-  });
-
-  it("of a renewal has no part, and moves the TTL's bound", async () => {
-    const { clock, gateway, publish, done, answers } = await openShared();
-    const { generation } = await done(putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60 }));
-    publish();
-    await clock.advance(45_000);
-    const [before] = answers(WEB, "A");
-    await done(gateway.renew("west", generation, { leaseSeconds: 60 }));
-    expect(publish()).toMatchObject({ added: [], dropped: [] });
-    const [expected, renewed] = answers(WEB, "A");
-    expect(renewed).toEqual(expected);
-    expect(renewed!.bytes).not.toEqual(before!.bytes);
-  });
-
-  it("is none where nothing changed", async () => {
-    const { gateway, publish, done } = await openShared();
-    await done(putSnapshot(gateway, shopSnapshot("west")));
-    expect(publish()).toBeDefined();
-    expect(publish()).toBeUndefined();
-  });
-
-  it("that lacks a part is an error", async () => {
-    const { gateway, publisher, clock, done, openThread } = await openShared();
-    await done(putSnapshot(gateway, shopSnapshot("west")));
-    const update = publisher.changes(clock.now())!;
-    expect(() => openThread().take({ ...update, added: [] })).toThrow(/was not posted|lacks/);
-  });
-
-  it("for a thread that starts has all that was published", async () => {
-    const { clock, gateway, publish, publisher, done, openThread } = await openShared();
-    await done(putSnapshot(gateway, services("west", new Array(300).fill(2))));
-    publish();
-    await done(putSnapshot(gateway, services("west", [4, ...new Array(299).fill(2)])));
-    publish();
-    const late = openThread();
-    late.take(publisher.all());
-    for (let index = 0; index < 300; index++) {
-      const query = encodeQuery(`web-${index}.shop.${ZONE}`, "A");
-      expect(late.of({}).answer(query, undefined, clock.now())).toEqual(
-        gateway.answer(query, undefined, clock.now()),
-      );
-    }
-  });
-});
-
-describe("a transfer", () => {
-  it("of a shared segment is a copy, which the Fetch standard takes as a body", async () => {
-    const { clock, gateway, publish, done } = await openShared();
-    await done(putSnapshot(gateway, shopSnapshot("west")));
-    const primary = new Primary(gateway, () => clock.now()).of("")!;
-    primary.state();
-    for (const { hash, bytes } of publish()!.added) {
-      const sent = primary.segment(hash, "")!;
-      expect(sent.bytes.buffer).toBeInstanceOf(ArrayBuffer);
-      expect(new Uint8Array(await new Response(sent.bytes).arrayBuffer())).toEqual(new Uint8Array(bytes));
-    }
   });
 });
