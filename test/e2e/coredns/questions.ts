@@ -101,17 +101,11 @@ function namesOf(service: ImportedService, withOddities: boolean): string[] {
   ];
 }
 
-function portNamesOf({ name, protocol }: Port, withOddities: boolean): string[] {
+/** The names of a port, right and wrong ones; also those that CoreDNS takes for one. */
+export function portNamesOf({ name, protocol }: Port, withOddities: boolean): string[] {
   const label = protocol?.toLowerCase() || "tcp";
   const other = label === "udp" ? "tcp" : "udp";
-  const lax = [
-    `${name}._${label}`,
-    `_${name}.${label}`,
-    `_${name}._`,
-    `${name}.${label}`,
-    `_${name}`,
-    `_${name}._`,
-  ];
+  const lax = [`${name}._${label}`, `_${name}.${label}`, `${name}.${label}`, `_${name}._`, `_${name}`];
   return [`_${name}._${label}`, `_${name}._${other}`, ...(withOddities ? lax : [])];
 }
 

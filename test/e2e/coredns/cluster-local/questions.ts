@@ -1,5 +1,4 @@
-import { dashed, mixCase, type Question, questions, reverseNameOf } from "../questions.ts";
-import type { Port } from "../worlds/services.ts";
+import { dashed, mixCase, portNamesOf, type Question, questions, reverseNameOf } from "../questions.ts";
 import { ownedNames } from "./aliases.ts";
 import { namespaces, services, strayAddresses } from "./fixture.ts";
 import { pods } from "./pods.ts";
@@ -100,13 +99,6 @@ function namesOf(service: OwnService, withOddities: boolean): string[] {
     ...hosts,
   ];
   return [own, ...below.map((name) => `${name}.${own}`)];
-}
-
-function portNamesOf({ name, protocol }: Port, withOddities: boolean): string[] {
-  const label = protocol?.toLowerCase() ?? "tcp";
-  const other = label === "udp" ? "tcp" : "udp";
-  const lax = [`${name}._${label}`, `_${name}.${label}`, `${name}.${label}`, `_${name}._`, `_${name}`];
-  return [`_${name}._${label}`, `_${name}._${other}`, ...(withOddities ? lax : [])];
 }
 
 const podLabels = [

@@ -1,48 +1,17 @@
 import fc from "fast-check";
-import { endpoint, type Port, type SliceEndpoint } from "../worlds/services.ts";
+import { distinctPorts, endpointOf, PORT_NAMES } from "../worlds/random-services.ts";
+import type { Port } from "../worlds/services.ts";
 import { alias, clusterIp, headless, type OwnService, type OwnSlice, ownSlice } from "./services.ts";
-
-const portNames = ["http", "https", "grpc", "dns", "metrics"];
 
 /** Ports that differ in name and number; a lone one may have no name, as in a Service. */
 const ports = (most: number, least = 1): fc.Arbitrary<Port[]> =>
   fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc
-        .uniqueArray(
-          fc.record({
-            name: fc.constantFrom(...portNames),
-            port: fc.integer({ min: 1, max: 65535 }),
-            protocol: fc.constantFrom("TCP", "TCP", "UDP", "SCTP"),
-          }),
-          { minLength: least, maxLength: most, selector: ({ name }) => name },
-        )
-        .filter((some) => new Set(some.map(({ port }) => port)).size === some.length),
-    },
+    { weight: 6, arbitrary: distinctPorts(PORT_NAMES, least, most) },
     {
       weight: 1,
       arbitrary: fc.integer({ min: 1, max: 65535 }).map((port) => [{ name: "", port, protocol: "TCP" }]),
     },
   );
-
-const conditions = fc.constantFrom(
-  undefined,
-  {},
-  { ready: true },
-  { ready: true, serving: true, terminating: true },
-  { ready: false },
-  { ready: false, serving: true, terminating: true },
-);
-
-function endpointOf(address: fc.Arbitrary<string>): fc.Arbitrary<SliceEndpoint> {
-  return fc
-    .tuple(address, fc.constantFrom(undefined, "pod-0", "pod-1", "pod-2"), conditions)
-    .map(([one, hostname, some]) => ({
-      ...endpoint(one, hostname),
-      ...(some === undefined ? {} : { conditions: some }),
-    }));
-}
 
 /** Slices whose addresses no other service has. */
 const slices = (index: number): fc.Arbitrary<OwnSlice[]> => {
@@ -53,7 +22,10 @@ const slices = (index: number): fc.Arbitrary<OwnSlice[]> => {
     fc
       .tuple(
         ports(2, 0),
-        fc.oneof(fc.array(endpointOf(v4), { maxLength: 4 }), fc.array(endpointOf(v6), { maxLength: 3 })),
+        fc.oneof(
+          fc.array(endpointOf(v4, 1), { maxLength: 4 }),
+          fc.array(endpointOf(v6, 1), { maxLength: 3 }),
+        ),
       )
       .map(([some, endpoints]) => ownSlice(some, ...endpoints)),
     { maxLength: 3 },

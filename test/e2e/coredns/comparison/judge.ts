@@ -1,7 +1,7 @@
 import type { Difference } from "../differences/difference.ts";
 import type { NamePlace, Place } from "../place.ts";
 import type { Question } from "../questions.ts";
-import { differ, type Evidence, type Pair } from "./comparison.ts";
+import { differ, Evidence, type Pair } from "./comparison.ts";
 import { describe } from "./observed.ts";
 
 /** What came out of a comparison. */
@@ -60,4 +60,31 @@ function describePair({ question, coredns, ours }: Pair<NamePlace>): string {
     `  CoreDNS: ${indent(describe(coredns))}`,
     `  gateway: ${indent(describe(ours))}`,
   ].join("\n");
+}
+
+/** The first problems of a verdict in text; undefined where there is none. */
+export function problemsOf({ compared, problems }: Verdict): string | undefined {
+  const shown = problems.slice(0, 20).map(({ text }) => text);
+  return shown.length === 0 ? undefined : `${problems.length} of ${compared} pairs:\n\n${shown.join("\n\n")}`;
+}
+
+/** Changes one answer in a hundred. @returns the questions whose changed answers were no problem */
+export function unnoticedChanges<Where extends NamePlace>(
+  evidence: Evidence<Where>,
+  differences: readonly Difference<Where>[],
+): Question[] {
+  const pairs = [...evidence.pairs];
+  const places = new Map(pairs.map(({ question, place }) => [question.name, place]));
+  const isChanged = (_: unknown, index: number) => index % 97 === 13;
+  const broken = new Evidence(
+    pairs.map(({ question }) => question),
+    pairs.map(({ coredns }) => coredns),
+    pairs.map(({ ours }, index) => {
+      const rcode = ours.rcode === "NXDOMAIN" ? "NOERROR" : "NXDOMAIN";
+      return isChanged(ours, index) ? { ...ours, rcode } : ours;
+    }),
+    (name) => places.get(name)!,
+  );
+  const noticed = new Set(judge(broken, differences).problems.map(({ question }) => question));
+  return pairs.filter(isChanged).flatMap(({ question }) => (noticed.has(question) ? [] : question));
 }
