@@ -206,7 +206,11 @@ export class StubZones {
     for (const { servers } of this.#stubs.values()) servers.close();
   }
 
-  #ask(stub: StubZone, message: Uint8Array, view: string | undefined): Promise<UpstreamAnswer | undefined> {
+  async #ask(
+    stub: StubZone,
+    message: Uint8Array,
+    view: string | undefined,
+  ): Promise<UpstreamAnswer | undefined> {
     const { optionCode, self } = this.#dependencies;
     const query = withSourceCluster(message, optionCode, view ?? self);
     query[0] = 0;
