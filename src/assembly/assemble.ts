@@ -8,10 +8,12 @@ import { type App, createApp } from "../http/app.ts";
 import { NO_ORIGIN } from "../http/messages/cross-origin.ts";
 import { knownHosts } from "../http/messages/known-hosts.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
+import type { StatusSource } from "../http/metrics/status-gauges.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
 import type { Rate } from "../limits/token-buckets.ts";
 import { auditToLog, createAudit } from "./audit.ts";
+import { withNeverSeen } from "./never-seen.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
 import { startPrimary } from "./primary.ts";
@@ -33,7 +35,7 @@ export interface Assembly {
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
-  const { access, clock, log, version, generations } = platform;
+  const { access, clock, log, version, generations, clusterIds = [] } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
@@ -53,6 +55,8 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
   const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
+  const { damage }: StatusSource = gateway;
+  const measured = { ...withNeverSeen(gateway, clusterIds), ...(damage && { damage }) };
   const app = createApp({
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),
@@ -63,10 +67,17 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     clock: clock.now,
     zones: config.zones,
     within: (rule) => {
-      const source = answers.of(rule);
-      if (!config.pages.enabled) return source;
+      const { metricsOf, ...source } = answers.of(rule);
+      const { status } = withNeverSeen(source.gateway, clusterIds, rule.visibility);
+      const gateway: DohGateway = {
+        answer: (...question) => source.gateway.answer(...question),
+        hasCluster: (clusterId) => source.gateway.hasCluster(clusterId),
+        status,
+      };
+      const parts = { ...source, gateway, ...(metricsOf && { metrics: metricsOf({ status }) }) };
+      if (!config.pages.enabled) return parts;
       const directory = createDirectory(source.listed);
-      return { ...source, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
+      return { ...parts, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
     },
     views: {
       credentials: platform.clusterTokens,
@@ -82,7 +93,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.(
-      ...([gateway, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
+      ...([measured, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
     ),
     onError: (err) => log("error", "request-failed", "a request failed", { err }),
   });

@@ -24,6 +24,8 @@ export interface EdgeIdentities {
   readonly exportLimits: Pins["exports"];
   /** Undefined if no cluster may push. */
   readonly clusterTokens: PushAuthority | undefined;
+  /** Of all clusters that may push. */
+  readonly clusterIds: readonly string[];
   readonly access: AccessControl;
 }
 
@@ -48,6 +50,7 @@ export function createEdgeAccess(
   return {
     ...{ authority, grants: grantsOf(pushing), exportLimits: exportLimitsOf(pushing) },
     clusterTokens: pushing.length > 0 ? authority : undefined,
+    clusterIds: pushing.map(({ clusterId }) => clusterId),
     access: { rules, kinds: knownKinds(credentials), admit, clientAddress },
   };
 }

@@ -17,7 +17,9 @@ import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
 import type { AccessCounters } from "../http/metrics/access-counters.ts";
+import type { MetricsSource } from "../http/metrics/metrics-source.ts";
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
+import type { StatusSource } from "../http/metrics/status-gauges.ts";
 import type { ListedGeneration } from "../http/pages/directory.ts";
 import type { Reach } from "../http/pages/page-parts.ts";
 import type { ControlLimits } from "../http/push/desired/control-limits.ts";
@@ -55,6 +57,8 @@ export interface Platform
   readonly access: AccessControl;
   /** Tokens of clusters that push, which decide the view of a public query. Default: they are ignored. */
   readonly clusterTokens?: PushAuthority | undefined;
+  /** The clusters that may push: a status names those that never did. Default: none is named. */
+  readonly clusterIds?: readonly string[];
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
   /** The source of generations: compiled here from pushes, or transferred from a primary. */
@@ -131,7 +135,9 @@ export interface SecondaryParts {
 }
 
 /** The sources of answers for the clients of a rule. */
-export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare" | "metrics"> {
+export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
+  /** Makes the metrics of the rule's clients, if each rule has its own. */
+  readonly metricsOf?: (gateway: StatusSource) => MetricsSource;
   /** The currently served generation, for the pages. */
   readonly listed: () => ListedGeneration | undefined;
 }

@@ -60,7 +60,7 @@ export function openSecondary(
         prepare: (background) => secondary.freshen(clock.now(), background),
         // A secondary knows services, but neither conflicts nor findings.
         listed: () => secondary.listed,
-        metrics: createStatusMetrics(secondary, clock.now, { counters, cache }),
+        metricsOf: (gateway) => createStatusMetrics(gateway, clock.now, { counters, cache }),
       };
     },
     pushRoutes: createPushForward({

@@ -68,9 +68,10 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
   if (!isStated(config.access))
     throw new UsageError("access: is needed: { public: true } answers every client, rules restrict them");
   const pushing = readPushCredentials(pushCredentials, "pushCredentials");
-  const { authority, grants, exportLimits, clusterTokens, access } = createEdgeAccess(config, pushing, log);
+  const { authority, grants, exportLimits, ...identities } = createEdgeAccess(config, pushing, log);
   const assembly = await assemble(config, {
-    ...{ version: VERSION, clock, log, access, clusterTokens },
+    ...identities,
+    ...{ version: VERSION, clock, log },
     ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(VERSION) },
     generations: {
       ...{ store: createMemoryStore(), authority, grants, exportLimits },

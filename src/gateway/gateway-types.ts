@@ -33,6 +33,8 @@ export interface ServingStatus {
   readonly generationBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
+  /** Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of a transfer. */
+  readonly neverSeen?: readonly string[];
   /** Why the newest state could not be compiled: an older generation is served, or none. */
   readonly compileError?: string;
   /**
@@ -52,6 +54,8 @@ export interface ServingStatus {
 
 /** What the gateway serves now, with what was said while it was compiled. */
 export interface GatewayStatus extends ServingStatus {
+  /** Clusters that left on purpose, as far as this process saw it. */
+  readonly left: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
 }

@@ -20,7 +20,7 @@ import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
 import { expectPins, pinSettings } from "./cases/pins.ts";
 import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
 import { pushScenarios } from "./cases/push-scenarios.ts";
-import { leaseOverCases, notReadyCases, readyCases } from "./cases/readiness.ts";
+import { leaseOverCases, neverSeenCases, notReadyCases, readyCases } from "./cases/readiness.ts";
 import { ADMIN, HOST_KIND, openCases, restrictedCases, restrictedRules } from "./cases/restricted.ts";
 import { type DnsTable, expectAnswer, titledRows, viewOf } from "./dns-case.ts";
 import { askByDoh } from "./doh-client.ts";
@@ -86,6 +86,7 @@ export function describeHost(host: HostUnderTest): void {
       httpTable("CORS", crossOriginCases, fetch);
       httpTable("CORS", neverReadableCases, fetch);
       httpTable("health", readyCases, fetch);
+      httpTable("clusters that never pushed", neverSeenCases, fetch);
       httpTable("pages", pageCases, fetch);
       httpTable("clients, and what is rejected", viewHttpCases, fetch);
       describeViews(fetch);

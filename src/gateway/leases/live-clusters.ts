@@ -10,6 +10,8 @@ export type CountVisible = (clusterId: string) => Pick<ClusterStatus, "exports" 
 /** The clusters whose leases run, as far as they exist in a scope, and what is remembered of those whose lease ran out. */
 export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
+  /** Those that left on purpose, also without ever having come, and have not come back. */
+  readonly left = new Set<string>();
   readonly #lapsed = new Map<string, ClusterTerms>();
   readonly #mostLapsed: number;
   readonly #hold: number;
@@ -58,6 +60,7 @@ export class LiveClusters {
   set(cluster: HeldCluster): void {
     const { clusterId } = cluster;
     this.#lapsed.delete(clusterId);
+    this.left.delete(clusterId);
     this.live.set(clusterId, cluster);
     this.leasesChanged();
   }
@@ -68,6 +71,7 @@ export class LiveClusters {
     const lapsed = this.#lapsed.delete(clusterId);
     const known = this.live.delete(clusterId) || lapsed;
     this.#someLeft ||= known;
+    this.left.add(clusterId);
     this.leasesChanged();
     return known;
   }
@@ -79,7 +83,10 @@ export class LiveClusters {
     if (meta === undefined) return;
     if (why === "expired")
       this.#lapsed.set(clusterId, lapsed({ clusterId, ...meta, live: false, exports: 0, imports: 0 }));
-    else this.#someLeft = true;
+    else {
+      this.#someLeft = true;
+      this.left.add(clusterId);
+    }
   }
 
   /** Takes out the clusters whose lease has expired. */

@@ -189,6 +189,7 @@ export class ServedScope<Generation extends ServedGeneration> {
       generationBytes: served?.generation.byteLength ?? 0,
       services: served?.services ?? 0,
       clusters: this.clusters.statuses(this.#compiled),
+      left: [...this.clusters.left],
       conflicts: served?.conflicts ?? [],
       findings: served?.findings ?? [],
       ...(error === undefined ? {} : { compileError: error }),

@@ -30,17 +30,18 @@ export async function status(flags: StatusFlags, output: Output): Promise<0 | 1>
   }
 }
 
-/** A status as text: a sentence, a table of clusters, then conflicts and findings. */
+/** A status as text, also that of a gateway of an older version, which names no cluster that was never seen: a sentence, a table of clusters, then conflicts and findings. */
 export function statusLines({
   ready,
   stale,
   services,
   clusters,
+  neverSeen = [],
   conflicts,
   findings,
-}: StatusReport): string[] {
+}: Omit<StatusReport, "neverSeen"> & Partial<Pick<StatusReport, "neverSeen">>): string[] {
   const live = clusters.filter((cluster) => cluster.live).length;
-  const first = `${ready ? "ready" : "not ready"}: ${live} of ${counted(clusters.length, "cluster")} live, ${counted(services, "service")}`;
+  const first = `${ready ? "ready" : "not ready"}: ${live} of ${counted(clusters.length + neverSeen.length, "cluster")} live, ${counted(services, "service")}`;
   const rows = clusters.map((cluster) => [
     cluster.clusterId,
     [cluster.live ? "live" : "withdrawn", ...cluster.degraded].join(", "),
@@ -49,6 +50,7 @@ export function statusLines({
     String(cluster.exports),
     String(cluster.imports),
   ]);
+  for (const clusterId of neverSeen) rows.push([clusterId, "never seen", "-", "-", "-", "-"]);
   return [
     [first, ...stale].join("; "),
     ...(rows.length === 0

@@ -136,6 +136,7 @@ async function startParts(
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, shared, metrics: createMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
+    clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
     isInClear: tls === undefined,
     upstreams: forwarding.upstreams,

@@ -20,10 +20,10 @@ export async function createSecondaryHost(
   log: Log = logJson,
   clock: Clock = waitingClock,
 ): Promise<App> {
-  const { access, clusterTokens } = createEdgeAccess(config, credentials, log);
+  const { access, clusterTokens, clusterIds } = createEdgeAccess(config, credentials, log);
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    ...{ version, log, access, clusterTokens, clock },
+    ...{ version, log, access, clusterTokens, clusterIds, clock },
     ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(version) },
     generations: {
       sourceOf: (scope) =>

@@ -12,11 +12,11 @@ import type { Surroundings } from "./surroundings.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
-  const { config, authority, clusterTokens, access } = settings;
+  const { config, authority, clusterTokens, clusterIds, access } = settings;
   const { background, clock, log } = surroundings;
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    ...{ version: VERSION, clock, log, access, clusterTokens },
+    ...{ version: VERSION, clock, log, access, clusterTokens, clusterIds },
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for work of another request, and its own work ends with its response.
     ...{ coalesce: false, background },

@@ -3,7 +3,7 @@ import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeDegradation } from "../../snapshot/report/degradation.ts";
-import { duration } from "../pages/words.ts";
+import { counted, duration } from "../pages/words.ts";
 
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
@@ -27,7 +27,7 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   const parts = [
     ...describeStale(status, now),
     describeView(view),
-    `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
+    `${live} of ${counted(clusters.length, "cluster")} live`,
   ];
   for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
     const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));

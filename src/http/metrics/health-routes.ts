@@ -40,15 +40,14 @@ export function mountHealthRoutes(
 }
 
 function describe(status: ServingStatus, now: number): string {
-  const live = status.clusters.filter((cluster) => cluster.live).length;
-  const counted = `${live} of ${status.clusters.length} clusters live`;
+  const counted = describeClusters(status);
   const { storeTrouble, transferError } = status;
   const trouble = storeTrouble === undefined ? [] : [storeTrouble.reason];
   const behind = transferError === undefined ? [] : [`the last transfer failed: ${transferError}`];
   const said = status.ready
     ? [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now), ...behind]
     : [`not ready: ${whyNotReady(status, counted)}`];
-  return [...said, ...trouble].join("; ");
+  return [...said, ...trouble, ...describeNeverSeen(status)].join("; ");
 }
 
 function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {
@@ -56,4 +55,19 @@ function whyNotReady({ clusters, transferError }: ServingStatus, counted: string
   return clusters.length === 0
     ? "no cluster has pushed a snapshot yet"
     : `${counted}: every lease has expired`;
+}
+
+/** The most clusters that the line names. */
+const MOST_NAMED = 5;
+
+function describeClusters({ clusters, neverSeen = [] }: ServingStatus): string {
+  const live = clusters.filter((cluster) => cluster.live).length;
+  return `${live} of ${clusters.length + neverSeen.length} clusters live`;
+}
+
+/** `cluster-c never seen`; empty where every cluster that may push has pushed. */
+function describeNeverSeen({ neverSeen = [] }: ServingStatus): string[] {
+  if (neverSeen.length === 0) return [];
+  const rest = neverSeen.length - MOST_NAMED;
+  return [`${neverSeen.slice(0, MOST_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""} never seen`];
 }

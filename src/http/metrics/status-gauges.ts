@@ -77,6 +77,12 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofClusters("clusterset_doh_cluster_live", "1 until the cluster's lease expires.", ({ live }) =>
     Number(live),
   ),
+  {
+    name: "clusterset_doh_cluster_never_seen",
+    help: "1 for a cluster that may push, and never did since the gateway started.",
+    labelNames: ["cluster"],
+    read: ({ neverSeen = [] }) => neverSeen.map((cluster) => ({ labels: { cluster }, value: 1 })),
+  },
   ofClusters(
     "clusterset_doh_cluster_snapshot_age_seconds",
     "Time since the cluster's last accepted push.",

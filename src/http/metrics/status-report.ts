@@ -36,6 +36,8 @@ export interface StatusReport {
     /** What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`. Empty if nothing does. */
     readonly degraded: readonly string[];
   }[];
+  /** Clusters that may push, and never did since the gateway started. */
+  readonly neverSeen: readonly string[];
   /** Null on hosts that do not know them. */
   readonly conflicts: StatusList<Conflict> | null;
   readonly findings: StatusList<ClusterFinding> | null;
@@ -62,6 +64,7 @@ export function statusReport(
         degraded: describeDegraded({ degraded }, now),
       }),
     ),
+    neverSeen: status.neverSeen ?? [],
     conflicts: listOf(listed?.conflicts),
     findings: listOf(listed?.findings),
   };

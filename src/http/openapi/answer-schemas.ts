@@ -163,6 +163,9 @@ export const StatusReport = describing<StatusReportType>()(
         }),
       }),
     ),
+    neverSeen: z.array(text).meta({
+      description: "Clusters that may push, and never did since the gateway started.",
+    }),
     conflicts: listOf(Conflict),
     findings: listOf(ClusterFinding),
   }),

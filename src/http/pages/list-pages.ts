@@ -72,7 +72,8 @@ export function clustersPage({ gateway, clock }: ListPageParts, url: URL): Page 
   const range = pageOf(url);
   const status = gateway.status();
   const now = clock();
-  const clusters = byNeed(status.clusters).slice(range.offset, range.offset + range.most);
+  const all = byNeed(status);
+  const clusters = all.slice(range.offset, range.offset + range.most);
   return {
     title: "Clusters",
     at: "/clusters",
@@ -80,7 +81,7 @@ export function clustersPage({ gateway, clock }: ListPageParts, url: URL): Page 
     body: html`<h1>Clusters</h1>
 ${refreshed(html`${servingSentence(status, now)}
 ${clusterList(clusters, now)}
-${pager({ total: status.clusters.length, entries: clusters }, range, "/clusters?")}`)}`,
+${pager({ total: all.length, entries: clusters }, range, "/clusters?")}`)}`,
   };
 }
 

@@ -8,18 +8,24 @@ import { clusterLink, serviceLink } from "./links.ts";
 import type { Html } from "./page.ts";
 import { counted, duration } from "./words.ts";
 
+/** A cluster that may push, and never did. */
+export interface UnseenCluster {
+  readonly clusterId: string;
+  readonly neverSeen: true;
+}
+
 /** Clusters with their age; those with problems come first. */
-export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
-  return html`<ul class="list">${clusters.map(
-    (cluster) => html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${describeState(
-      cluster,
-      now,
-    )}</p>
+export function clusterList(clusters: readonly (ClusterStatus | UnseenCluster)[], now: number): Html {
+  return html`<ul class="list">${clusters.map((cluster) =>
+    "neverSeen" in cluster
+      ? html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${NEVER_SEEN}</p>
+<p>It may push, and never did since the gateway started.</p></li>`
+      : html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${describeState(cluster, now)}</p>
 <p>Snapshot ${duration(now - cluster.pushedAt)} old. Last seen ${duration(now - cluster.renewedAt)} ago. ${
-      cluster.expiresAt > now
-        ? `Lease: ${duration(cluster.expiresAt - now)} left.`
-        : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
-    } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
+          cluster.expiresAt > now
+            ? `Lease: ${duration(cluster.expiresAt - now)} left.`
+            : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
+        } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
   )}</ul>`;
 }
 
@@ -43,26 +49,38 @@ function describeState({ live, expiresAt, degraded }: ClusterStatus, now: number
   return html`<span class="bad">expired, its names are withdrawn</span>`;
 }
 
-/** Clusters with an expired lease come first, then those with a degraded worker, then those that were last seen longest ago. */
-export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStatus[] {
-  return clusters.toSorted(
+/** What is known of a cluster that may push, and never did. */
+export function unseenFacts(clusterId: string): Html {
+  return html`<p class="verdict">${NEVER_SEEN}</p>
+<p>It may push, and never did since the gateway started: its names are not answered. Start its worker with <code>clusterset-doh sync --cluster-id ${clusterId}</code>, or look at the worker’s log.</p>`;
+}
+
+const NEVER_SEEN = html`<span class="bad">never seen</span>`;
+
+/** Clusters that were never seen come first, then those with an expired lease, then those with a degraded worker, then those that were last seen longest ago. */
+export function byNeed({
+  clusters,
+  neverSeen = [],
+}: ServingStatus): readonly (ClusterStatus | UnseenCluster)[] {
+  const seen = clusters.toSorted(
     (one, other) =>
       Number(one.live) - Number(other.live) ||
       Number(one.degraded === undefined) - Number(other.degraded === undefined) ||
       one.renewedAt - other.renewedAt,
   );
+  return [...neverSeen.map((clusterId) => ({ clusterId, neverSeen: true }) as const), ...seen];
 }
 
 /** One or two sentences: whether the gateway answers queries, and from which data. */
 export function servingSentence(
-  { ready, clusters, staleSince, behindSince, ...status }: ServingStatus,
+  { ready, clusters, neverSeen = [], staleSince, behindSince, ...status }: ServingStatus,
   now: number,
 ): Html {
   const live = clusters.filter((cluster) => cluster.live).length;
   const error = status.compileError ?? status.transferError;
   return html`<p>${
     ready
-      ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length, "cluster")}.`
+      ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length + neverSeen.length, "cluster")}.`
       : clusters.length === 0
         ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker for each cluster with <code>clusterset-doh sync</code>.`
         : html`<span class="bad">Not answering:</span> every lease has expired. Look at the logs of the workers.`

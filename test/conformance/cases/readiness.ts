@@ -75,8 +75,31 @@ export const readyCases: readonly HttpCase[] = [
     section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness has the number of live clusters",
     path: "/readyz",
-    expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
+    expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of " },
   },
   ...getOnlyCases("/healthz"),
   ...getOnlyCases("/readyz"),
+];
+
+/** While `cluster-a` and `cluster-b` are live, and `west`, which may push, never has. */
+export const neverSeenCases: readonly HttpCase[] = [
+  {
+    section: "docs/how-to/troubleshoot.md (A cluster is missing)",
+    title: "readiness counts and names clusters that never pushed",
+    path: "/readyz",
+    expected: { status: 200, text: " never seen\n" },
+  },
+  {
+    section: "docs/how-to/troubleshoot.md (A cluster is missing)",
+    title: "the status names clusters that never pushed",
+    path: "/status",
+    expected: { status: 200, text: '"west"' },
+  },
+  {
+    section: "docs/how-to/troubleshoot.md (A cluster is missing)",
+    title: "a cluster that never pushed has a page",
+    path: "/clusters/west",
+    headers: { accept: "text/html" },
+    expected: { status: 200, text: "never seen" },
+  },
 ];

@@ -38,6 +38,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "the lease of west expired; its names left the answers",
   },
   {
+    name: "ClustersetDohClusterNeverSeen",
+    firing: { [`clusterset_doh_cluster_never_seen{${GATEWAY},cluster="west"}`]: lasting(1) },
+    quiet: { [`clusterset_doh_cluster_never_seen{${GATEWAY},cluster="west"}`]: "1x14 stale" },
+    raisedAt: 15,
+    quietUntil: 14,
+    labels: { ...WARNING, instance: "gateway", cluster: "west" },
+    summary: "west may push to gateway, and never did",
+  },
+  {
     name: "ClustersetDohLeaseNearExpiry",
     firing: { 'clusterset_doh_cluster_lease_remaining_seconds{cluster="west"}': lasting(15) },
     quiet: { 'clusterset_doh_cluster_lease_remaining_seconds{cluster="west"}': lasting(41) },

@@ -37,6 +37,17 @@ describe("/healthz and /readyz", () => {
     expect(await response.text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
   });
 
+  it("name the first clusters that never pushed", async () => {
+    const { app, gateway } = start();
+    gateway.state = { ...gateway.state, neverSeen: ["c", "d", "e", "f", "g", "h", "i"] };
+    expect(await (await app.request("/readyz")).text()).toBe(
+      "ready: 2 of 9 clusters live, 2 services; c, d, e, f, g and 2 more never seen\n",
+    );
+    expect(await (await app.request("/metrics")).text()).toContain(
+      'clusterset_doh_cluster_never_seen{cluster="i"} 1',
+    );
+  });
+
   it("say why they are not ready", async () => {
     const { app, gateway } = start();
     gateway.state = { ...gateway.state, ready: false, clusters: [] };

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { ClusterExport, ClusterExports, Missing } from "../directory.ts";
 import { clusterLink, serviceLink } from "../links.ts";
 import { type ListPageParts, pageOf, pager } from "../list-pages.ts";
-import { clusterFacts, findingList, partOf } from "../lists.ts";
+import { clusterFacts, findingList, partOf, unseenFacts } from "../lists.ts";
 import { notFoundPage } from "../not-found-page.ts";
 import type { Html, Page } from "../page.ts";
 import { refreshed, WITH_SCRIPT } from "../script.ts";
@@ -10,7 +10,14 @@ import { counted } from "../words.ts";
 
 /** `/clusters/<cluster id>`: the state of a cluster, what it exports, and what of that is not served and why. */
 export function clusterPage({ gateway, directory, clock }: ListPageParts, clusterId: string, url: URL): Page {
-  const cluster = gateway.status().clusters.find((one) => one.clusterId === clusterId);
+  const { clusters, neverSeen = [] } = gateway.status();
+  const cluster = clusters.find((one) => one.clusterId === clusterId);
+  if (neverSeen.includes(clusterId))
+    return {
+      ...{ title: clusterId, at: "/clusters", ...WITH_SCRIPT },
+      body: html`<h1>Cluster <code>${clusterId}</code></h1>
+${refreshed(unseenFacts(clusterId))}`,
+    };
   if (cluster === undefined) return notFoundPage("no cluster with this id has pushed to this gateway");
   const range = pageOf(url);
   const exports = directory.cluster(clusterId, range);

@@ -40,7 +40,8 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
   const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
   const error = result !== undefined && "error" in result ? result.error : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
-  const clusters = byNeed(status.clusters).slice(0, FEW);
+  const allClusters = byNeed(status);
+  const clusters = allClusters.slice(0, FEW);
   return {
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
@@ -54,7 +55,7 @@ ${result !== undefined && "body" in result ? result.body : ""}
 <h2>Clusters</h2>
 ${servingSentence(status, now)}
 ${clusterList(clusters, now)}
-${more(status.clusters.length, clusters.length, "/clusters", "clusters")}
+${more(allClusters.length, clusters.length, "/clusters", "clusters")}
 <h2>Services</h2>
 ${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>${searchForm("")}`}
 ${partOf(services, "No cluster exports a service.", (entries) => serviceList(entries, zone))}

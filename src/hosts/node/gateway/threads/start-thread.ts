@@ -84,6 +84,7 @@ export async function startThread(
     ...{ version: VERSION, clock, log, access: admission, load, shared },
     ...{ counters, accessCounters, clientTests, stubs },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
+    clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
     isInClear: tls === undefined,
     upstreams: forwarding.upstreams,

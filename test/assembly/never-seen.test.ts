@@ -1,0 +1,83 @@
+import { beforeEach, expect, test } from "vitest";
+import { createGateway, type EmbeddedGateway } from "../../src/embedding/gateway.ts";
+import { statusLines } from "../../src/hosts/commands/status.ts";
+import type { StatusReport } from "../../src/http/metrics/status-report.ts";
+import { sha256 } from "../http/push/push-api.ts";
+import { exporting } from "../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
+
+/** A token of each cluster is its id. */
+const CLUSTERS = ["a", "b", "c"];
+const READER = "reader-token";
+
+let gateway: EmbeddedGateway;
+
+beforeEach(async () => {
+  gateway = await createGateway({
+    settings: {
+      access: {
+        public: true,
+        rules: [{ name: "of-a", bearer: [{ tokenSha256: sha256(READER) }], scope: { clusters: ["a"] } }],
+      },
+    },
+    pushCredentials: CLUSTERS.map((clusterId) => ({ clusterId, tokenSha256: sha256(clusterId) })),
+    log: () => {},
+  });
+  for (const clusterId of ["a", "b"])
+    await send(
+      "PUT",
+      `/api/v1/clusters/${clusterId}/snapshot`,
+      clusterId,
+      snapshotBody(exporting(clusterId)),
+    );
+});
+
+const send = (method: string, path: string, token?: string, body?: Uint8Array<ArrayBuffer>) =>
+  gateway.fetch(
+    new Request(`https://doh.example${path}`, {
+      method,
+      headers: {
+        "content-type": LINES_TYPE,
+        accept: "*/*",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      ...(body !== undefined && { body }),
+    }),
+    {},
+  );
+const textOf = async (path: string, token?: string) => (await send("GET", path, token)).text();
+const status = async (token?: string) => JSON.parse(await textOf("/status", token)) as StatusReport;
+
+test("a cluster that may push and never did is named by status, readiness and pages", async () => {
+  expect(await textOf("/readyz")).toMatch(/^ready: 2 of 3 clusters live, \d+ services?; c never seen\n$/);
+  const report = await status();
+  expect(report.neverSeen).toEqual(["c"]);
+  expect(statusLines(report)).toContain("c        never seen  -          -              -        -");
+  expect(statusLines(report)[0]).toMatch(/^ready: 2 of 3 clusters live/);
+  for (const path of ["/", "/clusters"]) {
+    expect(await textOf(path)).toMatch(/<a href="\/clusters\/c"[^>]*>.*never seen/s);
+    expect(await textOf(path)).toMatch(/from 2 of 3 clusters/);
+  }
+  const page = await send("GET", "/clusters/c");
+  expect(page.status).toBe(200);
+  expect(await page.text()).toMatch(/never seen.*clusterset-doh sync --cluster-id c/s);
+});
+
+test("it is not named any more after it left on purpose, though it never came", async () => {
+  await send("DELETE", "/api/v1/clusters/c", "c");
+  expect((await status()).neverSeen).toEqual([]);
+});
+
+test("it is named until it pushes, and not again after it leaves", async () => {
+  await send("PUT", "/api/v1/clusters/c/snapshot", "c", snapshotBody(exporting("c")));
+  expect((await status()).neverSeen).toEqual([]);
+  expect(await textOf("/readyz")).toContain("3 of 3 clusters live");
+  await send("DELETE", "/api/v1/clusters/c", "c");
+  expect((await status()).neverSeen).toEqual([]);
+  expect(await textOf("/readyz")).toContain("2 of 2 clusters live");
+});
+
+test("clients who may not see a cluster do not learn that it may push", async () => {
+  expect(await status(READER)).toMatchObject({ neverSeen: [], clusters: [{ clusterId: "a" }] });
+  expect(await textOf("/readyz", READER)).not.toContain("never seen");
+});
