@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { GenerationMismatch } from "../../src/gateway/gateway-types.ts";
-import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
 import { headlessExport } from "../snapshot/worlds.ts";
-import { listAll } from "../store/changes.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
 
@@ -33,20 +30,6 @@ function gatedStore() {
 }
 
 describe("replace", () => {
-  test("is answered from when its promise resolves, and kept", async () => {
-    const { gateway, served, done, store, clock } = await openGateway();
-    expect(served()).toBe("SERVFAIL");
-    const acknowledgement = await done(putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 30 }));
-    expect(acknowledgement).toEqual({
-      clusterId: "west",
-      generation: clock.now(),
-      expiresAt: clock.now() + 30_000,
-    });
-    expect(served()).toBe("west:a");
-    expect((await listAll(store)).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
-    expect(gateway.status()).toMatchObject({ ready: true, clusters: [{ clusterId: "west", live: true }] });
-  });
-
   test("is neither acknowledged nor served before the store has kept it", async () => {
     const { store, gate, letGo } = gatedStore();
     const { gateway, served, clock } = await openGateway({ store });
@@ -61,19 +44,6 @@ describe("replace", () => {
     await clock.advance(0);
     await push;
     expect(served()).toBe("west:a");
-  });
-
-  test("that the store cannot keep changes nothing", async () => {
-    const { store, gate } = gatedStore();
-    const { gateway, served, done } = await openGateway({ store });
-    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
-    gate.fails = new Error("disk full");
-    await expect(done(putSnapshot(gateway, regional("west", "b")))).rejects.toThrow("disk full");
-    await expect(done(gateway.leave("west"))).rejects.toThrow("disk full");
-    gate.fails = undefined;
-    expect(served()).toBe("west:a");
-    await done(patchCluster(gateway, "west", generation, { topology: { region: "c" } }));
-    expect(served()).toBe("west:c");
   });
 
   test("generations grow, also when the clock is set back, and are never below the clock", async () => {
@@ -109,56 +79,9 @@ describe("replace", () => {
     });
     expect(served()).toBe("west:two");
   });
-
-  test("refuses more clusters than the bound, at once too, and has room again when one leaves", async () => {
-    const { gateway, done, served } = await openGateway({ limits: { clusters: 2 } });
-    const pushes = ["a", "b", "c"].map((id) => putSnapshot(gateway, regional(id, "x")));
-    const results = await done(Promise.allSettled(pushes));
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
-    await done(putSnapshot(gateway, regional("a", "y")));
-    await done(gateway.leave("b"));
-    await done(putSnapshot(gateway, regional("c", "z")));
-    expect(served()).toBe("a:y c:z");
-  });
 });
 
 describe("patch", () => {
-  test("applies to the generation that it names, and to no other", async () => {
-    const { gateway, served, done } = await openGateway();
-    const first = await done(putSnapshot(gateway, regional("west", "a")));
-    const second = await done(
-      patchCluster(gateway, "west", first.generation, { topology: { region: "b" } }, { leaseSeconds: 20 }),
-    );
-    expect(served()).toBe("west:b");
-    expect(second.generation).toBeGreaterThan(first.generation);
-    const stale = patchCluster(gateway, "west", first.generation, { topology: { region: "c" } });
-    await expect(stale).rejects.toBeInstanceOf(GenerationMismatch);
-    await expect(stale).rejects.toMatchObject({ current: second.generation });
-    expect(served()).toBe("west:b");
-    await expect(patchCluster(gateway, "east", 1, {})).rejects.toMatchObject({ current: undefined });
-  });
-
-  test("of two on the same generation only the first is taken", async () => {
-    const { gateway, served, done } = await openGateway();
-    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
-    const patches = ["b", "c"].map((region) =>
-      patchCluster(gateway, "west", generation, { topology: { region } }),
-    );
-    const results = await done(Promise.allSettled(patches));
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-    expect(served()).toBe("west:b");
-  });
-
-  test("that is invalid changes nothing", async () => {
-    const { gateway, served, done } = await openGateway();
-    const { generation } = await done(putSnapshot(gateway, regional("west", "a")));
-    await expect(patchCluster(gateway, "west", generation, { topology: 5 })).rejects.toBeInstanceOf(
-      SnapshotError,
-    );
-    await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }));
-    expect(served()).toBe("west:b");
-  });
-
   test("may not grow a snapshot above the bound, however many there are", async () => {
     const { gateway, done } = await openGateway({ limits: { snapshotCharacters: 1000 } });
     let { generation } = await done(putSnapshot(gateway, regional("west", "a")));
@@ -194,33 +117,7 @@ describe("patch", () => {
   });
 });
 
-describe("leave", () => {
-  test("of the last cluster leaves an empty zone that is answered from", async () => {
-    const { gateway, served, done, store } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "a")));
-    expect(await done(gateway.leave("west"))).toBe(true);
-    expect(served()).toBe("");
-    expect(gateway.status()).toMatchObject({ ready: true, clusters: [] });
-    expect(await listAll(store)).toEqual([]);
-    expect(gateway.hasCluster("west")).toBe(false);
-  });
-
-  test("of an unknown cluster changes nothing", async () => {
-    const { gateway, served, done } = await openGateway();
-    expect(await done(gateway.leave("west"))).toBe(false);
-    expect(served()).toBe("SERVFAIL");
-  });
-});
-
 describe("compiling", () => {
-  test("happens once for many pushes at once", async () => {
-    const { gateway, stages, served, done } = await openGateway();
-    const ids = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, "0")}`);
-    await done(Promise.all(ids.map((id) => putSnapshot(gateway, regional(id, "x")))));
-    expect(stages.compiled).toHaveLength(1);
-    expect(served()?.split(" ")).toHaveLength(20);
-  });
-
   test("takes no more than half of the time under churn", async () => {
     const { gateway, stages, clock, done } = await openGateway();
     stages.takes = 100;
@@ -254,14 +151,5 @@ describe("compiling", () => {
     await done(putSnapshot(gateway, regional("west", "c")));
     expect(served()).toBe("west:c");
     expect(gateway.status()).not.toHaveProperty("compileError");
-  });
-
-  test("to the same content keeps the generation that is served", async () => {
-    const { gateway, done, events, clock } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "a")));
-    const { generation } = gateway.current(clock.now())!;
-    await done(putSnapshot(gateway, { ...regional("west", "a"), namespaces: { unseen: {} } }));
-    expect(gateway.current(clock.now())?.generation).toBe(generation);
-    expect(events.findLast(({ event }) => event === "compiled")).toMatchObject({ changed: false });
   });
 });

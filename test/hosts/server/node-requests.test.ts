@@ -201,6 +201,18 @@ describe("a request over HTTP/1.1", () => {
     ["TRACE /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", "TRACE"],
     ["GET /x HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n", "417", "expectation"],
     ["nonsense\r\n\r\n", "400", ""],
+    // RFC 9112 section 6: no length, or chunk, that two readers could take for different ones.
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 5\r\n\r\nhello", "400", ""],
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\nhello", "400", ""],
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x10\r\n\r\nhello", "400", ""],
+    [
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+      "400",
+      "",
+    ],
+    ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "400", ""],
+    ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", "400", ""],
+    [`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"f".repeat(17)}\r\nhello`, "400", ""],
   ])("%j gets %s (RFC 9110, RFC 9112 section 3.2)", async (text, status, says) => {
     const { port } = await start(hosts, { secure: false });
     const socket = plain(port);
