@@ -68,14 +68,6 @@ describe("a ClusterSetIP service of another cluster", () => {
     });
   });
 
-  test("writes nothing the second time", async () => {
-    const state = stateWith(linesOf());
-    await reconcile(state);
-    cluster.log.length = 0;
-    await reconcile(state);
-    expect(cluster.log).toEqual([]);
-  });
-
   test("writes nothing the second time, where the API server returns empty lists as null", async () => {
     cluster.prune = (object) =>
       object.kind === "EndpointSlice" ? { ...object, ports: null, endpoints: undefined } : object;
@@ -86,40 +78,6 @@ describe("a ClusterSetIP service of another cluster", () => {
     cluster.log.length = 0;
     await reconcile(state);
     expect(cluster.log).toEqual([]);
-  });
-
-  test("a changed endpoint writes its slice alone", async () => {
-    const slices = { "v4-0": desiredSlice(), "v4-1": desiredSlice("10.1.0.9") };
-    const state = stateWith(linesOf(desiredImport(), slices));
-    await reconcile(state);
-    cluster.log.length = 0;
-    take(state, linesOf(desiredImport(), { ...slices, "v4-0": desiredSlice("10.1.0.2") }));
-    await reconcile(state);
-    expect(cluster.log).toEqual([`apply EndpointSlice shop/${SLICE}`]);
-  });
-
-  test("becomes headless: the derived Service goes, and slices no longer name it", async () => {
-    const state = stateWith(linesOf());
-    await reconcile(state);
-    take(state, linesOf(desiredImport({ type: "Headless" })));
-    await reconcile(state);
-    expect(cluster.all("Service")).toEqual([]);
-    expect(spec(cluster.get("ServiceImport", "db"))).toMatchObject({
-      type: "Headless",
-      ips: [],
-      ipFamilies: ["IPv4"],
-    });
-    expect(cluster.get("EndpointSlice", SLICE)!.metadata.labels).not.toHaveProperty(
-      "kubernetes.io/service-name",
-    );
-  });
-
-  test("leaves when it is not desired any more", async () => {
-    const state = stateWith(linesOf());
-    await reconcile(state);
-    take(state, []);
-    await reconcile(state);
-    expect([...cluster.stored.keys()]).toEqual([]);
   });
 
   test("stays while the gateway does not know the cluster that exports it, until that cluster's lease expires", async () => {
@@ -253,38 +211,6 @@ describe("drift", () => {
     cluster.log.length = 0;
     await reconcile(state);
     expect(cluster.log).toEqual([]);
-  });
-
-  test.each([
-    [
-      "a changed port",
-      "ServiceImport",
-      "db",
-      (object: ManagedObject) => ({ ...object, spec: { ...spec(object), ports: [] } }),
-    ],
-    ["a changed address", "EndpointSlice", SLICE, (object: ManagedObject) => ({ ...object, endpoints: [] })],
-    [
-      "a removed label",
-      "EndpointSlice",
-      SLICE,
-      (object: ManagedObject) => ({
-        ...object,
-        metadata: {
-          ...object.metadata,
-          labels: { ...object.metadata.labels, "kubernetes.io/service-name": "other" },
-        },
-      }),
-    ],
-    ["a changed status", "ServiceImport", "db", (object: ManagedObject) => ({ ...object, status: {} })],
-  ])("repairs %s", async (_, kind, name, change) => {
-    const state = stateWith(linesOf());
-    await reconcile(state);
-    const before = structuredClone(cluster.get(kind, name)!);
-    cluster.put(change(cluster.get(kind, name)!));
-    await reconcile(state);
-    const { metadata: _1, ...rest } = before;
-    expect(withoutGenerations(cluster.get(kind, name))).toMatchObject(withoutGenerations(rest) as object);
-    expect(cluster.get(kind, name)!.metadata.labels).toEqual(before.metadata.labels);
   });
 
   test("what others add stays, and costs no write", async () => {

@@ -62,27 +62,6 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     });
   });
 
-  test("a headless Service keeps hostnames, readiness and publishNotReadyAddresses (2.4)", () => {
-    const { services } = extract([
-      dated("shop/db", { clusterIP: "None", clusterIPs: ["None"], publishNotReadyAddresses: true }),
-      slice("shop/db-1", ofService("db"), [
-        { addresses: ["10.0.0.1"], hostname: "db-0", conditions: { ready: false } },
-      ]),
-    ]);
-    expect(services["shop/db"]).toMatchObject({ headless: true, publishNotReadyAddresses: true });
-    expect(services["shop/db"]).not.toHaveProperty("clusterIPs");
-    expect(services["shop/db"]!.endpoints["http/TCP/8080"]!.members).toEqual({
-      "10.0.0.1#db-0": { address: "10.0.0.1", hostname: "db-0", ready: false },
-    });
-  });
-
-  test("the annotation tolerate-unready-endpoints counts as publishNotReadyAddresses (2.1)", () => {
-    const old = dated("shop/db", { clusterIP: "None" });
-    const annotations = { "service.alpha.kubernetes.io/tolerate-unready-endpoints": "true" };
-    const { services } = extract([{ ...old, metadata: { ...old.metadata, annotations } }]);
-    expect(services["shop/db"]!.publishNotReadyAddresses).toBe(true);
-  });
-
   test("every slice with the Service's label counts, as in CoreDNS; an export has only its own cluster's", () => {
     const { services, exports } = extract([
       service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),

@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
-import type { Clock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
-import { resumed, toStored } from "../../../src/gateway/leases/stored-lease.ts";
 import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
@@ -66,23 +64,6 @@ it("a restarted gateway still knows it, and does not log it again", async () => 
     }),
   );
   expect(restarted.events).toEqual([]);
-});
-
-it("what is stored begins at the same moment for a process with another clock", () => {
-  const clockAt = (now: number, wallOffset: number): Clock => ({
-    now: () => now,
-    wallOffset: () => wallOffset,
-    setTimer: () => () => {},
-  });
-  const meta = { generation: 1, pushedAt: 1000, renewedAt: 9000, expiresAt: 60_000 };
-  const held = { ...meta, degraded: [{ reason: "API_UNREACHABLE", since: 4000 }] };
-  const stored = toStored(held, clockAt(9000, 1_000_000));
-  expect(stored.degraded).toEqual([{ reason: "API_UNREACHABLE", since: 1_004_000 }]);
-  // 2 seconds later, by a clock that shows 300,000.
-  expect(resumed(stored, clockAt(300_000, 711_000)).degraded).toEqual([
-    { reason: "API_UNREACHABLE", since: 293_000 },
-  ]);
-  expect(toStored(meta, clockAt(9000, 0))).not.toHaveProperty("degraded");
 });
 
 it("a secondary takes it over with the primary's state, and its end as well", async () => {

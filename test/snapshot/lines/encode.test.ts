@@ -2,12 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
-import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { applyPatch, readSnapshotLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
-import { concat, cutAt, readAll } from "./bytes.ts";
+import { concat, cutAt } from "./bytes.ts";
 import { sealed } from "./push-lines.ts";
 
 const HEADER = '{"formatVersion":2,"clusterId":"west"}';
@@ -80,19 +79,6 @@ describe("a snapshot as lines", () => {
     );
   });
 
-  test("has its single values first", () => {
-    const clusterZone = { name: "cluster.local", pods: "verified" as const };
-    const snapshot = { ...shopSnapshot("west", 0), exports: {}, topology: { region: "eu" }, clusterZone };
-    expect(textOf(encodeSnapshot(snapshot))).toBe(
-      sealed(
-        HEADER,
-        '["topology",{"region":"eu"}]',
-        `["clusterZone",${JSON.stringify(clusterZone)}]`,
-        '["namespaces","shop",{}]',
-      ),
-    );
-  });
-
   test("is read back, whatever the pieces in which it comes", () => {
     fc.assert(
       fc.property(snapshots, fc.array(fc.nat({ max: 3000 })), (snapshot, offsets) => {
@@ -100,16 +86,6 @@ describe("a snapshot as lines", () => {
         expect(readSnapshotLines(cutAt(bytes, offsets))).toEqual(snapshot);
       }),
     );
-  });
-
-  test("has no line of more than 1,000 members, and is read back", () => {
-    const snapshot = largeSnapshot();
-    const lines = [...encodeSnapshot(snapshot)];
-    expect(lines.length).toBeGreaterThan(10);
-    for (const { change } of readAll(lines))
-      expect(membersOf(change.at(-1))).toBeLessThanOrEqual(MEMBERS_A_LINE);
-    for (const line of lines) expect(line.length).toBeLessThan(1_100_000);
-    expect(readSnapshotLines(lines)).toEqual(snapshot);
   });
 });
 
@@ -147,11 +123,3 @@ describe("changes as lines", () => {
     expect(patched(large, small)).toEqual(small);
   });
 });
-
-/** Members of objects with more than ten of them, at any depth. */
-function membersOf(value: unknown): number {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return 0;
-  const members = Object.values(value);
-  const inside = members.reduce((sum: number, member) => sum + membersOf(member), 0);
-  return inside + (members.length > 10 ? members.length : 0);
-}

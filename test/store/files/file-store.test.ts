@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -39,17 +39,6 @@ async function loadOnce(directory: string) {
 }
 
 const journalOf = (directory: string) => join(directory, "clusters", "west", "00000001.journal");
-
-test("a state without entries of a collection loads, and takes changes of it", async () => {
-  const directory = await patchedDirectory(2);
-  const { store, warnings } = await openCollecting(directory);
-  expect((await loadAll(store)).west?.snapshot).toEqual(snapshotOf("west", 2));
-  const zoned = { ...snapshotOf("west", 2), pods: { "shop/10.0.0.1": {} } };
-  await store.keep("west", patchTo(snapshotOf("west", 2), zoned, metaOf(3)));
-  await store.close();
-  expect((await loadOnce(directory)).clusters.west?.snapshot).toEqual(zoned);
-  expect(warnings).toEqual([]);
-});
 
 describe("a journal that is torn or altered", () => {
   test("loads, cut anywhere, as it was after the last whole record, and takes changes again", async () => {
@@ -185,23 +174,6 @@ describe("a snapshot file that is torn or altered", () => {
     expect(Object.keys(clusters).sort()).toEqual(["east", "west"]);
     expect(codes).toEqual(["UNREADABLE_CLUSTER"]);
   });
-});
-
-test("a journal that outgrows the snapshot is compacted, and old files go", async () => {
-  const directory = stateDirectory();
-  const { store } = await openCollecting(directory);
-  await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
-  for (let renewal = 1; renewal <= 1500; renewal++)
-    await store.keep("west", { kind: "lease", meta: metaOf(1, renewal) });
-  await store.close();
-  const names = readdirSync(join(directory, "clusters", "west")).sort();
-  expect(names.length).toBeLessThanOrEqual(4);
-  expect(names).not.toContain("00000001.snapshot");
-  const bytes = names.map((name) => statSync(join(directory, "clusters", "west", name)).size);
-  expect(Math.max(...bytes)).toBeLessThan(70_000);
-  const { clusters, codes } = await loadOnce(directory);
-  expect(clusters.west).toEqual({ meta: metaOf(1, 1500), snapshot: snapshotOf("west", 1) });
-  expect(codes).toEqual([]);
 });
 
 describe("a write that fails", () => {

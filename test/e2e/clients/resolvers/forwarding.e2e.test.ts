@@ -170,47 +170,4 @@ describe("upstreams that fail", () => {
       await lonely.stop();
     }
   });
-
-  test("are skipped while others answer, and used again after they recover", async () => {
-    const failing = await startResolver({ address: "192.0.2.4" });
-    try {
-      const gateway = await forwarding([plain(failing, "failing"), plain(second, "second")]);
-      const isUp = (upstream: string) => metric(gateway, "clusterset_doh_upstream_up", { upstream });
-      let count = 0;
-      /** A name that no cache has. */
-      const fresh = () => ask(gateway, question(`n${count++}.example.com`));
-      expect(valuesOf(await ask(gateway, question("who.example.com")))).toEqual(["192.0.2.4"]);
-      await failing.process.kill();
-      expect((await fresh()).rcode).toBe("NXDOMAIN");
-      expect([await isUp("failing"), await isUp("second")]).toEqual([0, 1]);
-      expect(await metric(gateway, "clusterset_doh_upstream_failures_total", { upstream: "failing" })).toBe(
-        1,
-      );
-      await failing.process.restart();
-      await eventually(async () => {
-        await fresh();
-        return isUp("failing");
-      }).toBe(1);
-      expect(valuesOf(await ask(gateway, question("who4.example.com")))).toEqual(["192.0.2.4"]);
-    } finally {
-      await failing.stop();
-    }
-  });
-
-  test("to answer soon are hedged: the next upstream's answer is used", async () => {
-    const halted = await startResolver({ address: "192.0.2.5" });
-    try {
-      const gateway = await forwarding([plain(halted, "halted"), plain(second, "second")], {
-        forward: { hedgeMilliseconds: 50, serverMilliseconds: 60_000, totalMilliseconds: 60_000 },
-      });
-      halted.process.signal("SIGSTOP");
-      // Without hedging the first upstream would have a minute.
-      expect(valuesOf(await ask(gateway, question("who.example.com")))).toEqual(["192.0.2.2"]);
-      expect(await metric(gateway, "clusterset_doh_upstream_hedges_total")).toBe(1);
-      expect(await metric(gateway, "clusterset_doh_upstream_up", { upstream: "halted" })).toBe(1);
-    } finally {
-      halted.process.signal("SIGCONT");
-      await halted.stop();
-    }
-  });
 });

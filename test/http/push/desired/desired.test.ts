@@ -94,26 +94,6 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     await reader.cancel();
   });
 
-  it("has the services of namespaces that the cluster has, as the namespaces come and go", async () => {
-    const { push, open } = await openDesiredApi();
-    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
-    await push(snapshot("a", { namespaces: {} }));
-    const reader = await open("a");
-    const { lines, position } = await reader.batch();
-    expect(abouts(lines)).toEqual(["snapshot"]);
-    expect(about(await reader.next())).toBe("leases a");
-    await push(snapshot("a"));
-    const gained = await reader.batch();
-    expect(abouts(gained.lines)).toEqual(["import shop/web", "slice shop/web c"]);
-    await push(snapshot("a", { namespaces: {} }));
-    expect(abouts((await reader.batch()).lines)).toEqual(["import shop/web none", "slice shop/web c none"]);
-    expect(abouts((await (await open("a", gained.position)).batch()).lines)).toEqual([
-      ...["changes", "import shop/web none", "slice shop/web c none"],
-    ]);
-    expect(abouts((await (await open("a", position)).batch()).lines)).toContain("changes");
-    await reader.cancel();
-  });
-
   it("sends nothing for what changes nothing, such as the addresses that a cluster gave a derived Service", async () => {
     const { push, open, counts } = await openDesiredApi();
     await push(exporting("c", { endpoints: pods("10.2.0.1") }));
