@@ -11,6 +11,13 @@ const ISOLATED: string[] = [
   "test/store/files/crash-points.test.ts",
 ];
 
+/** The same of end-to-end tests: their mocks show which routes an application has. */
+const ISOLATED_END_TO_END = [
+  "test/e2e/abuse/edge.e2e.test.ts",
+  "test/e2e/abuse/pushes/other-cluster.e2e.test.ts",
+  "test/e2e/abuse/secrets/secrets.e2e.test.ts",
+];
+
 /** End-to-end tests that measure time or memory: nothing runs beside them. */
 const MEASURING: string[] = [
   "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
@@ -56,10 +63,20 @@ export default defineConfig({
           ...e2e,
           name: "e2e",
           include: ["test/**/*.e2e.test.ts"],
-          exclude: MEASURING,
+          exclude: [...MEASURING, ...ISOLATED_END_TO_END],
           env: { E2E_TOOLS: "ci" },
           // API servers go from file to file (test/e2e/servers/kubernetes/api-server.ts).
           isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...e2e,
+          name: "e2e-isolated",
+          include: ISOLATED_END_TO_END,
+          env: { E2E_TOOLS: "ci" },
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
-import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
@@ -127,7 +126,9 @@ export function readKubeconfigFiles(
   }
   const listed = (variables.KUBECONFIG ?? "").split(delimiter).filter((path) => path !== "");
   if ((variables.KUBECONFIG ?? "") !== "") return [...new Set(listed)].map(readFile);
-  return [readFile(join(variables.HOME ?? homedir(), ".kube", "config"))];
+  // As in client-go. In a pod the user has no entry in /etc/passwd, and may have no home.
+  const home = variables.HOME || variables.USERPROFILE;
+  return home ? [readFile(join(home, ".kube", "config"))] : [];
 }
 
 /**

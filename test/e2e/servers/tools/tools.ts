@@ -33,7 +33,7 @@ export type Tool = DebianProgram | GoProgram | keyof typeof others;
  */
 export const CI_TOOLS: readonly Tool[] = [
   ...(["etcd", "dig", "kdig", "h2load", "curl", "dnsmasq", "unbound", "chromium", "pip3"] as const),
-  ...(["systemd-analyze", "zsh", "fish", "ip", "redis-server", "redis-sentinel"] as const),
+  ...(["systemd-analyze", "zsh", "fish", "ip", "certutil", "redis-server", "redis-sentinel"] as const),
   ...(["mcsCrds", "certManagerCrds", "gatewayApiCrds", "prometheusCrds", "promtool"] as const),
   ...(["deno", "bun", "dnspython", "hadolint"] as const),
   ...(["kube-apiserver", "kubectl", "coredns", "helm"] as const),
