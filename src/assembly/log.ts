@@ -41,6 +41,9 @@ export function logGateway(log: Log): OnGatewayEvent {
       log("error", event, describeError(error), { ...rest, err: error });
     } else if (happened.event === "lease-expired") {
       log("warn", event, `the lease of ${happened.clusterId} expired: its names leave the answers`, fields);
+    } else if (happened.event === "other-instance") {
+      const message = `a second worker pushes for ${happened.clusterId}, and is rejected while instance ${happened.holder} holds the lease: give one of the two another cluster id, or stop it`;
+      log("warn", event, message, fields);
     } else {
       log(levelOf(happened), event, event.replaceAll("-", " "), fields);
     }

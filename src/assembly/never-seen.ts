@@ -1,5 +1,4 @@
-import type { DohGateway } from "../gateway/doh-gateway.ts";
-import type { GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 
 /**
@@ -7,25 +6,21 @@ import type { Visibility } from "../merge/visibility/visibility.ts";
  * nowhere else.
  * @param clusterIds of all push credentials
  */
-export function withNeverSeen<Source extends Pick<DohGateway, "status">>(
-  gateway: Source,
+export function withNeverSeen<Status extends ServingStatus>(
+  gateway: { status(): Status; hasLeft?(clusterId: string): boolean },
   clusterIds: readonly string[],
   { clusters }: Visibility = {},
-): { status(): ReturnType<Source["status"]> } {
+): { status(): Status } {
   const visible = [...new Set(clusterIds)].sort().filter((id) => clusters?.includes(id) !== false);
   return {
     status() {
-      const status = gateway.status() as ReturnType<Source["status"]>;
-      return visible.length === 0 ? status : { ...status, neverSeen: neverSeenIn(status, visible) };
+      const status = gateway.status();
+      // A secondary that has taken nothing over knows of no cluster.
+      if (visible.length === 0 || (gateway.hasLeft === undefined && status.rootHash === undefined))
+        return status;
+      const known = new Set(status.clusters.map(({ clusterId }) => clusterId));
+      const neverSeen = visible.filter((id) => !known.has(id) && gateway.hasLeft?.(id) !== true);
+      return { ...status, neverSeen };
     },
   };
-}
-
-function neverSeenIn(status: ServingStatus | GatewayStatus, visible: readonly string[]): string[] {
-  const isPrimary = "conflicts" in status;
-  // A secondary that has taken nothing over knows of no cluster.
-  if (!isPrimary && status.rootHash === undefined) return [];
-  const known = new Set(status.clusters.map(({ clusterId }) => clusterId));
-  for (const clusterId of isPrimary ? status.left : []) known.add(clusterId);
-  return visible.filter((clusterId) => !known.has(clusterId));
 }

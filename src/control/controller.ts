@@ -3,6 +3,7 @@ import { describe } from "../sync/api-failures.ts";
 import type { ApiServer } from "../sync/api-server.ts";
 import type { ControlStatus } from "../sync/health/worker-status.ts";
 import type { SyncLogger } from "../sync/object-source.ts";
+import { pause } from "../sync/pacing.ts";
 import type { GatewayRequests } from "../sync/push/gateway-requests.ts";
 import { ClusterProperties } from "./crds/cluster-properties.ts";
 import { PrunedFields } from "./crds/pruned-fields.ts";
@@ -39,6 +40,8 @@ export interface ControllerOptions {
 }
 
 const LEASE_NAME = "clusterset-doh-control";
+/** Milliseconds between two looks at whether the cluster was read. */
+const LOOK_AGAIN = 100;
 
 /** KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this process leads. */
 export class Controller {
@@ -118,6 +121,8 @@ export class Controller {
     const state = this.#unknown();
     this.#state = state;
     const expiries = this.#watchExpiries(state, signal, () => touched("all"));
+    // The objects of the cluster name it, so that the desired state of another one is rejected.
+    while (!this.#options.isComplete() && (await pause(LOOK_AGAIN, signal)));
     await followDesiredState({ clusterId, leaseSeconds, gateways, state, touched, logger }, signal);
     queue.close();
     this.#queue = undefined;

@@ -23,6 +23,8 @@ export interface DohGateway {
   ): Answer | undefined | Promise<Answer | undefined>;
   /** Whether there is a view of that cluster: it has pushed and has not left. Called for every query by path. */
   hasCluster(clusterId: string): boolean;
+  /** Whether a cluster left on purpose, as far as this process saw it. Absent where clusters do not push. */
+  hasLeft?(clusterId: string): boolean;
   status(): ServingStatus;
 }
 

@@ -17,6 +17,14 @@ export type GatewayEvent =
       readonly degraded: readonly Omit<Degradation, "seconds">[];
     }
   | { readonly event: "worker-recovered"; readonly clusterId: string }
+  /** A second worker pushes for a cluster: it is rejected while the first one holds the lease. */
+  | {
+      readonly event: "other-instance";
+      readonly clusterId: string;
+      readonly holder: string;
+      readonly instance: string;
+    }
+  | { readonly event: "other-instance-gone"; readonly clusterId: string; readonly instance: string }
   | { readonly event: "lease-expired"; readonly clusterId: string; readonly expiredAt: number }
   | {
       readonly event: "compiled";
@@ -58,6 +66,7 @@ export type OnGatewayEvent = (event: GatewayEvent) => void;
 
 const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
   "worker-degraded",
+  "other-instance",
   "lease-expired",
   "compiles-everything",
   "memory-damaged",

@@ -54,8 +54,6 @@ export interface ServingStatus {
 
 /** What the gateway serves now, with what was said while it was compiled. */
 export interface GatewayStatus extends ServingStatus {
-  /** Clusters that left on purpose, as far as this process saw it. */
-  readonly left: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
 }
@@ -66,6 +64,8 @@ export interface Sender {
   readonly signal?: AbortSignal | undefined;
   /** The newest generation of its cluster that it knows; undefined if it does not say. */
   readonly after?: number | undefined;
+  /** What it reads; undefined if it does not say. */
+  readonly instance?: string | undefined;
 }
 
 /** The client of a full push, or of a leave, closed its request before the gateway took it. */

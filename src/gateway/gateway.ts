@@ -234,6 +234,15 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     return this.#pushes.renew(clusterId, generation, terms);
   }
 
+  /**
+   * Looks whether another worker holds the cluster's lease. Pushes and renewals look themselves.
+   * @throws {OtherInstance}
+   */
+  refuseOther(clusterId: string, instance: string | undefined): void {
+    this.#serving.expireNow();
+    this.#pushes.refuseOther(clusterId, instance);
+  }
+
   /** Forgets a cluster on its own wish; false where it was not known. @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` */
   leave(clusterId: string, sender: Sender = {}): Promise<boolean> {
     return this.#pushes.leave(clusterId, sender);
@@ -258,6 +267,10 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
 
   hasCluster(clusterId: string): boolean {
     return this.#serving.everything.hasCluster(clusterId);
+  }
+
+  hasLeft(clusterId: string): boolean {
+    return this.#serving.everything.hasLeft?.(clusterId) === true;
   }
 
   status(): GatewayStatus {

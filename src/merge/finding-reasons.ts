@@ -31,6 +31,7 @@ export const FINDING_REASONS = [
   "NoService",
   "NoServiceName",
   "NoSourceCluster",
+  "OtherInstance",
   "OwnerNotExporting",
   "ReverseNameTaken",
   "SourceClusterNotGranted",

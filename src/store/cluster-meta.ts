@@ -15,5 +15,7 @@ export const ClusterMeta = z.strictObject({
   uptime: z.strictObject({ boot: z.string(), at: z.number() }).optional(),
   /** What keeps its worker from reading all of the cluster, as last reported; absent if nothing does. */
   degraded: z.array(DegradedSince).optional(),
+  /** What the worker that holds the lease reads, as it named it; absent for a lease without a name. */
+  instance: z.string().optional(),
 });
 export type ClusterMeta = Readonly<z.infer<typeof ClusterMeta>>;

@@ -4,6 +4,7 @@ import { degradationKey } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { type SourceProblem, toDegradations } from "./health/degradations.ts";
 import type { WorkerStatus } from "./health/worker-status.ts";
+import { ClusterInstance, folderInstance } from "./instance.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
@@ -48,6 +49,8 @@ export interface SyncWorkerOptions {
   readonly leaveOnExit?: boolean;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number;
+  /** The name of what the worker reads, which another worker with this cluster id must have, too. Default: that of the cluster, or of host and folder; none for manifests with `once`. */
+  readonly instance?: string;
   /** Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default false. */
   readonly readsClusterProperties?: boolean;
   /** Gets every object, too: the control plane reads the cluster by the same watches. */
@@ -70,6 +73,8 @@ export interface SyncWorker {
   status(): WorkerStatus;
   /** Where the objects come from. */
   readonly source: ObjectSource;
+  /** The name of what it reads; undefined if it has none, or none yet. */
+  instance(): string | undefined;
   /**
    * Runs until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
    * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
@@ -98,6 +103,8 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     ...(clusterZone !== undefined && { clusterZone }),
     ...(nodeAddresses !== undefined && { nodeAddresses }),
   });
+  const cluster = new ClusterInstance();
+  const instance = instanceOf(options, cluster);
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
   const whole = Promise.withResolvers<ClusterSnapshot>();
@@ -130,6 +137,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   });
   const listener: SourceListener = {
     upsert(object) {
+      cluster.see(object);
       assembler.upsert(object);
       follower?.upsert(object);
     },
@@ -162,6 +170,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
         clientCertificate: options.clientCertificate,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
         ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
+        instance,
         leaseSeconds: options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
         logger,
         isCurrent,
@@ -206,7 +215,18 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       await Promise.all(clients.map((client) => client.close()));
     }
   };
-  return { status, source, run };
+  return { status, source, instance, run };
+}
+
+function instanceOf(
+  { source, once, instance }: SyncWorkerOptions,
+  cluster: ClusterInstance,
+): () => string | undefined {
+  if (instance !== undefined) return () => instance;
+  if (source.kind === "kubernetes") return () => cluster.name;
+  // Jobs that push once run on another host each time, and keep no lease that somebody else could take.
+  const name = once ? undefined : folderInstance(source.directory);
+  return () => name;
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {

@@ -13,7 +13,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What transfers need of a gateway in one scope. */
 export interface ScopeState {
-  status(): ServingStatus & Partial<Pick<GatewayStatus, "conflicts" | "findings" | "left">>;
+  status(): ServingStatus & Partial<Pick<GatewayStatus, "conflicts" | "findings">>;
   /** What is served at `now` (Unix milliseconds); undefined while names cannot be denied. */
   current(now: number): { readonly generation: Generation } | undefined;
 }
@@ -94,7 +94,7 @@ export class Primary {
     return {
       state: () => {
         const at = this.#clock();
-        const { conflicts: _, findings: __, left: ___, storeTrouble: ____, ...status } = gateway.status();
+        const { conflicts: _, findings: __, storeTrouble: ___, ...status } = gateway.status();
         const generation = generationAt(at);
         parts.follow(generation, at);
         const serial = generation?.serial;

@@ -38,7 +38,6 @@ export class FakeGateway implements DohGateway {
     generationBytes: 4096,
     services: 2,
     clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
-    left: [],
     conflicts: [],
     findings: [],
   };

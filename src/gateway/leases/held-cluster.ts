@@ -6,11 +6,13 @@ import {
 } from "../../snapshot/entry-changes.ts";
 import { type FollowingState, HeldTables } from "../../snapshot/held/held-tables.ts";
 import { emptySnapshot, type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
+import { OTHER_INSTANCE } from "../../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { Acknowledgement, ClusterStatus } from "../gateway-types.ts";
 import { measureInSteps, type SnapshotTotals, totalsAfter } from "../pushing/snapshot-bounds.ts";
+import type { Contention } from "./other-instance.ts";
 
 /** A change of a cluster, with what it holds afterwards. */
 export interface MeasuredChange {
@@ -23,6 +25,7 @@ export class HeldCluster {
   readonly clusterId: string;
   /** Its times are those of the gateway's clock. */
   meta: ClusterMeta;
+  #contention: Contention | undefined;
   #state: HeldState = NOTHING_HELD;
   /** What the state is from the first change on. */
   readonly #following: FollowingState;
@@ -49,6 +52,17 @@ export class HeldCluster {
   /** A cluster of which nothing is known. @param stored where its entries will be read from. Default: they are held in memory */
   static empty(clusterId: string, stored: FollowingState = new HeldTables()): HeldCluster {
     return new HeldCluster(clusterId, stored, { generation: 0, pushedAt: 0, renewedAt: 0, expiresAt: 0 });
+  }
+
+  /** Who else wants to push for the cluster. */
+  get contention(): Contention | undefined {
+    return this.#contention;
+  }
+
+  set contention(contention: Contention | undefined) {
+    // What is known of a cluster counts as unchanged as long as its meta is the same object.
+    if ((contention === undefined) !== (this.#contention === undefined)) this.meta = { ...this.meta };
+    this.#contention = contention;
   }
 
   /** What is held whenever it is read. */
@@ -99,7 +113,10 @@ export class HeldCluster {
 
   /** @param visible how many exports and imports exist for the client that gets the status */
   status(live: boolean, visible: Pick<ClusterStatus, "exports" | "imports">): ClusterStatus {
-    return { clusterId: this.clusterId, ...this.meta, live, ...visible };
+    const { instance: _, degraded = [], ...meta } = this.meta;
+    const contended = this.#contention && { reason: OTHER_INSTANCE, since: this.#contention.since };
+    const all = contended === undefined ? degraded : [...degraded, contended];
+    return { clusterId: this.clusterId, ...meta, ...(all.length > 0 && { degraded: all }), live, ...visible };
   }
 }
 

@@ -9,6 +9,8 @@ export interface LeaseTerms {
   readonly lease: number;
   /** The worker's report. */
   readonly degraded: readonly Degradation[];
+  /** What the worker reads; undefined if it does not say. */
+  readonly instance: string | undefined;
 }
 
 /** The same as it was sent. */
@@ -17,19 +19,34 @@ export interface RequestedTerms {
   readonly leaseSeconds?: number | undefined;
   /** Undefined for an empty report. */
   readonly degraded?: readonly Degradation[] | undefined;
+  readonly instance?: string | undefined;
 }
 
-/** What a request at `now` gives a cluster's meta, whatever it pushes. */
+/**
+ * What a request at `now` gives a cluster's meta, whatever it pushes.
+ * @param holder of the lease before: a request without an instance takes it from nobody
+ */
 export function leasedAt(
   now: number,
-  { lease, degraded }: LeaseTerms,
-): Pick<ClusterMeta, "renewedAt" | "expiresAt" | "degraded"> {
-  return { renewedAt: now, expiresAt: now + lease, ...degradedSince(degraded, now) };
+  { lease, degraded, instance }: LeaseTerms,
+  holder: string | undefined,
+): Pick<ClusterMeta, "renewedAt" | "expiresAt" | "degraded" | "instance"> {
+  const named = instance ?? holder;
+  return {
+    renewedAt: now,
+    expiresAt: now + lease,
+    ...degradedSince(degraded, now),
+    ...(named !== undefined && { instance: named }),
+  };
 }
 
 /** A cluster's meta after a request that pushes nothing. */
-export function renewed({ generation, pushedAt }: ClusterMeta, now: number, terms: LeaseTerms): ClusterMeta {
-  return { generation, pushedAt, ...leasedAt(now, terms) };
+export function renewed(
+  { generation, pushedAt, instance }: ClusterMeta,
+  now: number,
+  terms: LeaseTerms,
+): ClusterMeta {
+  return { generation, pushedAt, ...leasedAt(now, terms, instance) };
 }
 
 /** What is logged of a worker's report; undefined where it says what the one before said. */

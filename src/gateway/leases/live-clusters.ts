@@ -1,3 +1,4 @@
+import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { Gone } from "../../store/shared/shared-log.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import type { ClusterTerms } from "../doh-gateway.ts";
@@ -87,6 +88,21 @@ export class LiveClusters {
       this.#someLeft = true;
       this.left.add(clusterId);
     }
+  }
+
+  /** A finding for each live cluster for which a second worker pushes. */
+  contended(): ClusterFinding[] {
+    const findings: ClusterFinding[] = [];
+    for (const { clusterId, contention, meta } of this.live.values())
+      if (contention !== undefined)
+        findings.push({
+          clusterId,
+          kind: "Cluster",
+          name: clusterId,
+          reason: "OtherInstance",
+          message: `a second worker (instance ${contention.instance}) pushes with this cluster id, and is rejected while the first one (instance ${meta.instance}) holds the lease: what it reads is not answered. Give one of the two another cluster id, or stop it`,
+        });
+    return findings;
   }
 
   /** Takes out the clusters whose lease has expired. */

@@ -12,6 +12,7 @@ export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
     renewedAt: unixTime(clock, meta.renewedAt),
     expiresAt: unixTime(clock, meta.expiresAt),
     ...withTimesAhead(meta, unixTime(clock, 0)),
+    ...(meta.instance !== undefined && { instance: meta.instance }),
     ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
   };
 }
@@ -38,13 +39,14 @@ export function receivedGone({ meta, ...gone }: Gone, elapsed: number, clock: Cl
 
 /** @param renewedAt when the lease was renewed, by the clock that it goes on with */
 function goneOn(stored: ClusterMeta, renewedAt: number): ClusterMeta {
-  const { generation, pushedAt, expiresAt } = stored;
+  const { generation, pushedAt, expiresAt, instance } = stored;
   return {
     generation,
     pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
     renewedAt,
     expiresAt: renewedAt + Math.max(0, expiresAt - stored.renewedAt),
     ...withTimesAhead(stored, renewedAt - stored.renewedAt),
+    ...(instance !== undefined && { instance }),
   };
 }
 

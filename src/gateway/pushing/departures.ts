@@ -4,6 +4,7 @@ import type { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { Removals } from "../keeping/removals.ts";
 import type { StoreHealth } from "../keeping/store-health.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
+import { refuseOtherInstance } from "../leases/other-instance.ts";
 import type { ServedGeneration } from "../stages.ts";
 import type { KeptParts } from "./push-parts.ts";
 
@@ -37,7 +38,9 @@ export class Departures<Generation extends ServedGeneration> {
   async leave(clusterId: string, sender: Sender): Promise<boolean> {
     const { onEvent, serving } = this.#parts;
     const { known, failure } = await this.#queue.run(clusterId, async () => {
-      refuseLate(sender, { generation: serving.clusters.live.get(clusterId)?.meta.generation });
+      const held = serving.clusters.live.get(clusterId);
+      refuseOtherInstance(held, sender.instance, this.#parts);
+      refuseLate(sender, { generation: held?.meta.generation });
       return { failure: await this.#removals.remove(clusterId), known: serving.leave(clusterId) };
     });
     if (known) onEvent({ event: "left", clusterId });

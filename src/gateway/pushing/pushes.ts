@@ -9,6 +9,7 @@ import type { KeyedQueue } from "../keeping/keyed-queue.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { type LeaseTerms, leasedAt, type RequestedTerms, renewed } from "../leases/lease-terms.ts";
+import { refuseOtherInstance } from "../leases/other-instance.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { ServedGeneration } from "../stages.ts";
 import type { ChangeKeeper, TakenChange } from "./change-keeper.ts";
@@ -69,6 +70,7 @@ export class Pushes<Generation extends ServedGeneration> {
     return this.#change(clusterId, terms, async (now) => {
       const base = this.#keeper.baseOf(clusterId, false);
       const known = serving.clusters.live.get(clusterId);
+      refuseOtherInstance(known, terms.instance, this.#parts);
       const cluster = known ?? HeldCluster.empty(clusterId, this.#stateOf(clusterId));
       const measured = await turns.run(measure(cluster, whole));
       checkBounds(limits, measured.totals);
@@ -96,6 +98,7 @@ export class Pushes<Generation extends ServedGeneration> {
     const terms = termsOf(limits, requested);
     return this.#change(clusterId, terms, async (now) => {
       const { delta } = changes;
+      this.refuseOther(clusterId, terms.instance);
       const cluster = this.#heldAt(clusterId, baseGeneration);
       const base = this.#keeper.baseOf(clusterId, true);
       const measured = await turns.run(cluster.measure(delta));
@@ -136,11 +139,17 @@ export class Pushes<Generation extends ServedGeneration> {
     const terms = termsOf(limits, requested);
     return this.#inTurn(clusterId, async () => {
       const now = serving.expireNow();
+      this.refuseOther(clusterId, terms.instance);
       const held = this.#heldAt(clusterId, generation);
       const base = this.#keeper.baseOf(clusterId, true);
       await this.#keeper.renew(held, renewed(held.meta, now, terms), base);
       return held.acknowledgement(clock);
     });
+  }
+
+  /** See `Gateway.refuseOther`. */
+  refuseOther(clusterId: string, instance: string | undefined): void {
+    refuseOtherInstance(this.#parts.serving.clusters.live.get(clusterId), instance, this.#parts);
   }
 
   leave(clusterId: string, sender: Sender): Promise<boolean> {
@@ -190,7 +199,8 @@ export class Pushes<Generation extends ServedGeneration> {
   #nextMeta(clusterId: string, now: number, terms: LeaseTerms): ClusterMeta {
     const last = this.#parts.serving.clusters.generationOf(clusterId);
     const generation = Math.max(last + 1, unixTime(this.#parts.clock, now));
-    return { generation, pushedAt: now, ...leasedAt(now, terms) };
+    const holder = this.#parts.serving.clusters.live.get(clusterId)?.meta.instance;
+    return { generation, pushedAt: now, ...leasedAt(now, terms, holder) };
   }
 
   #admit(clusterId: string): void {
@@ -207,8 +217,11 @@ export class Pushes<Generation extends ServedGeneration> {
 }
 
 /** @throws {PushRefused} LEASE_OUT_OF_RANGE */
-function termsOf(limits: GatewayLimits, { leaseSeconds, degraded = [] }: RequestedTerms): LeaseTerms {
-  return { lease: leaseMilliseconds(limits, leaseSeconds), degraded };
+function termsOf(
+  limits: GatewayLimits,
+  { leaseSeconds, degraded = [], instance }: RequestedTerms,
+): LeaseTerms {
+  return { lease: leaseMilliseconds(limits, leaseSeconds), degraded, instance };
 }
 
 /** Compares all that a cluster has with what is held, and counts it. */

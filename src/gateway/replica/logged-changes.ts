@@ -6,6 +6,7 @@ import { unixTime } from "../clock.ts";
 import { GenerationMismatch, refuseLate, type Sender } from "../gateway-types.ts";
 import type { StoreTrouble } from "../keeping/store-health.ts";
 import type { HeldCluster } from "../leases/held-cluster.ts";
+import { refuseOtherInstance } from "../leases/other-instance.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { Base, ChangeKeeper, CheckedChange, KeptChange, TakenChange } from "../pushing/change-keeper.ts";
 import type { ServedGeneration } from "../stages.ts";
@@ -97,7 +98,9 @@ export class LoggedChanges<Generation extends ServedGeneration> implements Chang
     const isKnown = serving.clusters.has(clusterId);
     await this.run(clusterId, () => {
       const base = this.#replica.baseOf(clusterId, false);
-      refuseLate(sender, { generation: serving.clusters.live.get(clusterId)?.meta.generation });
+      const held = serving.clusters.live.get(clusterId);
+      refuseOtherInstance(held, sender.instance, this.#parts);
+      refuseLate(sender, { generation: held?.meta.generation });
       const generation = Math.max(serving.clusters.generationOf(clusterId) + 1, unixTime(clock, clock.now()));
       return this.#add({ clusterId, base: base?.id, change: { kind: "left", generation } });
     });

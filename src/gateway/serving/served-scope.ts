@@ -189,7 +189,6 @@ export class ServedScope<Generation extends ServedGeneration> {
       generationBytes: served?.generation.byteLength ?? 0,
       services: served?.services ?? 0,
       clusters: this.clusters.statuses(this.#compiled),
-      left: [...this.clusters.left],
       conflicts: served?.conflicts ?? [],
       findings: served?.findings ?? [],
       ...(error === undefined ? {} : { compileError: error }),
@@ -235,7 +234,8 @@ export class ServedScope<Generation extends ServedGeneration> {
         this.#source.clusters.map(({ clusterId }) => [clusterId, pushes.get(clusterId) ?? NO_PUSH]),
       );
       this.#keep(generation, live);
-      this.#served = zoneOf(generation, new LeaseTables(this.clusters.expiresAt), services, findings);
+      const leases = new LeaseTables(this.clusters.expiresAt);
+      this.#served = zoneOf(generation, leases, services, findings, () => this.clusters.contended());
       this.#compiled = live;
       this.#error = undefined;
       this.#failedAt = undefined;

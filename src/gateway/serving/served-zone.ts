@@ -11,6 +11,7 @@ export function zoneOf<Generation extends ServedGeneration>(
   leases: Leases,
   services: MergedServices,
   found: readonly ClusterFinding[],
+  contended: () => readonly ClusterFinding[],
 ): ServedZone<Generation> {
   let joined: { readonly of: unknown; readonly findings: readonly ClusterFinding[] } | undefined;
   return {
@@ -25,7 +26,8 @@ export function zoneOf<Generation extends ServedGeneration>(
       const { findings } = services.list();
       if (joined?.of !== findings)
         joined = { of: findings, findings: [...findings, ...found.toSorted(compareFindings)] };
-      return joined.findings;
+      const more = contended();
+      return more.length === 0 ? joined.findings : [...joined.findings, ...more];
     },
   };
 }

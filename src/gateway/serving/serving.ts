@@ -219,6 +219,7 @@ export class Serving<Generation extends ServedGeneration> {
         return stages.resolve(query, { ...asked, generation, leases, now, stale });
       },
       hasCluster: (clusterId) => (view ?? clusterId) === clusterId && servedScope.clusters.has(clusterId),
+      hasLeft: (clusterId) => servedScope.clusters.left.has(clusterId),
       status: () => {
         const since = behindSince(this.expireNow());
         return {

@@ -27,6 +27,10 @@ export function syncCommand(): Command {
       "with --manifests: push what can be read although a file is broken at the start",
     )
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the UID of kube-system)")
+    .option(
+      "--instance <name>",
+      "the name of what is read: gateways take pushes of one at a time (default: of the cluster, else of host and folder)",
+    )
     .option("--ca-file <file>", "certificates in PEM to trust for the gateways, such as a self-signed one")
     .option(
       "--lease <seconds>",

@@ -1,6 +1,7 @@
 import { parseListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
 import type { NodeAddressType } from "../../extract/services/node-ports.ts";
+import { INSTANCE_NAME } from "../../sync/instance.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
 import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
@@ -21,6 +22,7 @@ export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags 
   readonly manifests?: string | undefined;
   readonly allowBroken?: boolean | undefined;
   readonly clusterId?: string | undefined;
+  readonly instance?: string | undefined;
   readonly nodeAddresses?: NodeAddressType | undefined;
   /** Seconds. */
   readonly lease?: number | undefined;
@@ -39,6 +41,8 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  if (flags.instance !== undefined && !INSTANCE_NAME.test(flags.instance))
+    throw new UsageError("--instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
   if (flags.allowBroken === true && manifests === undefined)
     throw new UsageError("--allow-broken is for --manifests");
   if (kubeconfig === "" || context === "")
@@ -74,9 +78,12 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     ...(ca !== undefined && { ca }),
   };
   const api = { ...(kubeconfig !== undefined && { kubeconfig }), ...(context !== undefined && { context }) };
-  const parts = { clusterId, leaseSeconds, gateways, connection, logger };
+  const parts = { clusterId, leaseSeconds, gateways, connection, logger, instance: () => flags.instance };
   if (mode === "plan") return printPlan(parts, flags, api, signal);
-  const control = mode === "run" ? openControl({ ...parts, source: () => worker.source }, flags) : undefined;
+  const control =
+    mode === "run"
+      ? openControl({ ...parts, instance: () => worker.instance(), source: () => worker.source }, flags)
+      : undefined;
   const worker: SyncWorker = openSyncWorker({
     source:
       manifests === undefined
@@ -88,6 +95,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
             allowBroken: flags.allowBroken === true,
           },
     ...(clusterId !== undefined && { clusterId }),
+    ...(flags.instance !== undefined && { instance: flags.instance }),
     ...(clusterZone !== undefined && { clusterZone }),
     ...(nodeAddresses !== undefined && { nodeAddresses }),
     gateways,

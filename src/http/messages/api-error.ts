@@ -1,6 +1,7 @@
 import type { Context, Env } from "hono";
 import { AccessRejected, type AccessRejection } from "../../access/access-rejected.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
+import { OtherInstance } from "../../gateway/leases/other-instance.ts";
 import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/lines-error.ts";
@@ -173,6 +174,7 @@ export function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(409, error.code, error.message, {
       details: { currentGeneration: error.current ?? null },
     });
+  if (error instanceof OtherInstance) return new ApiError(409, error.code, error.message);
   // For the audit log: nobody gets it.
   if (error instanceof SenderGone) return new ApiError(400, error.code, error.message);
   // The store lost what the gateway still answers: a full snapshot brings both back to the same state.

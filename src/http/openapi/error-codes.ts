@@ -102,6 +102,9 @@ export const OF_LEASES: ErrorCodes = { 422: ["INVALID_LEASE", "LEASE_OUT_OF_RANG
 /** Of requests that name a generation. */
 export const OF_GENERATIONS: ErrorCodes = { 409: ["GENERATION_MISMATCH"] };
 
+/** Of requests that name an instance. */
+export const OF_INSTANCES: ErrorCodes = { 409: ["OTHER_INSTANCE"], 422: ["INVALID_INSTANCE"] };
+
 /** Of transfers, by the kind of the part. */
 export const OF_TRANSFERS: ErrorCodes = { 404: ["UNKNOWN_SCOPE"] };
 export const OF_ROOTS: ErrorCodes = { 404: [UNKNOWN_PART.root] };

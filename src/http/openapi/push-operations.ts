@@ -1,11 +1,13 @@
 import { CLUSTER_ID } from "../../snapshot/cluster-id.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { JSON_TYPE } from "../messages/media-type.ts";
+import { INSTANCE } from "../push/push-messages.ts";
 import {
   joinCodes,
   OF_BODIES,
   OF_EVERY_PATH,
   OF_GENERATIONS,
+  OF_INSTANCES,
   OF_JSON,
   OF_LEASES,
   OF_LINES,
@@ -36,6 +38,11 @@ const after = inQuery(
   "The newest generation of the cluster that the sender knows: where a newer one is held, the request is rejected.",
   { type: "integer", minimum: 0 },
 );
+const instance = inQuery(
+  "instance",
+  "What the worker reads, by a name of its own choice: while the lease of the cluster is held by another one, the request is rejected.",
+  { type: "string", pattern: INSTANCE.source },
+);
 const acknowledged = {
   200: {
     description: "On disk, and in the answers.",
@@ -52,28 +59,28 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
     ...shared,
     ...{ method: "put", path: "/api/v1/clusters/{clusterId}/snapshot" },
     summary: "Replaces everything that is known of the cluster.",
-    parameters: [clusterId, leaseSeconds, after],
+    parameters: [clusterId, leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
     success: acknowledged,
-    errors: joinCodes(ofChange, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
+    errors: joinCodes(ofChange, OF_GENERATIONS, OF_INSTANCES, { 422: ["INVALID_BASE_GENERATION"] }),
   },
   {
     ...shared,
     ...{ method: "patch", path: "/api/v1/clusters/{clusterId}/snapshot" },
     summary: "Changes entries of the snapshot.",
-    parameters: [clusterId, baseGeneration, leaseSeconds],
+    parameters: [clusterId, baseGeneration, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
     success: acknowledged,
-    errors: joinCodes(ofChange, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
+    errors: joinCodes(ofChange, OF_GENERATIONS, OF_INSTANCES, { 422: ["INVALID_BASE_GENERATION"] }),
   },
   {
     ...shared,
     ...{ method: "post", path: "/api/v1/clusters/{clusterId}/lease" },
     summary: "Renews the lease: the cluster is alive and unchanged.",
-    parameters: [clusterId, leaseSeconds],
+    parameters: [clusterId, leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
     success: acknowledged,
-    errors: joinCodes(ofCluster, OF_BODIES, OF_JSON, OF_LEASES, OF_GENERATIONS, OF_STORES, {
+    errors: joinCodes(ofCluster, OF_BODIES, OF_JSON, OF_LEASES, OF_GENERATIONS, OF_INSTANCES, OF_STORES, {
       422: ["INVALID_SNAPSHOT"],
     }),
   },
@@ -89,9 +96,13 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
     ...shared,
     ...{ method: "get", path: "/api/v1/clusters/{clusterId}/desired" },
     summary: "Streams what the gateway desires in the cluster: the state, then its changes.",
-    parameters: [clusterId, inQuery("after", "The position from which to resume.", { type: "string" })],
+    parameters: [
+      clusterId,
+      inQuery("after", "The position from which to resume.", { type: "string" }),
+      instance,
+    ],
     success: { 200: { description: "Lines until the stream ends.", content: { [NDJSON_TYPE]: "text" } } },
-    errors: joinCodes(ofCluster, {
+    errors: joinCodes(ofCluster, OF_INSTANCES, {
       403: ["CONTROL_NOT_ALLOWED"],
       409: ["CLUSTER_NOT_LIVE"],
       429: ["TOO_MANY_STREAMS"],
@@ -102,8 +113,10 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
     ...shared,
     ...{ method: "delete", path: "/api/v1/clusters/{clusterId}" },
     summary: "Removes the cluster from the answers: it leaves on purpose.",
-    parameters: [clusterId, after],
+    parameters: [clusterId, after, instance],
     success: { 204: { description: "The cluster is unknown, also if it was before." } },
-    errors: joinCodes(ofCluster, OF_STORES, OF_GENERATIONS, { 422: ["INVALID_BASE_GENERATION"] }),
+    errors: joinCodes(ofCluster, OF_STORES, OF_GENERATIONS, OF_INSTANCES, {
+      422: ["INVALID_BASE_GENERATION"],
+    }),
   },
 ];

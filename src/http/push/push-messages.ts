@@ -6,6 +6,9 @@ import { collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
 const generation = z.int();
 const time = z.number().meta({ description: "Unix time in milliseconds." });
 
+/** The name of an instance: what a worker reads. */
+export const INSTANCE = /^[A-Za-z0-9._-]{1,64}$/;
+
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
 export const LeaseRequest = z.strictObject({
   generation: generation.meta({ description: "The generation that the worker was last acknowledged." }),

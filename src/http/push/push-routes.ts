@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { withTimesAhead } from "../../gateway/leases/degraded.ts";
 import type { HeldCluster } from "../../gateway/leases/held-cluster.ts";
+import type { RequestedTerms } from "../../gateway/leases/lease-terms.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
 import { wholeStage } from "../../gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../gateway/stages.ts";
@@ -21,7 +22,7 @@ import { readJsonBody } from "./json-body.ts";
 import { stageLines } from "./lines-body.ts";
 import { PushAdmission } from "./push-admission.ts";
 import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
-import { LeaseRequest, parseMessage } from "./push-messages.ts";
+import { INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
@@ -127,7 +128,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.put(
     "/:clusterId/snapshot",
     change("push", async (context, clusterId, take) => {
-      const leaseSeconds = requestedLease(context);
+      const terms = requestedTerms(context);
       const after = generationIn(context, "after");
       const { stage, degraded } = await take(() => new LinesStage("whole", gateway.held(clusterId)));
       const whole = wholeStage(stage);
@@ -141,7 +142,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const acknowledged = await gateway.replace(
         clusterId,
         counted,
-        { leaseSeconds, degraded },
+        { ...terms, degraded },
         { signal: context.req.raw.signal, after },
       );
       noteForAudit(context, { generation: acknowledged.generation, changes });
@@ -151,13 +152,13 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.patch(
     "/:clusterId/snapshot",
     change("patch", async (context, clusterId, take) => {
-      const leaseSeconds = requestedLease(context);
+      const terms = requestedTerms(context);
       const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
       const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
       const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
       const valid = { delta, lines: () => stage.lines() };
-      const acknowledged = await gateway.change(clusterId, base, valid, { leaseSeconds, degraded });
+      const acknowledged = await gateway.change(clusterId, base, valid, { ...terms, degraded });
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -165,10 +166,10 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.post(
     "/:clusterId/lease",
     route("renew", async (context, clusterId) => {
-      const leaseSeconds = requestedLease(context);
+      const terms = requestedTerms(context);
       const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
       const { generation, degraded } = parseMessage(LeaseRequest, body);
-      const renewed = await gateway.renew(clusterId, generation, { leaseSeconds, degraded });
+      const renewed = await gateway.renew(clusterId, generation, { ...terms, degraded });
       return jsonResponse(200, renewed);
     }),
   );
@@ -176,9 +177,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId",
     route("leave", async (context, clusterId) => {
       const after = generationIn(context, "after");
+      const instance = instanceIn(context);
       noteForAudit(context, { changes: countRemoval(await turns.run(gateway.count(clusterId))) });
       const settle = gateway.arrived(clusterId);
-      await gateway.leave(clusterId, { signal: context.req.raw.signal, after }).finally(() => settle(true));
+      const sender = { signal: context.req.raw.signal, after, instance };
+      await gateway.leave(clusterId, sender).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
@@ -191,7 +194,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     route("read", async (context, clusterId, holder) => {
       const { openDesired } = dependencies;
       if (openDesired === undefined) throw CONTROL_NOT_SERVED();
-      const response = openDesired(clusterId, holder, context.req.query("after"));
+      const response = openDesired(clusterId, holder, context.req.query("after"), instanceIn(context));
       if (context.req.raw.method === "HEAD") await response.body?.cancel();
       return response;
     }),
@@ -225,6 +228,17 @@ function generationIn(context: PushContext, name: "baseGeneration" | "after"): n
 function invalidGeneration(name: string): never {
   const message = `the query parameter ${name} must be the generation that was last acknowledged`;
   throw new ApiError(422, "INVALID_BASE_GENERATION", message);
+}
+
+function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSeconds" | "instance"> {
+  return { leaseSeconds: requestedLease(context), instance: instanceIn(context) };
+}
+
+/** The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id has; undefined if it does not say. */
+function instanceIn(context: PushContext): string | undefined {
+  const text = context.req.query("instance");
+  if (text === undefined || INSTANCE.test(text)) return text;
+  throw new ApiError(422, "INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
 }
 
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */

@@ -30,7 +30,10 @@ export const Degradations = z.array(Degradation).max(MOST_DEGRADATIONS);
 export const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
 export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
 
-/** Every reason that workers of this version report, in words (docs/how-to/troubleshoot.md has the fix of each). */
+/** The gateway's own reason: it rejects another worker that pushes with the cluster's id. */
+export const OTHER_INSTANCE = "OTHER_INSTANCE";
+
+/** Every reason that workers of this version report, and that of the gateway, in words (docs/how-to/troubleshoot.md has the fix of each). */
 export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
   ["API_UNREACHABLE", "API server unreachable"],
   ["API_UNAUTHENTICATED", "API server rejects the worker's credentials"],
@@ -40,6 +43,7 @@ export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
   ["MANIFESTS_UNREADABLE", "manifest folder unreadable"],
   ["MANIFEST_BROKEN", "manifest broken"],
   ["CLUSTER_ID_UNKNOWN", "the cluster has no id"],
+  [OTHER_INSTANCE, "another worker pushes with this cluster id, and is rejected"],
   ["CLUSTER_ID_INVALID", "the cluster's id is malformed"],
 ]);
 

@@ -7,6 +7,8 @@ export interface PushStatus {
   /** Seconds until the lease there expires; negative after that, undefined before the first acknowledgement. */
   readonly leaseSeconds: number | undefined;
   readonly requests: readonly RequestCount[];
+  /** The code of the last request's failure; absent if it was acknowledged. */
+  readonly failure?: string | undefined;
 }
 
 /** Requests to a gateway with one result. */

@@ -76,6 +76,13 @@ const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
       "the worker pushes the cluster's own snapshot first; --control=plan and programs that only read never do",
     ],
   ],
+  [
+    "OTHER_INSTANCE",
+    [
+      "person",
+      "stop the worker that should not push this cluster, or give it another --cluster-id; this one is tried again, and taken once the other one's lease expired",
+    ],
+  ],
   ["HTTPS_REQUIRED", ["person", "begin the URL of the gateway (--gateway) with https://"]],
   [
     "LEASE_OUT_OF_RANGE",

@@ -35,6 +35,8 @@ export interface GatewayOptions {
   readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
+  /** What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that holds the lease. Default: it has none. */
+  readonly instance?: (() => string | undefined) | undefined;
   /** The most milliseconds for one request. Default 60,000. */
   readonly timeoutMilliseconds?: number;
 }
@@ -80,7 +82,7 @@ export class GatewayRequests {
     signal: AbortSignal,
     after?: number,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(snapshot.clusterId)}/snapshot${query({ leaseSeconds, after })}`;
+    const path = `${clusterPath(snapshot.clusterId)}/snapshot${this.#query({ leaseSeconds, after })}`;
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
     return this.#acknowledged("PUT", path, NDJSON_TYPE, body, leaseSeconds, signal);
   }
@@ -93,7 +95,7 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/snapshot${query({ baseGeneration, leaseSeconds })}`;
+    const path = `${clusterPath(clusterId)}/snapshot${this.#query({ baseGeneration, leaseSeconds })}`;
     const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
     return this.#acknowledged("PATCH", path, NDJSON_TYPE, body, leaseSeconds, signal);
   }
@@ -105,7 +107,7 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/lease${query({ leaseSeconds })}`;
+    const path = `${clusterPath(clusterId)}/lease${this.#query({ leaseSeconds })}`;
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
     return this.#acknowledged(
       "POST",
@@ -119,7 +121,7 @@ export class GatewayRequests {
 
   /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
-    await this.#request("DELETE", clusterPath(clusterId) + query({ after }), {}, undefined, signal);
+    await this.#request("DELETE", clusterPath(clusterId) + this.#query({ after }), {}, undefined, signal);
   }
 
   /**
@@ -135,7 +137,7 @@ export class GatewayRequests {
   ): Promise<AsyncIterable<Uint8Array>> {
     const answer = await this.#send(
       "GET",
-      `${clusterPath(clusterId)}/desired${query({ after })}`,
+      `${clusterPath(clusterId)}/desired${this.#query({ after })}`,
       {},
       undefined,
       signal,
@@ -153,6 +155,14 @@ export class GatewayRequests {
 
   async close(): Promise<void> {
     await this.#pool.destroy();
+  }
+
+  /** The parameters that there are, with their question mark. */
+  #query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+    const all = { ...parameters, instance: this.#options.instance?.() };
+    const stated = Object.entries(all).filter(([, value]) => value !== undefined);
+    const text = stated.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
+    return text === "" ? "" : `?${text}`;
   }
 
   #count(method: string, status: string): void {
@@ -288,11 +298,4 @@ export class GatewayRequests {
 
 function clusterPath(clusterId: string): string {
   return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
-}
-
-/** The parameters that there are, with their question mark. */
-function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const stated = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  const text = stated.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
-  return text === "" ? "" : `?${text}`;
 }

@@ -77,6 +77,7 @@ export class PushClient {
   /** What the gateway lacks of the state, as far as it acknowledged anything. */
   #unsent = new UnsentChanges();
   #failures = 0;
+  #failure: string | undefined;
   /** No attempt before this moment, by performance.now(). */
   #notBefore = 0;
   /** The version of a state with rejected content, and the earliest time for another one. */
@@ -108,6 +109,7 @@ export class PushClient {
       gateway: this.#requests.name,
       leaseSeconds: leased === undefined ? undefined : leaseSeconds - (performance.now() - leased) / 1000,
       requests: this.#requests.counts(),
+      failure: this.#failure,
     };
   }
 
@@ -212,7 +214,8 @@ export class PushClient {
       this.#requests.replace(snapshot, terms, signal, this.#known),
     );
     const sizes = { exports: Object.keys(exports).length, imports: Object.keys(imports).length };
-    const fields = { gateway: this.#requests.name, clusterId, generation, ...sizes };
+    const instance = this.#options.instance?.();
+    const fields = { gateway: this.#requests.name, clusterId, generation, instance, ...sizes };
     this.#options.logger.info(fields, "snapshot acknowledged");
   }
 
@@ -245,6 +248,7 @@ export class PushClient {
     this.#known = generation;
     this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
     this.#failures = 0;
+    this.#failure = undefined;
     this.#notBefore = 0;
     this.#refused = undefined;
     return generation;
@@ -264,6 +268,7 @@ export class PushClient {
     if (!(error instanceof GatewayError)) throw error;
     this.#failures++;
     const { code, status, remedy } = error;
+    this.#failure = code;
     const fields = { gateway, code, status, failures: this.#failures };
     const { currentGeneration } = error;
     const newest = newestOf(this.#known, currentGeneration);

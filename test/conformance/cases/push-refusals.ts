@@ -157,6 +157,15 @@ const leases: readonly HttpCase[] = (
   ),
 );
 
+const instances: readonly HttpCase[] = ["", "a%20b", "a".repeat(65)].map((instance) =>
+  row(
+    "Instances",
+    `an instance with the name "${instance}"`,
+    ["PUT", `west/snapshot?instance=${instance}`, { body: text }],
+    { status: 422, refusal: { code: "INVALID_INSTANCE" } },
+  ),
+);
+
 const paths: readonly HttpCase[] = [
   ...(
     [
@@ -231,6 +240,7 @@ const credentials: readonly HttpCase[] = (
 export const pushRefusalCases: readonly HttpCase[] = [
   ...bodies,
   ...leases,
+  ...instances,
   ...paths,
   ...credentials,
   row(

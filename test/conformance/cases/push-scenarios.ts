@@ -53,6 +53,39 @@ export const pushScenarios: readonly PushScenario[] = [
     },
   },
   {
+    section: `${DOCUMENT}, Instances`,
+    title: "the instance that holds the lease keeps it, and the other one is rejected until it left",
+    async run({ send }) {
+      const body = snapshotBody(shopSnapshot("west"));
+      const put = (query = "") => send("PUT", `west/snapshot${query}`, { body });
+      const { generation } = await acknowledged(put("?instance=one"));
+      const renewal = JSON.stringify({ generation });
+      const patch = patchBody("west", { namespaces: { more: {} } });
+      for (const request of [
+        () => put("?instance=two"),
+        () => send("PATCH", `${patchPath("west", generation)}&instance=two`, { body: patch }),
+        () => send("POST", "west/lease?instance=two", { body: renewal }),
+        () => send("DELETE", "west?instance=two"),
+      ])
+        expect(await refusal(request())).toMatchObject({
+          status: 409,
+          code: "OTHER_INSTANCE",
+          message: expect.stringMatching(/instance one holds the lease .*this is instance two/),
+        });
+      const status = ClusterResponse.strict().parse(await (await send("GET", "west")).json());
+      expect(status).toMatchObject({
+        generation,
+        degraded: [{ reason: "OTHER_INSTANCE" }],
+        findings: [{ reason: "OtherInstance", kind: "Cluster", name: "west" }],
+      });
+      await acknowledged(send("POST", "west/lease?instance=one", { body: renewal }));
+      await acknowledged(put());
+      expect(await refusal(put("?instance=two"))).toMatchObject({ code: "OTHER_INSTANCE" });
+      expect((await send("DELETE", "west?instance=one")).status).toBe(204);
+      await acknowledged(put("?instance=two"));
+    },
+  },
+  {
     section: `${DOCUMENT}, GET on the cluster`,
     title: "a status shows the conflicts and findings of its cluster, and of no other",
     async run({ send, put }) {

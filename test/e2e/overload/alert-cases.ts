@@ -68,6 +68,19 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "the worker of west cannot read all of its cluster (API_UNREACHABLE) for 2m 0s",
   },
   {
+    name: "ClustersetDohTwoWorkers",
+    firing: {
+      'clusterset_doh_cluster_degraded_seconds{cluster="west",reason="OTHER_INSTANCE"}': growing(60),
+    },
+    quiet: {
+      'clusterset_doh_cluster_degraded_seconds{cluster="west",reason="API_UNREACHABLE"}': growing(60),
+    },
+    raisedAt: 2,
+    quietUntil: 1,
+    labels: { ...WARNING, cluster: "west", reason: "OTHER_INSTANCE" },
+    summary: "a second worker pushes with the id of west, and is rejected: what it reads is not answered",
+  },
+  {
     name: "ClustersetDohPushesRejected",
     firing: { [`clusterset_doh_pushes_total{${GATEWAY},method="PUT",status="401"}`]: growing(2) },
     quiet: { [`clusterset_doh_pushes_total{${GATEWAY},method="PATCH",status="409"}`]: growing(2) },

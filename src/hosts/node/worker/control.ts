@@ -10,6 +10,7 @@ import type { ManagedObject } from "../../../control/objects/wanted-object.ts";
 import { listedKey, planChanges } from "../../../control/plan.ts";
 import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
 import { ABOUT_GROUP } from "../../../extract/identity.ts";
+import { ClusterInstance } from "../../../sync/instance.ts";
 import type { KubeconfigOptions } from "../../../sync/kubeconfig.ts";
 import { KubernetesSource } from "../../../sync/kubernetes.ts";
 import { type ObjectSource, SourceError } from "../../../sync/object-source.ts";
@@ -31,7 +32,9 @@ export interface ControlParts {
   readonly clusterId: string | undefined;
   readonly leaseSeconds: number;
   readonly gateways: readonly string[];
-  readonly connection: Omit<GatewayOptions, "gateway">;
+  readonly connection: Omit<GatewayOptions, "gateway" | "instance">;
+  /** The name of what the worker reads. */
+  readonly instance: () => string | undefined;
   readonly logger: Logger;
 }
 
@@ -98,10 +101,13 @@ export async function printPlan(
   const wanted = clusterset ? new ClusterProperties(clusterId!, clusterset, () => undefined) : undefined;
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
   let failures = 0;
+  const cluster = new ClusterInstance();
+  const instance = () => parts.instance() ?? cluster.name;
   const source = new KubernetesSource(
     { ...api, clusterIdGiven: wanted === undefined, logger },
     {
       upsert: (object) => {
+        cluster.see(object);
         if (object.kind === "ClusterProperty") return wanted?.upsert(object);
         objects.upsert(object);
         if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
@@ -114,7 +120,7 @@ export async function printPlan(
   const stopped = () => reject(new SourceError("STOPPED", "stopped before the cluster was read", false));
   ended.addEventListener("abort", stopped, { once: true });
   const reading = source.run(ended);
-  const gateways = openGateways(parts);
+  const gateways = openGateways({ ...parts, instance });
   try {
     await complete;
     const served = servedBy(source, clusterset);
@@ -147,8 +153,8 @@ function servedBy(source: KubernetesSource, clusterset: string | undefined): Ser
   };
 }
 
-function openGateways({ gateways, connection }: ControlParts): GatewayRequests[] {
-  return gateways.map((gateway) => new GatewayRequests({ ...connection, gateway }));
+function openGateways({ gateways, connection, instance }: ControlParts): GatewayRequests[] {
+  return gateways.map((gateway) => new GatewayRequests({ ...connection, gateway, instance }));
 }
 
 function kubernetes(source: ObjectSource): KubernetesSource {

@@ -15,7 +15,9 @@ export function describeReadiness(status: WorkerStatus): string {
   return [
     `${isReady(status) ? "ready" : "not ready"}: ${leased} of ${counted(gateways.length, "gateway")} ${gateways.length === 1 ? "answers" : "answer"} for this cluster`,
     ...(complete ? [] : ["the cluster is not read yet"]),
-    ...lacking.map(({ gateway }) => `${gateway}: no lease`),
+    ...lacking.map(
+      ({ gateway, failure }) => `${gateway}: no lease${failure === undefined ? "" : ` (${failure})`}`,
+    ),
     ...degraded.map((one) => `${describeDegradation(one)} for ${duration(one.seconds * 1000)}`),
   ].join("; ");
 }

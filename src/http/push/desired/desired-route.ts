@@ -8,8 +8,17 @@ import { ApiError } from "../../messages/api-error.ts";
 import { type ControlLimits, DEFAULT_CONTROL_LIMITS } from "./control-limits.ts";
 import { streamDesired } from "./desired-stream.ts";
 
-/** Opens the stream of a cluster's desired state. @param after the position from which to resume */
-export type OpenDesired = (clusterId: string, holder: Holder, after: string | undefined) => Response;
+/**
+ * Opens the stream of a cluster's desired state.
+ * @param after the position from which to resume
+ * @param instance what the worker reads that would write it there
+ */
+export type OpenDesired = (
+  clusterId: string,
+  holder: Holder,
+  after: string | undefined,
+  instance: string | undefined,
+) => Response;
 
 /** What is counted of streams, for metrics. */
 export interface ControlCounts {
@@ -21,7 +30,7 @@ export interface ControlCounts {
 
 /** What streams are opened with. */
 export interface DesiredParts {
-  readonly gateway: Pick<Gateway<ServedGeneration>, "desiredWithin" | "now">;
+  readonly gateway: Pick<Gateway<ServedGeneration>, "desiredWithin" | "now" | "refuseOther">;
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly counts: ControlCounts;
   readonly counters?: LimitCounters | undefined;
@@ -35,7 +44,7 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
   const { gateway, clock, counts, counters, onError } = parts;
   const limits = { ...DEFAULT_CONTROL_LIMITS, ...parts.limits };
   const streams = new Map<string, number>();
-  return (clusterId, { control }, after) => {
+  return (clusterId, { control }, after, instance) => {
     const feed = control === undefined ? undefined : gateway.desiredWithin(control);
     if (feed === undefined)
       throw new ApiError(
@@ -50,6 +59,7 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
         `nothing is desired in "${clusterId}" before it has pushed a snapshot, or while its lease has expired: push first`,
         { headers: { "retry-after": "2" } },
       );
+    gateway.refuseOther(clusterId, instance);
     const own = streams.get(clusterId) ?? 0;
     if (own >= limits.controlStreamsPerCluster) throw tooMany(own, "limits.controlStreamsPerCluster");
     if (counts.streams >= limits.controlStreams) throw tooMany(counts.streams, "limits.controlStreams");
