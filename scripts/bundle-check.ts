@@ -1,6 +1,6 @@
 /**
  * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than 230 KB compressed.
+ * Node reaches it, or where it is larger than 232 KB compressed.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,10 +19,10 @@ export interface WorkerBundle {
 }
 
 /**
- * Bytes after compression: what the Worker has (228 KB, of which explanations are 4 and the notes of compilers 4), and little more. With the notes a start of an isolate parses 640 KB in place of
+ * Bytes after compression: what the Worker has (231 KB, of which explanations are 4 and the notes of compilers 4), and little more. With the notes a start of an isolate parses 640 KB in place of
  * 630: 25.7 ms of CPU time, and 25.4 without (medians of 300, Node 24, on busy cores).
  */
-const MOST_COMPRESSED = 230_000;
+const MOST_COMPRESSED = 232_000;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */
