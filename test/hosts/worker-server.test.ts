@@ -49,6 +49,12 @@ describe("/readyz of a worker", () => {
       `ready: 1 of 2 gateways answer for this cluster; ${OTHER}: no lease`,
     ],
     [
+      "that a gateway rejects",
+      { gateways: [{ ...lost(undefined, ONE), failure: "OTHER_INSTANCE" }] },
+      503,
+      `not ready: 0 of 1 gateway answers for this cluster; ${ONE}: no lease (OTHER_INSTANCE)`,
+    ],
+    [
       "with a degraded source",
       { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] },
       200,
