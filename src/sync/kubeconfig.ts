@@ -345,8 +345,13 @@ function podAccount({ variables, serviceAccount }: KubeconfigPlaces): Kubeconfig
 }
 
 function noKubeconfig(files: readonly KubeconfigFile[]): never {
+  const isMissing = files.every(({ text: content }) => content === undefined);
+  const why =
+    files.length === 0
+      ? "neither KUBECONFIG nor HOME is set"
+      : `${paths(files)} ${isMissing ? "does not exist" : "is empty"}`;
   throw invalid(
-    `no kubeconfig: ${paths(files)} ${files.every(({ text: content }) => content === undefined) ? "does not exist" : "is empty"}, and the worker does not run in a pod with a service account. Give one (--kubeconfig)`,
+    `no kubeconfig: ${why}, and the worker does not run in a pod with a service account. Give one (--kubeconfig)`,
   );
 }
 

@@ -43,3 +43,8 @@ test.each(KUBECONFIG_CASES)("$title", async (one) => {
     if (one.info !== undefined) expect(readInfo(folder)).toEqual(one.info(servers));
   }
 });
+
+test("without a file, a home and a pod the error says what to give", () => {
+  const connect = () => new ApiConnection({}, undefined, { variables: {}, serviceAccount: "/none" });
+  expect(connect).toThrow(/no kubeconfig: neither KUBECONFIG nor HOME is set.*--kubeconfig/);
+});
