@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { TEST_DEADLINE } from "./test/deadline.ts";
 
 /** Unit tests that change what all files of a process share: each file has a process of its own. */
 const ISOLATED: string[] = [
@@ -29,20 +30,20 @@ const MEASURING: string[] = [
   "test/e2e/abuse/queries/plain-dns-attacks.e2e.test.ts",
 ];
 
+/** No test waits for a time: they are for machines that are busy. */
+const timeouts = { testTimeout: TEST_DEADLINE, hookTimeout: TEST_DEADLINE };
+
 const unit = {
   // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with the cache.
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
   setupFiles: ["test/property-runs.ts"],
-  // No test waits for a time: this is for machines that are busy.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  ...timeouts,
   maxWorkers: 2,
 };
 
 const e2e = {
   globalSetup: "test/e2e/servers/run-folder.ts",
-  testTimeout: 120_000,
-  hookTimeout: 300_000,
+  ...timeouts,
 };
 
 export default defineConfig({

@@ -1,9 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DesiredState } from "../../src/control/desired/desired-state.ts";
 import { followDesiredState, readDesiredState } from "../../src/control/desired/desired-stream.ts";
 import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
+import { until } from "../until.ts";
 import { desiredImport, linesOf, START } from "./desired-lines.ts";
 
 /** A gateway whose answers a test gives, in order; the last one again and again. */
@@ -82,7 +83,7 @@ const wanted = () => state.service("shop/db", "b").import;
 test("asks with the worker's token, and takes the state", async () => {
   gateways[0]!.answers = [whole("p/1")];
   follow();
-  await vi.waitFor(() => expect(wanted()).toEqual(desiredImport()));
+  await until(() => expect(wanted()).toEqual(desiredImport()));
   expect(gateways[0]!.asked).toEqual(["/api/v1/clusters/b/desired Bearer secret"]);
 });
 
@@ -101,7 +102,7 @@ test("resumes at its position when the stream breaks off, and keeps the state me
       ),
   ];
   follow();
-  await vi.waitFor(() => expect(state.position).toBe("p/2"));
+  await until(() => expect(state.position).toBe("p/2"));
   expect(gateways[0]!.asked[1]).toBe("/api/v1/clusters/b/desired?after=p%2F1 Bearer secret");
   expect(wanted()).toBeUndefined();
 });
@@ -115,7 +116,7 @@ test("goes to the next gateway when one fails, and there begins with a snapshot"
   ];
   gateways[1]!.answers = [whole("q/1")];
   follow(2);
-  await vi.waitFor(() => expect(state.position).toBe("q/1"));
+  await until(() => expect(state.position).toBe("q/1"));
   expect(gateways[1]!.asked).toEqual(["/api/v1/clusters/b/desired Bearer secret"]);
 });
 
@@ -138,7 +139,7 @@ test.each([
     whole("p/3"),
   ];
   follow();
-  await vi.waitFor(() => expect(state.position).toBe("p/3"));
+  await until(() => expect(state.position).toBe("p/3"));
   expect(warnings.some((warning) => message.test(warning))).toBe(true);
   expect(gateways[0]!.asked[2], "begins with a snapshot").toBe("/api/v1/clusters/b/desired Bearer secret");
   expect(wanted()).toEqual(desiredImport());
@@ -152,7 +153,7 @@ test("a rejection is logged with the gateway's code and next step", async () => 
     },
   ];
   follow();
-  await vi.waitFor(() => expect(warnings.length).toBeGreaterThan(0));
+  await until(() => expect(warnings.length).toBeGreaterThan(0));
   expect(warnings[0]).toContain("set control: true");
 });
 

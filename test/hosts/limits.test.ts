@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { connect, constants } from "node:http2";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits/server-limits.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
@@ -13,6 +13,7 @@ import { RequestsInFlight } from "../../src/limits/load.ts";
 import { ownCount } from "../../src/limits/shared/shared-counts.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
 import { headerLine, sealed } from "../snapshot/lines/push-lines.ts";
+import { until } from "../until.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -53,10 +54,7 @@ describe("a gateway on Node", () => {
     expect(statuses.slice(4)).toContain(429);
     const { status, headers } = await send(gateway, "/healthz", { http2 });
     expect([status, headers["retry-after"]]).toEqual([200, undefined]);
-    await vi.waitFor(
-      async () => expect(await limited(gateway, "clients.requestsPerSecond")).toBeGreaterThan(0),
-      20_000,
-    );
+    await until(async () => expect(await limited(gateway, "clients.requestsPerSecond")).toBeGreaterThan(0));
   });
 
   it("does not count exempt clients, such as loopback, and none if the limit is off", async () => {
@@ -94,7 +92,7 @@ describe("a gateway on Node", () => {
       stream.write("half");
       return stream;
     });
-    await vi.waitFor(async () => expect((await send(gateway, "/setup")).status).toBe(503), 20_000);
+    await until(async () => expect((await send(gateway, "/setup")).status).toBe(503));
     const status = async (path: string, sent: Sent = {}) => (await send(gateway, path, sent)).status;
     const lines = sealed(headerLine("west"), '["pods","x",{}]');
     const snapshot: Sent = { method: "PUT", token: "test", lines };
@@ -110,7 +108,7 @@ describe("a gateway on Node", () => {
     const refused = await send(gateway, "/resolve?name=web.shop.svc.clusterset.local");
     expect([refused.headers["retry-after"], refused.json()]).toMatchObject(["5", { code: "OVERLOADED" }]);
     for (const stream of begun) stream.close(constants.NGHTTP2_CANCEL);
-    await vi.waitFor(async () => expect(await status("/setup")).toBe(200), 20_000);
+    await until(async () => expect(await status("/setup")).toBe(200));
     expect(await limited(gateway, "limits.loopDelayMilliseconds")).toBeGreaterThan(3);
     session.destroy();
   });

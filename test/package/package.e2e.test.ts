@@ -6,8 +6,9 @@ import { dirname, join, posix } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker, describeBundle } from "../../scripts/bundle-check.ts";
+import { eventually } from "../e2e/harness/answers.ts";
 import { freePort } from "../e2e/servers/ports.ts";
 import { snapshot } from "./consumer/snapshot.ts";
 import {
@@ -19,15 +20,13 @@ import {
   WEB,
   wranglerConfig,
 } from "./consumers.ts";
-import { manifest, PACK_TIMEOUT, type PackedPackage, packPackage, root } from "./packed-package.ts";
-
-vi.setConfig({ testTimeout: PACK_TIMEOUT });
+import { manifest, type PackedPackage, packPackage, root } from "./packed-package.ts";
 
 let packed: PackedPackage;
 
 beforeAll(() => {
   packed = packPackage(["@cloudflare/workers-types", "@hono/node-server", "@types/node"]);
-}, PACK_TIMEOUT);
+});
 afterAll(() => packed.remove());
 
 describe("the package", () => {
@@ -182,7 +181,7 @@ describe("programs with the package", () => {
   beforeAll(() => {
     const programs = ["gateway.ts", "resolve.ts", ...ON_PAGE.slice(0, 2)];
     compiled = typesOf(packed, programs, { module: "nodenext", types: ["node"], emit: true });
-  }, PACK_TIMEOUT);
+  });
 
   it("compile with moduleResolution nodenext and the types of Node", () => {
     expect(compiled.errors).toEqual([]);
@@ -211,7 +210,7 @@ describe("programs with the package", () => {
     });
     const ended = once(child, "exit");
     try {
-      await expect.poll(() => textAt(port, "/hello"), { timeout: 60_000 }).toBe("a path of this program");
+      await eventually(() => textAt(port, "/hello")).toBe("a path of this program");
       expect(await textAt(port, "/healthz")).toBe("ok\n");
       child.kill("SIGTERM");
       expect(await ended).toEqual([0, null]);

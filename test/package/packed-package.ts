@@ -15,9 +15,6 @@ export const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf
   readonly exports: Readonly<Record<string, unknown>>;
 };
 
-/** Packing compiles, which takes its time on a busy machine. Milliseconds. */
-export const PACK_TIMEOUT = 600_000;
-
 /** A package in a folder of a consumer, as `npm install` lays it out. */
 export interface PackedPackage {
   /** The consumer's folder, with `node_modules`. */

@@ -10,10 +10,10 @@ import { ManifestSource } from "../../src/sync/manifest-source.ts";
 import type { ObjectSource, SourceListener } from "../../src/sync/object-source.ts";
 import { runSyncWorker } from "../../src/sync/worker.ts";
 import { namespace, service, serviceExport } from "../extract/objects.ts";
+import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 const LISTENER: SourceListener = {
   upsert: () => {},

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { runSyncWorker } from "../../src/sync/worker.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
+import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
 const SLICES = "/apis/discovery.k8s.io/endpointslices";

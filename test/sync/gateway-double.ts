@@ -39,6 +39,9 @@ function readBody(type: string | undefined, plain: Buffer): unknown {
   return JSON.parse(plain.toString());
 }
 
+/** Not an address that clients have: none of them gets the port of a server that starts again. */
+const HOST = "127.0.0.2";
+
 /** A small gateway with the push protocol that keeps all requests, and fails as tests ask. */
 export class GatewayDouble {
   readonly seen: SeenRequest[] = [];
@@ -52,7 +55,7 @@ export class GatewayDouble {
   #generation = 0;
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${HOST}:${this.#port}`;
   }
 
   readonly listener: RequestListener = (request, response) => {
@@ -86,7 +89,7 @@ export class GatewayDouble {
 
   async start(): Promise<this> {
     const server = createServer(this.listener);
-    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(this.#port, HOST, resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
     return this;

@@ -7,9 +7,9 @@ import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
 import type { SourceError } from "../../src/sync/object-source.ts";
 import { namespace, node, ofService, pod, service, serviceExport, slice } from "../extract/objects.ts";
+import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
 const SLICES = "/apis/discovery.k8s.io/endpointslices";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ManifestSource } from "../../src/sync/manifest-source.ts";
+import { until } from "../until.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 const service = (name: string) =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: shop }\nspec: { clusterIP: 10.0.0.1 }\n`;

@@ -6,8 +6,8 @@ import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { parseManifestFile } from "../../src/sync/manifest-file.ts";
 import { ManifestSource } from "../../src/sync/manifest-source.ts";
 import { readManifests } from "../../src/sync/manifests.ts";
+import { until } from "../until.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 let folder: string;
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runSyncWorker, type SyncWorkerOptions } from "../../src/sync/worker.ts";
+import { until } from "../until.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 let folder: string;
 let gateways: GatewayDouble[];

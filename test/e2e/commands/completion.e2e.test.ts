@@ -71,7 +71,7 @@ async function typed({ command, home }: Shell, lines: readonly string[]): Promis
     });
   const ran = () => [...shown.matchAll(/RAN\((.*?)\)/g)].map(([, args]) => args!.trim());
   const until = (what: string, isShown: () => boolean) =>
-    waitFor(what, isShown, 60_000).catch(() => expect.fail(`${what}: ${shown}`));
+    waitFor(what, isShown).catch(() => expect.fail(`${what}: ${shown}`));
   try {
     await until("the prompt", () => shown.includes(PROMPT));
     for (const [index, line] of lines.entries()) {

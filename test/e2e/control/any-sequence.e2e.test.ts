@@ -282,4 +282,4 @@ test(`any sequence of changes, losses, restarts and crashes ends in the desired 
     expect(written).toEqual([]);
     expectOnlyOwnAndNeededWrites(clusters.servers[id]);
   }
-}, 300_000);
+});

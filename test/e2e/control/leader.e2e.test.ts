@@ -113,7 +113,7 @@ test("after SIGTERM the other one leads without waiting: the Lease names nobody"
 test("a leader that was halted for longer than its Lease writes nothing when it goes on", async () => {
   const led = lead(other);
   one.process.signal("SIGSTOP");
-  await waitFor("the other worker leads", () => lead(other) > led, 60_000);
+  await waitFor("the other worker leads", () => lead(other) > led);
   desire("10.1.0.8");
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.8"]);
   const lost = one.log().split("does not lead any more").length;

@@ -136,7 +136,8 @@ test("while a gateway is killed, workers push to the other one, and no query fai
 test("started again, it answers from its state and gets what it missed as a delta; no query fails", async () => {
   await first.restart();
   await eventualAnswer(first, "db.shop").toHaveLength(3);
-  await eventually(() => acceptedPushes(first)).toEqual({ full: 0, delta: 1 });
+  await eventually(async () => (await acceptedPushes(first)).delta).toBeGreaterThan(0);
+  expect((await acceptedPushes(first)).full).toBe(0);
   expect(await failuresSince()).toEqual(NONE);
 });
 

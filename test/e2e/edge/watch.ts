@@ -31,15 +31,11 @@ export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
 /** Queries until the expected answer comes and is not stale. @returns all answers on the way */
 export async function seeUntil(gateway: GatewayClient, name: string, expected: Answered): Promise<Seen[]> {
   const all: Seen[] = [];
-  await waitFor(
-    `${name} is ${expected}`,
-    async () => {
-      const seen = await see(gateway, name);
-      all.push(seen);
-      return isDeepStrictEqual(seen.answer, expected) && !seen.stale;
-    },
-    60_000,
-  ).catch((cause: Error) => {
+  await waitFor(`${name} is ${expected}`, async () => {
+    const seen = await see(gateway, name);
+    all.push(seen);
+    return isDeepStrictEqual(seen.answer, expected) && !seen.stale;
+  }).catch((cause: Error) => {
     throw new Error(`${cause.message}; it is ${JSON.stringify(all.at(-1))}`, { cause });
   });
   return all;

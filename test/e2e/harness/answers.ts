@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RecordType } from "dns-packet";
 import { expect } from "vitest";
+import { DEADLINE } from "../../deadline.ts";
 import { waitFor } from "../servers/wait.ts";
 import type { AskOptions, GatewayClient } from "./gateway-client.ts";
 
@@ -19,9 +20,9 @@ export async function answered(
   return values.length > 0 ? values : "NODATA";
 }
 
-/** An expectation that is tried again, errors included, until it holds or a generous deadline has passed. */
-export function eventually<T>(probe: () => Promise<T> | T, timeout = 60_000) {
-  return expect.poll(probe, { timeout, interval: 50 });
+/** An expectation that is tried again, errors included, until it holds or the deadline has passed. */
+export function eventually<T>(probe: () => Promise<T> | T) {
+  return expect.poll(probe, { timeout: DEADLINE, interval: 50 });
 }
 
 /** What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`. */
@@ -37,14 +38,10 @@ export function eventualAnswer(
 /** For hooks and tests that run side by side, where no expectation can be tried again: waits until `probe` gives `expected`. */
 export async function untilEqual<T>(what: string, probe: () => Promise<T> | T, expected: T): Promise<void> {
   let last: T | undefined;
-  await waitFor(
-    what,
-    async () => {
-      last = await probe();
-      return isDeepStrictEqual(last, expected);
-    },
-    60_000,
-  ).catch((cause: Error) => {
+  await waitFor(what, async () => {
+    last = await probe();
+    return isDeepStrictEqual(last, expected);
+  }).catch((cause: Error) => {
     throw new Error(`${cause.message}: is ${JSON.stringify(last)}, not ${JSON.stringify(expected)}`, {
       cause,
     });

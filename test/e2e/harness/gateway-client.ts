@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { RecordType } from "dns-packet";
 import { Agent, type Dispatcher, request } from "undici";
+import { DEADLINE } from "../../deadline.ts";
 import { type DnsAnswer, queryDoh } from "../servers/dns.ts";
 
 /** The variable parts of a query: its view and its form. */
@@ -54,7 +55,7 @@ export function gatewayClient(
   tokenFileFor: (clusterId: string) => string,
 ): GatewayClient {
   const http: GatewayClient["http"] = async (path, { method = "GET", headers = {}, body } = {}) => {
-    const dispatcher = new Agent({ connect: { ca: readCa() } });
+    const dispatcher = new Agent({ connect: { ca: readCa(), timeout: DEADLINE } });
     try {
       const answer = await request(url + path, {
         method: method as Dispatcher.HttpMethod,

@@ -142,7 +142,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
   });
 
   test("without its API server the worker logs that, renews for a while, then lets the lease expire", async () => {
-    await eventually(() => blindWorker.log(), 90_000).toContain("no longer renews its leases");
+    await eventually(() => blindWorker.log()).toContain("no longer renews its leases");
     await eventualAnswer(blindGateway, "db.shop").toBe("SERVFAIL");
     await network.mend();
     await eventualAnswer(blindGateway, "db.shop").toEqual(["10.1.0.1"]);

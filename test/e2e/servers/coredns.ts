@@ -52,7 +52,7 @@ export function kubernetesPlugin(options: KubernetesPlugin): string {
  */
 export async function startCoreDns(
   plugins: string[],
-  options: { name?: string; doh?: boolean; deadlineMs?: number } = {},
+  options: { name?: string; doh?: boolean } = {},
 ): Promise<CoreDns> {
   const coredns = await ensureTool("coredns");
   const name = options.name ?? "coredns";
@@ -84,7 +84,6 @@ export async function startCoreDns(
       // The plugins may be ready before the sockets are open, so the DNS port is asked as well.
       return statusCode === 200 && (await queryUdp(port, { name: "ready.test", type: "A" })).raw.length > 0;
     },
-    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
   });
   const stop = async () => {
     await process.stop();

@@ -14,6 +14,7 @@ import {
   TRUNCATED_RESPONSE,
 } from "dns-packet";
 import { Agent, request } from "undici";
+import { DEADLINE } from "../../deadline.ts";
 
 /** A question, or a whole query as wire bytes. */
 export type Query =
@@ -29,8 +30,6 @@ export interface DnsAnswer {
   aa: boolean;
   tc: boolean;
 }
-
-const timeoutMs = 5_000;
 
 /** The wire bytes of a query; DoH asks for ID 0, the other transports for a random one. */
 export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
@@ -59,16 +58,22 @@ export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
   return encode(packet);
 }
 
-/** Asks 127.0.0.1:`port` over UDP; a truncated answer is returned as it is. */
-export async function queryUdp(port: number, query: Query): Promise<DnsAnswer> {
+/**
+ * Asks 127.0.0.1:`port` over UDP; a truncated answer is returned as it is.
+ * @param resendMs after which the query is sent again: datagrams are lost where a buffer is full
+ */
+export async function queryUdp(port: number, query: Query, resendMs = DEADLINE): Promise<DnsAnswer> {
   const socket = createSocket("udp4");
+  const bytes = queryBytes(query);
+  const resending = setInterval(() => socket.send(bytes), resendMs);
   try {
     socket.connect(port, "127.0.0.1");
     await once(socket, "connect");
-    socket.send(queryBytes(query));
-    const [raw] = (await once(socket, "message", { signal: AbortSignal.timeout(timeoutMs) })) as [Buffer];
+    socket.send(bytes);
+    const [raw] = (await once(socket, "message", { signal: AbortSignal.timeout(DEADLINE) })) as [Buffer];
     return answerOf(raw);
   } finally {
+    clearInterval(resending);
     socket.close();
   }
 }
@@ -77,13 +82,13 @@ export async function queryUdp(port: number, query: Query): Promise<DnsAnswer> {
 export async function queryTcp(port: number, query: Query): Promise<DnsAnswer> {
   const socket = connect(port, "127.0.0.1");
   try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(timeoutMs) });
+    await once(socket, "connect", { signal: AbortSignal.timeout(DEADLINE) });
     const bytes = queryBytes(query);
     const length = Buffer.alloc(2);
     length.writeUInt16BE(bytes.length);
     socket.write(Buffer.concat([length, bytes]));
     let received = Buffer.alloc(0);
-    socket.setTimeout(timeoutMs, () => socket.destroy(new Error("no DNS answer over TCP in time")));
+    socket.setTimeout(DEADLINE, () => socket.destroy(new Error("no DNS answer over TCP in time")));
     for await (const chunk of socket) {
       received = Buffer.concat([received, chunk as Buffer]);
       if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) break;
@@ -103,8 +108,8 @@ export async function queryDoh(
 ): Promise<DnsAnswer> {
   const bytes = queryBytes(query, 0);
   const viaGet = options.method === "GET";
-  const connectOptions = options.ca === undefined ? {} : { ca: options.ca };
-  const dispatcher = new Agent({ connect: connectOptions, allowH2: true });
+  const connect = { timeout: DEADLINE, ...(options.ca !== undefined && { ca: options.ca }) };
+  const dispatcher = new Agent({ connect, allowH2: true });
   try {
     const { statusCode, headers, body } = await request(
       viaGet ? `${url}?dns=${bytes.toString("base64url")}` : url,

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeError } from "../../../src/assembly/log.ts";
+import { DEADLINE } from "../../deadline.ts";
 import { waitFor } from "./wait.ts";
 
 /** The program to start, and the check whether it serves. */
@@ -17,8 +18,6 @@ export interface ServerSpec {
   cwd?: string;
   /** Returns true once the server serves; false and an error both mean "not yet". */
   ready: () => Promise<boolean>;
-  /** How long it may take to become ready; 60 s by default. */
-  deadlineMs?: number;
 }
 
 /** A server program in its own process, which never outlives this one. */
@@ -84,11 +83,8 @@ export class ServerProcess {
   /** Starts the process and waits until it is ready; if it ends before that, the error carries the end of its log. */
   async start(): Promise<void> {
     this.spawn();
-    const deadlineMs = this.spec.deadlineMs ?? 60_000;
-    const outcome = await waitFor(
-      `${this.spec.name} ready`,
-      async () => (!this.isRunning ? "ended" : (await this.spec.ready()) && "ready"),
-      deadlineMs,
+    const outcome = await waitFor(`${this.spec.name} ready`, async () =>
+      !this.isRunning ? "ended" : (await this.spec.ready()) && "ready",
     ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describeError(cause)}`));
     if (outcome === "ready") return;
     await this.kill();
@@ -96,8 +92,8 @@ export class ServerProcess {
     throw new Error(`${this.spec.name} did not become ready (${outcome}):\n${lastLines}`);
   }
 
-  /** Asks the process to end, and kills it if it does not within `graceMs`; the default is for busy machines. */
-  async stop(graceMs = 30_000): Promise<void> {
+  /** Asks the process to end, and kills it if it does not within `graceMs`. */
+  async stop(graceMs = DEADLINE): Promise<void> {
     if (!this.isRunning) return;
     this.#child?.kill("SIGTERM");
     await Promise.race([this.#ended(), sleep(graceMs, undefined, { ref: false })]);

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@redis/client";
+import { DEADLINE } from "../../deadline.ts";
 import { freePort } from "./ports.ts";
 import { ServerProcess } from "./process.ts";
 import { temporaryFolder } from "./tools/folders.ts";
@@ -47,7 +48,7 @@ export async function runRedis(
   password: string | undefined,
   command: readonly string[],
 ): Promise<unknown> {
-  const common = { reconnectStrategy: false as const, connectTimeout: 5000 };
+  const common = { reconnectStrategy: false as const, connectTimeout: DEADLINE };
   const socket = url.startsWith("rediss:")
     ? { ...common, tls: true as const, rejectUnauthorized: false }
     : common;

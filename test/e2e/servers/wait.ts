@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { DEADLINE } from "../../deadline.ts";
 
-/** Calls `probe` until it returns something other than false or undefined; past the deadline its last error is thrown. */
+/** Calls `probe` until it returns something other than false or undefined. @throws {Error} after the deadline, with the last error of `probe` as its cause */
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | false | undefined> | T | false | undefined,
-  deadlineMs = 30_000,
 ): Promise<T> {
-  const end = Date.now() + deadlineMs;
+  const end = Date.now() + DEADLINE;
   let lastError: unknown;
   for (;;) {
     try {
@@ -16,7 +16,7 @@ export async function waitFor<T>(
     } catch (error) {
       lastError = error;
     }
-    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: lastError });
+    if (Date.now() > end) throw new Error(`not within ${DEADLINE} ms: ${what}`, { cause: lastError });
     await sleep(50);
   }
 }

@@ -108,5 +108,4 @@ it.each([
     for (const connection of [...kept(), ...more]) expect(await connection.addresses(NAME)).toHaveLength(3);
     expect(kept()).toHaveLength(before.open[0]!);
   },
-  120_000,
 );

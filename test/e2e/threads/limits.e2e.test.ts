@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { queryFor } from "../../forward/fake-upstreams.ts";
+import { until } from "../../until.ts";
 import { type GatewayOptions, type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { Connection, type Got, MANY, openMany } from "./connections.ts";
 
@@ -54,14 +55,11 @@ it("a client has one rate, whichever threads have its connections and answer its
   expect(pages.map(({ status }) => status)).toContain(429);
   const rejected = [...statuses, ...pages.map(({ status }) => status)].filter((status) => status === 429);
   let metrics: Got | undefined;
-  await vi.waitFor(
-    async () => {
-      metrics = await connections[0]!.get("/metrics");
-      if (metrics.status === 429) rejected.push(429);
-      expect(metrics.status).toBe(200);
-    },
-    { timeout: 60_000, interval: 1000 },
-  );
+  await until(async () => {
+    metrics = await connections[0]!.get("/metrics");
+    if (metrics.status === 429) rejected.push(429);
+    expect(metrics.status).toBe(200);
+  });
   const series = 'clusterset_doh_limited_total{limit="clients.requestsPerSecond"}';
   expect(sumIn(metrics!.body.toString(), series)).toBe(rejected.length);
 });
@@ -86,7 +84,7 @@ it("a client has one number of connections, whichever threads have them", async 
     await once(socket, "connect");
   }
   const open = () => sockets.filter((socket) => !socket.destroyed && !socket.readableEnded).length;
-  await vi.waitFor(() => expect(open()).toBe(most), { timeout: 60_000 });
+  await until(() => expect(open()).toBe(most));
 
   // Another client has limits of its own.
   const other = await Connection.open(gateway, "127.0.0.2");

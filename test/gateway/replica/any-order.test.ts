@@ -5,9 +5,7 @@ import { putSnapshot } from "../pushes.ts";
 import { Replicas, sharedStatus } from "./replicas.ts";
 import { CLUSTERS, MEMBERS, SCOPE, step, take } from "./steps.ts";
 
-it("whatever is pushed to whichever gateway, and whatever happens to gateways and their connections, all that follow the log to its end answer alike", {
-  timeout: 300_000,
-}, async () => {
+it("whatever is pushed to whichever gateway, and whatever happens to gateways and their connections, all that follow the log to its end answer alike", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const replicas = await Replicas.start(MEMBERS, [SCOPE]);

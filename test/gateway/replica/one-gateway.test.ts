@@ -48,9 +48,7 @@ function answered(gateway: Gateway<Generation>, scope: typeof SCOPE | undefined,
   };
 }
 
-it("whatever is pushed to whichever gateway, and however gateways crash and are cut off, they answer as one gateway that takes what the log took, in its order", {
-  timeout: 300_000,
-}, async () => {
+it("whatever is pushed to whichever gateway, and however gateways crash and are cut off, they answer as one gateway that takes what the log took, in its order", async () => {
   let replayed = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -95,7 +95,7 @@ describe("a state folder that another gateway has", () => {
 });
 
 describe("a state folder whose file system does not answer", () => {
-  it("does not keep the process from ending on SIGTERM", { timeout: 60_000 }, async () => {
+  it("does not keep the process from ending on SIGTERM", async () => {
     // Reading a pipe whose writer writes nothing waits, as a file of a network file system may.
     const path = join(folder, "snapshots", "lock");
     mkdirSync(dirname(path), { recursive: true });

@@ -7,12 +7,13 @@ import {
   restoreCase,
 } from "../../../src/hosts/node/upstreams/case-randomization.ts";
 import { createPlainUpstream } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
+import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 
 const NAME = "www.some-long-name.example.com";
 const query = queryFor(NAME, { id: 0 });
-const patient = () => AbortSignal.timeout(30_000);
+const patient = () => AbortSignal.timeout(DEADLINE);
 
 const servers: DnsServer[] = [];
 afterEach(async () => {

@@ -11,6 +11,7 @@ import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
 import { UpstreamConnector } from "../../../src/hosts/node/upstreams/connect.ts";
 import { createPlainUpstream } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { exchangeUdp } from "../../../src/hosts/node/upstreams/udp-exchange.ts";
+import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 
@@ -20,7 +21,7 @@ const withAddress =
   (data: string): Say =>
   (asked) =>
     answerTo(asked, { answers: [{ type: "A", name, ttl: 30, data }] });
-const patient = () => AbortSignal.timeout(30_000);
+const patient = () => AbortSignal.timeout(DEADLINE);
 
 const servers: DnsServer[] = [];
 afterEach(async () => {

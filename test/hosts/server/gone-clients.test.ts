@@ -3,9 +3,8 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { expect, it, vi } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { until } from "../../until.ts";
 import { serversOf } from "./tls-fixture.ts";
-
-const PATIENT = { timeout: 20_000, interval: 5 };
 
 const servers = serversOf("gone-clients");
 
@@ -28,8 +27,8 @@ async function start(secure: boolean, respond = () => new Response("done")) {
   return { port: server.address.port, seen, answer: resolve };
 }
 
-const began = (seen: AbortSignal[]) => vi.waitFor(() => expect(seen).toHaveLength(1), PATIENT);
-const isGone = (seen: AbortSignal[]) => vi.waitFor(() => expect(seen[0]!.aborted).toBe(true), PATIENT);
+const began = (seen: AbortSignal[]) => until(() => expect(seen).toHaveLength(1));
+const isGone = (seen: AbortSignal[]) => until(() => expect(seen[0]!.aborted).toBe(true));
 const PUT = "PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nbody";
 
 /** A PUT over HTTP/2. */
@@ -88,7 +87,7 @@ it.each([
     client.destroy();
     await isGone(seen);
     answer();
-    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledOnce(), PATIENT);
+    await until(() => expect(cancelled).toHaveBeenCalledOnce());
   },
 );
 
@@ -106,7 +105,7 @@ it("a client that got its response has not gone", async () => {
   await Promise.all([began(seen), began(secured.seen)]);
   answer();
   secured.answer();
-  await Promise.all([ended, vi.waitFor(() => expect(text).toContain("done"), PATIENT)]);
+  await Promise.all([ended, until(() => expect(text).toContain("done"))]);
   const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.end();
   session.destroy();

@@ -1,16 +1,15 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
 import { PipelinedRequests } from "../../../src/hosts/node/server/http1/pipelined-requests.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { until } from "../../until.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const HANDLED = 16;
 const MIB = 1024 * 1024;
-/** For `vi.waitFor`. */
-const PATIENTLY = { interval: 1, timeout: 30_000 };
 
 const servers = serversOf("pipelined");
 
@@ -86,7 +85,7 @@ describe.each([true, false])("pipelined requests over HTTP/1.1 (TLS: %s)", (isSe
     const connect = await start(isSecure, fetch);
     const socket = connect();
     socket.write(gets(100));
-    await vi.waitFor(() => expect(begun).toHaveLength(HANDLED), PATIENTLY);
+    await until(() => expect(begun).toHaveLength(HANDLED));
     const other = connect();
     other.write(get("other"));
     expect(await bodies(other, 1)).toEqual(["other"]);
@@ -98,9 +97,9 @@ describe.each([true, false])("pipelined requests over HTTP/1.1 (TLS: %s)", (isSe
     expect(begun).toHaveLength(HANDLED);
     held[0]!();
     expect(await bodies(socket, 2)).toEqual(["0", "1"]);
-    await vi.waitFor(() => expect(begun).toHaveLength(HANDLED + 2), PATIENTLY);
+    await until(() => expect(begun).toHaveLength(HANDLED + 2));
     for (let next = 2; next < 100; next++) {
-      await vi.waitFor(() => expect(held.length).toBeGreaterThan(next), PATIENTLY);
+      await until(() => expect(held.length).toBeGreaterThan(next));
       held[next]!();
     }
     expect(begun).toEqual(Array.from({ length: 100 }, (_, index) => `${index}`));
@@ -132,7 +131,7 @@ describe.each([true, false])("pipelined requests over HTTP/1.1 (TLS: %s)", (isSe
     const connect = await start(isSecure, fetch);
     const socket = connect();
     socket.write(gets(100));
-    await vi.waitFor(() => expect(begun).toHaveLength(HANDLED), PATIENTLY);
+    await until(() => expect(begun).toHaveLength(HANDLED));
     socket.destroy();
     const other = connect();
     for (let round = 0; round < 20; round++) {
@@ -164,12 +163,12 @@ it("a connection whose requests wait is not read on", async () => {
     other.write(get("other"));
     await answered;
   };
-  await vi.waitFor(() => expect(held).toHaveLength(HANDLED), PATIENTLY);
+  await until(() => expect(held).toHaveLength(HANDLED));
   // Node resumes a connection with every response; each round leaves time for many reads.
   for (let round = 0; round < 100; round++) {
     await askOther();
     held[round]!();
-    await vi.waitFor(() => expect(held).toHaveLength(HANDLED + round + 1), PATIENTLY);
+    await until(() => expect(held).toHaveLength(HANDLED + round + 1));
   }
   expect(first!.bytesRead).toBeLessThan(MIB / 2);
   server.close();

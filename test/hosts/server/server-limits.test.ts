@@ -21,6 +21,7 @@ import { type Limit, LimitCounters } from "../../../src/limits/limit-counters.ts
 import { RequestsInFlight } from "../../../src/limits/load.ts";
 import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
 import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
+import { until } from "../../until.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -45,6 +46,7 @@ const running: NodeServer[] = [];
 const closing: { destroy(): void }[] = [];
 afterEach(async () => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
   for (const one of closing.splice(0)) one.destroy();
   await Promise.all(running.splice(0).map((server) => server.stop(0)));
 });
@@ -153,7 +155,7 @@ describe("connections", () => {
     const server = await start({ limits: { connections: 1 }, fetch });
     const session = http2(server);
     const answer = answered(session);
-    await vi.waitFor(() => expect(waiting).toHaveLength(1), 10_000);
+    await until(() => expect(waiting).toHaveLength(1));
     await closed(tcp(server));
     expect(server.hits()).toEqual({ "limits.connections": 1 });
     release();
@@ -196,7 +198,7 @@ describe("connections", () => {
     const [first, second, third] = [http2(server), http2(server), http2(server)];
     await once(first, "connect");
     await Promise.race([closed(first), closed(second), closed(third)]);
-    await vi.waitFor(() => expect(server.hits()).toEqual({ "clients.connections": 1 }), 10_000);
+    await until(() => expect(server.hits()).toEqual({ "clients.connections": 1 }));
     const exempt = await start({ clients: { connections: 1, exempt: ["127.0.0.1"] } });
     const proxies = await start({ clients: { connections: 1, trustedProxies: ["127.0.0.1"] } });
     for (const other of [exempt, proxies]) {
@@ -207,6 +209,7 @@ describe("connections", () => {
   });
 
   it("of one client may only come so fast", async () => {
+    stopClock();
     const server = await start({ clients: { connectionsPerSecond: 1, connectionBurst: 2 } });
     expect(await Promise.all([answered(http2(server)), answered(http2(server))])).toEqual(["GET", "GET"]);
     await closed(tcp(server));
@@ -220,7 +223,7 @@ describe("requests in flight", () => {
     const server = await start({ limits: { requestsInFlight: 2 }, fetch });
     const session = http2(server);
     const streams = [session.request(), session.request()];
-    await vi.waitFor(() => expect(waiting).toHaveLength(2), 10_000);
+    await until(() => expect(waiting).toHaveLength(2));
     expect(server.requests.isHigh).toBe(true);
     const refused = session.request();
     refused.on("error", () => {});
@@ -238,14 +241,14 @@ describe("requests in flight", () => {
     const open = () => (isSecure ? secure(server, "http/1.1") : tcp(server));
     const first = open();
     first.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    await vi.waitFor(() => expect(waiting).toHaveLength(1), 10_000);
+    await until(() => expect(waiting).toHaveLength(1));
     const second = open();
     second.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(String(await received(second))).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1\r\n/s);
     const answer = received(first);
     release();
     expect(String(await answer)).toMatch(/^HTTP\/1\.1 200 .*late$/s);
-    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+    await until(() => expect(server.requests.count).toBe(0));
   });
 
   it("are none any more after clients have gone in the middle of them", async () => {
@@ -254,10 +257,10 @@ describe("requests in flight", () => {
     for (let index = 0; index < 5; index++) session.request().on("error", () => {});
     const socket = secure(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await vi.waitFor(() => expect(server.requests.count).toBe(6), 10_000);
+    await until(() => expect(server.requests.count).toBe(6));
     session.destroy();
     socket.destroy();
-    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+    await until(() => expect(server.requests.count).toBe(0));
   });
 
   it("on one connection are bounded, and the bound is counted", async () => {
@@ -267,7 +270,7 @@ describe("requests in flight", () => {
     await once(session, "remoteSettings");
     const streams = Array.from({ length: 10 }, () => session.request());
     const done = Promise.all(streams.map((stream) => closed(stream.resume())));
-    await vi.waitFor(() => expect(waiting).toHaveLength(3), 10_000);
+    await until(() => expect(waiting).toHaveLength(3));
     expect(server.hits()).toEqual({ "limits.streamsPerConnection": 1 });
     const letting = setInterval(release, 5);
     await done;
@@ -288,7 +291,7 @@ describe("HTTP/2 frames", () => {
     }
     expect(goawayIn(await received(socket))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     expect(server.hits()).toEqual({ "limits.streamResets": 1 });
-    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+    await until(() => expect(server.requests.count).toBe(0));
   });
 
   it("that reset a stream now and then do not", async () => {
@@ -298,7 +301,7 @@ describe("HTTP/2 frames", () => {
     for (let index = 0; index < 15; index++) {
       const stream = session.request();
       stream.on("error", () => {});
-      await vi.waitFor(() => expect(waiting).toHaveLength(index + 1), 10_000);
+      await until(() => expect(waiting).toHaveLength(index + 1));
       stream.close(constants.NGHTTP2_CANCEL);
       await closed(stream);
     }
@@ -359,7 +362,8 @@ describe("header fields", () => {
   });
 });
 
-// These wait for the server to act, however long that takes: each would hang without its bound.
+// These wait for the server to act, however long that takes: each would hang without its bound. Limits of Node's own are by its clock, others by
+// the stopped one, which no stall of this process can move on.
 describe("time", () => {
   /** Sends bytes at once, then others again and again until the server closes the connection. */
   async function drip(socket: Socket, atOnce: string | Buffer, again = ""): Promise<Buffer> {
@@ -406,23 +410,39 @@ describe("time", () => {
       secure: protocol !== "clear",
       fetch: async (request) => new Response(await request.text()),
     });
+    const pass = stopClock();
     const socket = protocol === "clear" ? tcp(server) : secure(server, protocol);
     await once(socket, protocol === "clear" ? "connect" : "secureConnect");
+    const passing = setInterval(() => pass(20), 20);
     expect(String(await drip(socket, atOnce, again))).not.toMatch(/^HTTP\/1\.1 [25]/);
+    clearInterval(passing);
     expect(server.hits()).toMatchObject({ "limits.requestSeconds": 1 });
   });
 
   it("for a body over HTTP/2: the stream alone goes", async () => {
+    // Of the server's patience with the client's answer to a PING.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { promise: began, resolve: begin } = Promise.withResolvers<void>();
     const server = await start({
-      limits: { requestSeconds: 0.2 },
-      fetch: async (request) => new Response(await request.text()),
+      fetch: async (request) => {
+        begin();
+        return new Response(await request.text());
+      },
     });
+    const pass = stopClock();
     const session = http2(server);
+    const pinged = once(session, "ping");
     const stuck = session.request({ ":method": "POST" });
     stuck.on("error", () => {});
     stuck.write("half");
-    await closed(stuck);
+    await began;
+    pass(DEFAULT_SERVER_LIMITS.requestSeconds * 1000 + 1);
+    await Promise.all([closed(stuck), pinged]);
     expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
+    // By then the server has read the answer to the PING.
+    await answered(session);
+    vi.advanceTimersByTime(60_000);
+    await answered(session);
     expect(session.destroyed).toBe(false);
   });
 
@@ -443,13 +463,21 @@ describe("time", () => {
 
   it("for clients without further requests, over HTTP/2 and HTTP/1.1", async () => {
     const server = await start({ limits: { idleSeconds: 0.1 } });
+    const pass = stopClock();
+    const idle = async () => {
+      await until(() => expect(server.requests.count).toBe(0));
+      pass(101);
+    };
     const session = http2(server);
     expect(await answered(session)).toBe("GET");
+    await idle();
     await closed(session);
     const socket = secure(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await received(socket);
-    await vi.waitFor(() => expect(server.hits()).toEqual({ "limits.idleSeconds": 2 }), 10_000);
+    await once(socket, "data");
+    await idle();
+    await closed(socket.resume());
+    await until(() => expect(server.hits()).toEqual({ "limits.idleSeconds": 2 }));
   });
 
   it.each(["h2", "http/1.1"] as const)("for taking a response over %s", async (protocol) => {
@@ -466,11 +494,11 @@ describe("time", () => {
       const socket = secure(server, protocol);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       socket.pause();
-      await vi.waitFor(() => expect(server.hits()).toEqual({ "limits.responseSeconds": 1 }), 20_000);
+      await until(() => expect(server.hits()).toEqual({ "limits.responseSeconds": 1 }));
       socket.resume();
       await closed(socket);
     }
     expect(server.hits()).toEqual({ "limits.responseSeconds": 1 });
-    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+    await until(() => expect(server.requests.count).toBe(0));
   });
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HandOver } from "../../../src/hosts/node/gateway/threads/hand-over.ts";
 import { answerHanded } from "../../../src/hosts/node/gateway/threads/handed-requests.ts";
 import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
+import { until } from "../../until.ts";
 
 const CLIENT = {
   address: "192.0.2.1",
@@ -10,7 +11,6 @@ const CLIENT = {
   certificateIdentity: undefined,
   location: undefined,
 };
-const PATIENT = { timeout: 20_000, interval: 5 };
 /** More than the main thread is given at once. */
 const MANY = 200;
 
@@ -61,7 +61,7 @@ describe("requests that a thread hands over", () => {
     const { seen, answerAll } = slowMain();
     const handOver = new HandOver(channel.port1);
     const all = Array.from({ length: MANY }, (_, index) => handOver.answer(request(index)));
-    await vi.waitFor(() => expect(seen).toHaveLength(64), PATIENT);
+    await until(() => expect(seen).toHaveLength(64));
     await settle();
     expect(seen).toHaveLength(64);
     const answering = setInterval(answerAll, 5);
@@ -76,7 +76,7 @@ describe("requests that a thread hands over", () => {
     const handOver = new HandOver(channel.port1);
     const senders = Array.from({ length: MANY }, (_, index) => request(index));
     const all = senders.map((sender) => handOver.answer(sender));
-    await vi.waitFor(() => expect(seen).toHaveLength(64), PATIENT);
+    await until(() => expect(seen).toHaveLength(64));
     for (const sender of senders.slice(0, -1)) sender.isClosed = true;
     const answering = setInterval(answerAll, 5);
     await Promise.all(all);
@@ -104,7 +104,7 @@ describe("requests that a thread hands over", () => {
     const body = new ReadableStream<Uint8Array>({ cancel }, { highWaterMark: 0 });
     const put = request("", { method: "PUT", body });
     expect((await new HandOver(channel.port1).answer(put)).status).toBe(401);
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalled(), PATIENT);
+    await until(() => expect(cancel).toHaveBeenCalled());
   });
 
   it("have their bodies read to the end by a handler that goes on after its response", async () => {
@@ -159,7 +159,7 @@ describe("requests that a thread hands over", () => {
     });
     await clients[1]!.response;
     for (const { client } of clients) client.go();
-    await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true), PATIENT);
+    await until(() => expect(signals[0]!.aborted).toBe(true));
     expect(signals[1]!.aborted).toBe(false);
     answer(new Response());
     await clients[0]!.response;

@@ -4,9 +4,9 @@ import { allocateLimits } from "../../../src/hosts/node/gateway/shared-limits.ts
 import { ThreadPool } from "../../../src/hosts/node/gateway/threads/thread-pool.ts";
 import { ThreadSignals } from "../../../src/hosts/node/gateway/threads/thread-signals.ts";
 import { nodeClock } from "../../../src/hosts/node/node-clock.ts";
+import { until } from "../../until.ts";
 
 const ENTRY = new URL("failing-thread.ts", import.meta.url);
-const PATIENT = { timeout: 20_000, interval: 20 };
 
 const pools: ThreadPool[] = [];
 afterEach(async () => {
@@ -51,33 +51,26 @@ describe("an answering thread that ends", () => {
   it.each([
     ["with an uncaught error", "throw-1", /an uncaught error/],
     ["by its own wish", "exit-1", /the thread ended/],
-  ])(
-    "%s is logged, counted and replaced; the other one runs on",
-    async (_, name, reason) => {
-      const { pool, log, events, order, onEnded, onReplaced } = await openPool();
-      order(name);
-      await vi.waitFor(() => expect(events()).toContain("thread-replaced"), PATIENT);
-      expect(events()).toEqual(["thread-ended", "thread-replaced"]);
-      const [level, , , fields] = log.mock.calls[0]!;
-      expect([level, fields.thread]).toEqual(["error", 1]);
-      expect(onEnded.mock.calls).toEqual([[1]]);
-      expect(String(fields.err)).toMatch(reason);
-      expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 1]);
-    },
-    30_000,
-  );
+  ])("%s is logged, counted and replaced; the other one runs on", async (_, name, reason) => {
+    const { pool, log, events, order, onEnded, onReplaced } = await openPool();
+    order(name);
+    await until(() => expect(events()).toContain("thread-replaced"));
+    expect(events()).toEqual(["thread-ended", "thread-replaced"]);
+    const [level, , , fields] = log.mock.calls[0]!;
+    expect([level, fields.thread]).toEqual(["error", 1]);
+    expect(onEnded.mock.calls).toEqual([[1]]);
+    expect(String(fields.err)).toMatch(reason);
+    expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 1]);
+  });
 
   it("is replaced again and again", async () => {
     const { pool, events, order, onReplaced } = await openPool();
     for (let time = 1; time <= 2; time++) {
       order("throw-0");
-      await vi.waitFor(
-        () => expect(events().filter((event) => event === "thread-replaced")).toHaveLength(time),
-        PATIENT,
-      );
+      await until(() => expect(events().filter((event) => event === "thread-replaced")).toHaveLength(time));
     }
     expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 2]);
-  }, 30_000);
+  });
 });
 
 describe("a thread that cannot be replaced", () => {
@@ -85,12 +78,12 @@ describe("a thread that cannot be replaced", () => {
     const { pool, state, events, order } = await openPool();
     state.stubs = [{ name: "exit-1", nameservers: [] }];
     order("exit-1");
-    await vi.waitFor(() => expect(events()).toContain("thread-not-started"), PATIENT);
+    await until(() => expect(events()).toContain("thread-not-started"));
     expect(pool.running).toBe(1);
     state.stubs = [];
-    await vi.waitFor(() => expect(events()).toContain("thread-replaced"), PATIENT);
+    await until(() => expect(events()).toContain("thread-replaced"));
     expect(pool.running).toBe(2);
-  }, 30_000);
+  });
 });
 
 describe("a pool", () => {

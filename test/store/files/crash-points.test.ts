@@ -130,7 +130,6 @@ test.each([
   { settles: false, tears: true, how: "beside changes, with torn writes" },
 ])(
   "death before any write, rename, sync and removal loses nothing acknowledged and loads nothing torn: compactions $how",
-  { timeout: 120_000 },
   async ({ settles, tears }) => {
     for (let at = 1; ; at++) {
       const path = `${stateDirectory()}/west`;

@@ -25,9 +25,7 @@ async function pushAndKill(directory: string, acknowledgements: number, delay: n
   return Number(output.split("\n").at(-2));
 }
 
-test("after kill -9 everything acknowledged is there, and nothing torn loads", {
-  timeout: 60_000,
-}, async () => {
+test("after kill -9 everything acknowledged is there, and nothing torn loads", async () => {
   const directory = stateDirectory();
   let last = 0;
   for (let round = 0; round < 8; round++) {

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "v
 import { ApiConnection } from "../../../src/sync/api-connection.ts";
 import { type ApiError, ApiServer } from "../../../src/sync/api-server.ts";
 import { makeAuthority, makeClient } from "../../hosts/client-certificates.ts";
+import { until } from "../../until.ts";
 import { KeptLogs } from "../logs.ts";
-import { until } from "../until.ts";
 import { type ApiServers, startApiServers } from "./api-servers.ts";
 import { writeFiles } from "./kubeconfig-folder.ts";
 

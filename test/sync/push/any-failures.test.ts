@@ -4,9 +4,9 @@ import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
 import { PushClient } from "../../../src/sync/push/push-client.ts";
 import { change } from "../../extract/any-objects.ts";
 import { namespace, service, serviceExport } from "../../extract/objects.ts";
+import { until } from "../../until.ts";
 import { GatewayDouble, type RequestError } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
-import { until } from "../until.ts";
 
 let gateway: GatewayDouble;
 beforeAll(async () => {

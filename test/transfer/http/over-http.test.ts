@@ -7,6 +7,7 @@ import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { TransferKeys } from "../../../src/transfer/signature.ts";
 import type { TransferEvent } from "../../../src/transfer/transfer-events.ts";
+import { DEADLINE } from "../../deadline.ts";
 import { realStages } from "../../gateway/real-stages.ts";
 import { Gateways, push, send } from "../../hosts/gateways.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
@@ -92,7 +93,7 @@ it("a Node gateway signs with the key of its file, and a secondary takes over no
   const stateWith = (...keys: string[]) =>
     new HttpTransferSource({
       ...{ gateway: gateway.url, token: "secondary-token", keys: new TransferKeys(keys) },
-    }).state(0, AbortSignal.timeout(30_000));
+    }).state(0, AbortSignal.timeout(DEADLINE));
   expect((await stateWith(next, key)).status).toMatchObject({ ready: true, services: 1 });
   await expect(stateWith(next)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
 });

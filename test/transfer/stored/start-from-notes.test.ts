@@ -188,7 +188,7 @@ describe("a process that goes on from the notes of the one before", () => {
       { numRuns: 100 },
     );
     expectMet(died, 1);
-  }, 240_000);
+  });
 });
 
 describe("a start from notes", () => {

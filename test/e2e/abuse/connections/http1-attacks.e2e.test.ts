@@ -84,7 +84,7 @@ describe.each([
     await watch.answered();
   });
 
-  test(`${SEQUENCES} mutated requests with the seed ${SEED}`, { timeout: 300_000 }, async () => {
+  test(`${SEQUENCES} mutated requests with the seed ${SEED}`, async () => {
     const play = async ({ random, sending }: Onset) => {
       const client = await open();
       let sent = 0;

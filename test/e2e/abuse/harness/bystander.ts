@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
+import { DEADLINE } from "../../../deadline.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
 import { answerOf, queryBytes, queryDoh } from "../../servers/dns.ts";
 import { Repetition } from "./repetition.ts";
@@ -11,8 +12,6 @@ export interface Question {
 }
 
 const PAUSE_MS = 200;
-/** So long that only a gateway that does not answer at all misses it. */
-const DEADLINE_MS = 60_000;
 
 /** A request that got no answer. */
 class Dropped extends Error {}
@@ -69,7 +68,7 @@ export class Bystander {
    * (RFC 9113 section 8.7).
    */
   async #askAsClientsDo(): Promise<void> {
-    const deadline = Date.now() + DEADLINE_MS;
+    const deadline = Date.now() + DEADLINE;
     for (;;) {
       try {
         return await this.#askOverKeptConnection();
@@ -91,7 +90,7 @@ export class Bystander {
         accept: "application/dns-message",
       });
       const parts: Buffer[] = [];
-      stream.setTimeout(DEADLINE_MS, () => reject(new Error("an ordinary client got no answer")));
+      stream.setTimeout(DEADLINE, () => reject(new Error("an ordinary client got no answer")));
       stream.on("data", (part) => parts.push(part));
       stream.on("error", ({ message }) => reject(new Dropped(message)));
       stream.on("close", () => reject(new Dropped("an ordinary client's request was dropped")));

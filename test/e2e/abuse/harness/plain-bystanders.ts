@@ -1,4 +1,5 @@
 import { Agent, request } from "undici";
+import { DEADLINE } from "../../../deadline.ts";
 import { StreamClient } from "../../../hosts/listeners/dns-clients.ts";
 import type { ListeningGateway } from "../../clients/listening-gateway.ts";
 import { queryBytes, queryUdp } from "../../servers/dns.ts";
@@ -6,8 +7,7 @@ import { checkAnswer, type Question } from "./bystander.ts";
 import type { OrdinaryClient } from "./gateway-watch.ts";
 import { Repetition } from "./repetition.ts";
 
-/** So long that only a gateway that does not answer at all misses it. */
-const DEADLINE_MS = 60_000;
+const RESEND_MS = 5000;
 
 /** Queries over UDP, TCP and TLS, on kept connections and on new ones. Fails if one of them is dropped. */
 export function askPlainDns(listening: ListeningGateway, question: Question): Promise<OrdinaryClient> {
@@ -17,7 +17,7 @@ export function askPlainDns(listening: ListeningGateway, question: Question): Pr
   return repeat(async () => {
     const kept = [await tcp(), await tls()];
     const turn = async () => {
-      await check(question, (query) => askUdp(dnsPort, query));
+      await check(question, async (query) => (await queryUdp(dnsPort, query, RESEND_MS)).raw);
       for (const client of kept) await check(question, (query) => client.ask(query));
       for (const open of [tcp, tls]) {
         const client = await open();
@@ -54,22 +54,12 @@ export function askInClear({ gateway }: ListeningGateway, question: Question): P
 async function check(question: Question, ask: (query: Buffer) => Promise<Buffer | undefined>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("an ordinary client got no answer")), DEADLINE_MS);
+    timer = setTimeout(() => reject(new Error("an ordinary client got no answer")), DEADLINE);
   });
   const query = queryBytes({ name: question.name, type: "A" });
   const answer = await Promise.race([ask(query), late]).finally(() => clearTimeout(timer));
   if (answer === undefined) throw new Error("an ordinary client's connection was dropped");
   checkAnswer(question, answer);
-}
-
-/** Datagrams are lost where a buffer is full: clients ask again. */
-async function askUdp(port: number, query: Buffer): Promise<Buffer> {
-  for (;;) {
-    const answer = await queryUdp(port, query).catch(({ name }: Error) => {
-      if (name !== "AbortError") throw new Error(`an ordinary client got ${name}`);
-    });
-    if (answer !== undefined) return answer.raw;
-  }
 }
 
 interface Asking {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { DEADLINE } from "../../../deadline.ts";
 import { answerOf } from "../../servers/dns.ts";
 import { type Question, zone } from "../questions.ts";
 import { type Observed, observe, silence } from "./observed.ts";
@@ -14,7 +15,7 @@ const outstanding = 100;
 export async function askCoreDns(port: number, questions: readonly Question[]): Promise<Observed[]> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
-  socket.setTimeout(20_000, () => socket.destroy(new Error("CoreDNS sent nothing for 20 s")));
+  socket.setTimeout(DEADLINE, () => socket.destroy(new Error("CoreDNS sends nothing")));
   // The last question is there to show whether the one before it was answered.
   const asked = [...questions, { name: zone, type: "SOA" }];
   const observed: Observed[] = [];

@@ -1,4 +1,5 @@
 import { Agent, request } from "undici";
+import { DEADLINE } from "../../../deadline.ts";
 import { type KubeObject, pathOf } from "./objects.ts";
 
 /** An answer of an API server other than 2xx. */
@@ -24,7 +25,7 @@ export class ApiClient {
   constructor(url: string, ca: string, token: string) {
     this.#url = url;
     this.#token = token;
-    this.#agent = new Agent({ connect: { ca } });
+    this.#agent = new Agent({ connect: { ca, timeout: DEADLINE } });
   }
 
   /** Sends one request and returns the JSON of the answer; an answer other than 2xx is an ApiError. */

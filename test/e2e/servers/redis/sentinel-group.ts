@@ -42,8 +42,6 @@ export interface SentinelGroup {
 
 const NAME = "gateways";
 const SENTINELS = 3;
-/** Until the Sentinels agree on another master, in milliseconds: where an election or a choice fails, they wait before the next one. */
-const ELECTION = 120_000;
 
 /** Starts redis-servers and Sentinels, which replace a master that has not replied for a second. */
 export async function startSentinelGroup(options: SentinelOptions = {}): Promise<SentinelGroup> {
@@ -85,7 +83,7 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
       const now = await master();
       return now !== server && String(await now.run("ROLE")).startsWith("master") && now;
     };
-    return waitFor("another master", isThere, ELECTION);
+    return waitFor("another master", isThere);
   };
   const counts = (info: unknown) => /slaves=(\d+),sentinels=(\d+)/.exec(String(info))?.slice(1).map(Number);
   for (const { url } of sentinels)

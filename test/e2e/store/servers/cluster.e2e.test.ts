@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RedisConnection } from "../../../../src/store/redis/connection.ts";
 import { RedisLog } from "../../../../src/store/redis/redis-log.ts";
 import type { RedisAddress } from "../../../../src/store/redis/servers/address.ts";
+import { DEADLINE } from "../../../deadline.ts";
 import { makeAuthority, makeClient, makeServer } from "../../../hosts/client-certificates.ts";
 import { metaOf } from "../../../store/changes.ts";
 import { Replica } from "../../../store/shared/replica.ts";
@@ -74,7 +75,7 @@ describe("a connection to a Cluster", () => {
     const idOf = async (server: Redis) => String(await server.run("CLUSTER", "MYID"));
     await to.run("CLUSTER", "SETSLOT", slot, "IMPORTING", await idOf(from));
     await from.run("CLUSTER", "SETSLOT", slot, "MIGRATING", await idOf(to));
-    const target = ["127.0.0.1", String(to.port), "", "0", "5000", "AUTH", PASSWORD, "KEYS", KEY];
+    const target = ["127.0.0.1", String(to.port), "", "0", String(DEADLINE), "AUTH", PASSWORD, "KEYS", KEY];
     await from.run("MIGRATE", ...target);
     // The key is at the one node, and its slot still that of the other.
     const between = connection.run((client) => client.rPush(KEY, "2"));
@@ -92,7 +93,7 @@ describe("a connection to a Cluster", () => {
     const connection = await RedisConnection.open(addressOf(cluster.servers));
     await connection.run((client) => client.set("{failing}", "1"));
     const owner = await cluster.ownerOf("{failing}");
-    expect(await owner.run("WAIT", "1", "10000")).toBe(1);
+    expect(await owner.run("WAIT", "1", String(DEADLINE))).toBe(1);
     await owner.process.kill();
     await expect(connection.run((client) => client.get("{failing}"))).rejects.toMatchObject({
       code: "STORE_FAILED",

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import { until } from "../../../until.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -198,5 +199,5 @@ test("section 10.5: nothing more is read of a client that reads nothing, until i
   for (let stream = 1; stream < 1001; stream += 2) await seen.send(get(stream));
   expect(handled.length).toBeLessThan(250);
   seen.client.resume();
-  await vi.waitFor(() => expect(handled).toHaveLength(500), { timeout: 30_000 });
+  await until(() => expect(handled).toHaveLength(500));
 });

@@ -121,17 +121,13 @@ export class Chaos {
     const wanted = this.histories.flatMap(({ newest }) => newest.addresses).sort();
     const { members } = this.gateways;
     let last: unknown[] = [];
-    await waitFor(
-      "the same answers and root of all gateways",
-      async () => {
-        last = await Promise.all(members.map(factsOf));
-        return (
-          last.every((facts) => isDeepStrictEqual(facts, last[0])) &&
-          isDeepStrictEqual((last[0] as Facts).addresses, wanted)
-        );
-      },
-      60_000,
-    ).catch(async (cause: Error) => {
+    await waitFor("the same answers and root of all gateways", async () => {
+      last = await Promise.all(members.map(factsOf));
+      return (
+        last.every((facts) => isDeepStrictEqual(facts, last[0])) &&
+        isDeepStrictEqual((last[0] as Facts).addresses, wanted)
+      );
+    }).catch(async (cause: Error) => {
       const log = await this.#readLog();
       const after = this.#done.slice(-8).join("; ");
       throw new Error(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
+import { DEADLINE } from "../../../../deadline.ts";
 import type { GatewayClient } from "../../../harness/gateway-client.ts";
 import { answerOf, type DnsAnswer, queryBytes } from "../../../servers/dns.ts";
 import type { Member } from "./member.ts";
@@ -9,8 +10,6 @@ const SERVICE_NAME = "web.shop.svc.clusterset.local";
 
 /** Between an answer and the next query, in milliseconds. */
 const PAUSE = 10;
-/** So long that only a gateway that does not answer at all misses it. */
-const DEADLINE = 20_000;
 /** Further connections after a wrong answer: they reach all threads of the gateway, most likely. */
 const OTHERS = 6;
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterSnapshot } from "../../../../../src/snapshot/schema.ts";
 import { GatewayError } from "../../../../../src/sync/push/gateway-error.ts";
 import { type Acknowledgement, GatewayRequests } from "../../../../../src/sync/push/gateway-requests.ts";
+import { DEADLINE } from "../../../../deadline.ts";
 import { diffSnapshots } from "../../../../snapshot/diff-snapshots.ts";
 import type { Random } from "../../../abuse/harness/random.ts";
 import { clusterState } from "./cluster-states.ts";
@@ -94,7 +95,7 @@ export class SimulatedWorker {
    */
   async settle(): Promise<void> {
     await this.#pause();
-    const end = Date.now() + 60_000;
+    const end = Date.now() + DEADLINE;
     for (let isSettled = false; ; ) {
       if (Date.now() > end) throw new Error(`no gateway takes ${this.history.clusterId}: ${this.#lastError}`);
       const isAcknowledged = await this.#send(isSettled ? "renew" : "push");
