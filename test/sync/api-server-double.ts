@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "../e2e/servers/ports.ts";
 
 interface Stored {
   readonly metadata: Record<string, unknown>;
@@ -45,9 +45,9 @@ export class ApiServerDouble {
   }
 
   async start(): Promise<this> {
+    this.#port ||= await freePort();
     const server = createServer((request, response) => void this.#answer(request, response));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
     return this;
   }

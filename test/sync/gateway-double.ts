@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { emptySnapshot, heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { LinesKind } from "../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { freePort } from "../e2e/servers/ports.ts";
 import { applyLines, changeTables } from "../snapshot/changes.ts";
 import { readAll } from "../snapshot/lines/bytes.ts";
 import { LINES_TYPE } from "../snapshot/lines/push-lines.ts";
@@ -39,9 +39,6 @@ function readBody(type: string | undefined, plain: Buffer): unknown {
   return JSON.parse(plain.toString());
 }
 
-/** Not an address that clients have: none of them gets the port of a server that starts again. */
-const HOST = "127.0.0.2";
-
 /** A small gateway with the push protocol that keeps all requests, and fails as tests ask. */
 export class GatewayDouble {
   readonly seen: SeenRequest[] = [];
@@ -55,7 +52,7 @@ export class GatewayDouble {
   #generation = 0;
 
   get url(): string {
-    return `http://${HOST}:${this.#port}`;
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   readonly listener: RequestListener = (request, response) => {
@@ -88,9 +85,9 @@ export class GatewayDouble {
   };
 
   async start(): Promise<this> {
+    this.#port ||= await freePort();
     const server = createServer(this.listener);
-    await new Promise<void>((resolve) => server.listen(this.#port, HOST, resolve));
-    this.#port = (server.address() as AddressInfo).port;
+    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#server = server;
     return this;
   }

@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
@@ -9,6 +8,7 @@ import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { setServed } from "../servers/kubernetes/crds.ts";
 import { namespace, serviceExport } from "../servers/kubernetes/objects.ts";
+import { freePort } from "../servers/ports.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
 import { lookAt, type Objects } from "./objects.ts";
@@ -58,14 +58,6 @@ async function writes(): Promise<Record<string, number>> {
       kind === "Event" || kind === "Lease" ? [] : [[`${verb} ${kind}`, Number(count)]],
     ),
   );
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 const DROPPED = [

@@ -103,7 +103,7 @@ test("a snapshot of another format version is set aside and said; everything els
   const [path] = globSync(join(gateway.stateDir, "snapshots/clusters/east/*.snapshot")).sort().reverse();
   for (const file of globSync(join(gateway.stateDir, "snapshots/clusters/east/*"))) writeAsNextFormat(file);
   await gateway.restart();
-  expect(gateway.process.log()).toMatch(/"store-damage".*east/);
+  await eventually(() => gateway.process.log()).toMatch(/"store-damage".*east/);
   expect(gateway.process.log()).toContain(path);
   expect(await answered(gateway, "db.shop")).toEqual([`10.2.0.${changes}`]);
   for (const worker of workers) await worker.restart();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unexported, world } from "../commands/exported.ts";
-import { answered, eventualAnswer } from "../harness/answers.ts";
+import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import type { GatewayProcess, SyncProcess } from "../harness/processes.ts";
 import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
@@ -47,7 +47,7 @@ describe("a worker follows the served versions of the MCS API", () => {
 
   test("without the CRDs the cluster is live and exports nothing", async () => {
     await eventualAnswer(gateway, "web.shop").toBe("NXDOMAIN");
-    expect(worker.log()).toContain("install the MCS CRDs");
+    await eventually(() => worker.log()).toContain("install the MCS CRDs");
   });
 
   test("a Service is answered after the CRDs are installed, without a restart of the worker", async () => {

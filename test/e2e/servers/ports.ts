@@ -1,35 +1,40 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer, type ListenOptions } from "node:net";
 
 // Below the range that the kernel takes ports for outgoing connections from, so that a server that was killed finds
-// its port free when it starts again. Each of the workers that vitest runs at a time has ports of its own.
-const WORKERS = 4;
-const PORTS = 3000;
-const lowest = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS) * PORTS;
-const given = new Set<number>();
+// its port free when it starts again.
+const LOWEST = 20_000;
+const PORTS = 12_000;
 
-/** A loopback port that is free for TCP and UDP and was not given out by this process before. */
+/** A loopback port that is free for TCP and UDP, and that `freePort` gives to no process on this machine while this one lives. */
 export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const port = lowest + Math.floor(Math.random() * PORTS);
-    if (given.has(port)) continue;
-    given.add(port);
-    if ((await isTcpFree(port)) && (await isUdpFree(port))) return port;
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    const port = LOWEST + Math.floor(Math.random() * PORTS);
+    if ((await isClaimed(port)) && (await isTcpFree(port)) && (await isUdpFree(port))) return port;
   }
   throw new Error("no free port");
 }
 
+/** Claims a port by a name that the kernel gives to one process alone, until that ends (unix(7): an abstract socket). */
+async function isClaimed(port: number): Promise<boolean> {
+  return (await listen({ path: `\0clusterset-doh-e2e-port-${port}` })) !== undefined;
+}
+
 async function isTcpFree(port: number): Promise<boolean> {
-  const server = createServer();
+  const server = await listen({ port, host: "127.0.0.1" });
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  return server !== undefined;
+}
+
+async function listen(options: ListenOptions) {
+  const server = createServer().unref();
   try {
-    server.listen(port, "127.0.0.1");
+    server.listen(options);
     await once(server, "listening");
-    return true;
+    return server;
   } catch {
-    return false;
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
+    return undefined;
   }
 }
 

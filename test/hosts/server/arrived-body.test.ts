@@ -4,7 +4,6 @@ import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
@@ -22,9 +21,13 @@ let server: NodeServer;
 let ca: string;
 let agent: Agent;
 
+/** Resolves when the server has looked whether the body of the newest request is there. */
+let looked = Promise.withResolvers<void>();
+
 /** Says what came of the body with the request, and what all of it is. */
 async function describeBody(request: NodeRequest): Promise<string> {
   const arrived = await request.arrivedBody(MOST);
+  looked.resolve();
   if (arrived !== undefined) return `came whole: ${new TextDecoder().decode(arrived)}`;
   return `streamed: ${await new Response(request.bodyStream()).text()}`;
 }
@@ -48,10 +51,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Sends the parts of a body, each in a packet of its own; the first one comes with the request. */
+/** Sends the parts of a body: the first one comes with the request, others after the server has looked for them. */
 type Send = (parts: readonly string[]) => Promise<string>;
 
 const overHttp1: Send = async (parts) => {
+  looked = Promise.withResolvers();
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const sent = request({
     ...{ agent, port: server.address.port, host: "127.0.0.1", servername: "localhost", method: "PUT" },
@@ -60,7 +64,7 @@ const overHttp1: Send = async (parts) => {
   const answered = once(sent, "response");
   sent.cork();
   for (const [index, part] of parts.entries()) {
-    if (index > 0) await sleep(50);
+    if (index > 0) await looked.promise;
     sent.write(part);
     sent.uncork();
   }
@@ -70,6 +74,7 @@ const overHttp1: Send = async (parts) => {
 };
 
 const overHttp2: Send = async (parts) => {
+  looked = Promise.withResolvers();
   const socket = connectTls({
     ...{ host: "127.0.0.1", port: server.address.port, servername: "localhost", ca, ALPNProtocols: ["h2"] },
   });
@@ -78,7 +83,7 @@ const overHttp2: Send = async (parts) => {
   block[0] = POST;
   let bytes = Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS, 1, block)]);
   for (const [index, part] of parts.entries()) {
-    if (index > 0) await sleep(50);
+    if (index > 0) await looked.promise;
     const flags = index === parts.length - 1 ? END_STREAM : 0;
     socket.write(Buffer.concat([bytes, frame(FRAME.data, flags, 1, Buffer.from(part))]));
     bytes = Buffer.alloc(0);

@@ -39,13 +39,24 @@ function request(path: string | number, { method = "GET", arrived, body }: Sent 
 }
 
 type Request = NodeRequest & { isClosed: boolean };
-const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+/** Resolves when the main thread has what was sent to it until the next turn. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  const seen = new Promise<void>((resolve) =>
+    channel.port2.on("message", (message) => message === LAST && resolve()),
+  );
+  channel.port1.postMessage(LAST);
+  await seen;
+}
+const LAST = "last";
 
 /** A main thread that answers when it is told to. */
 function slowMain() {
   const seen: string[] = [];
   const begun: { id: number }[] = [];
   channel.port2.on("message", (message: { id: number; url: string }) => {
+    if (message.url === undefined) return;
     seen.push(new URL(message.url).pathname.slice(1));
     begun.push(message);
   });

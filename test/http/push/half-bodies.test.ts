@@ -4,6 +4,7 @@ import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { headerLine, patchBody, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { until } from "../../until.ts";
 import { halfBody } from "./half-body.ts";
 import { openPushApi } from "./push-api.ts";
 
@@ -117,8 +118,8 @@ test.each(["identity", "gzip"])(
     );
     const stream = ReadableStream.from(parts);
     const waiting = put(undefined, { body: () => stream, headers: { "content-encoding": encoding } });
-    while (turns.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // No time limits a body that has arrived.
+    await until(() => expect([turns.length > 0, clock.timers]).toEqual([true, 0]));
     await clock.advance(120_000);
     const run = setInterval(() => turns.shift()?.(), 0);
     await acknowledged(waiting);

@@ -4,6 +4,7 @@ import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
+import { eventually } from "../../harness/answers.ts";
 import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
@@ -132,7 +133,7 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(status).toBe(200);
     await ask("GET", "/resolve?name=www.example.com");
     await ask("GET", "/?name=www.example.com");
-    expect(gateway.process.log()).toContain("upstream-failed");
+    await eventually(() => gateway.process.log()).toContain("upstream-failed");
     expect(leaks).toEqual([]);
   });
 
@@ -143,7 +144,7 @@ describe("secrets of a gateway at the log level debug", () => {
     writeFileSync(store, "not a folder");
     const failed = await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east", 5));
     expect(failed.status).toBe(503);
-    expect(gateway.process.log()).toContain("store-failed");
+    await eventually(() => gateway.process.log()).toContain("store-failed");
     rmSync(store);
     await gateway.restart();
     expect((await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east"))).status).toBe(200);
@@ -151,7 +152,7 @@ describe("secrets of a gateway at the log level debug", () => {
     for (const name of filesOf(store).map((entry) => entry.split(" ")[0]!))
       writeFileSync(join(store, name), `damaged ${name}`);
     await gateway.restart();
-    expect(gateway.process.log()).toContain("store-damage");
+    await eventually(() => gateway.process.log()).toContain("store-damage");
     await ask("GET", "/api/v1/clusters/east", own);
     expect(leaks).toEqual([]);
   });

@@ -146,7 +146,8 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     expect(await carryOut(KUSTOMIZE, "## First answer", west)).toBeGreaterThan(4);
     const pod = await workerPod(west);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
-    expect(pod.log()).toContain("snapshot acknowledged");
+    // Logged when the acknowledgement is there, shortly after the gateway answers.
+    await eventually(() => pod.log()).toContain("snapshot acknowledged");
     expect(pod.log()).not.toMatch(/"level":"(?:warn|error)"/);
   });
 

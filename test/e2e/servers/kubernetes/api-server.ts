@@ -68,13 +68,21 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const { args, serviceCidrs, crds = true } = options;
   const isUsual = args === undefined && serviceCidrs === undefined;
   const pool = crds ? idle.with : idle.without;
-  const { server, contents } = (isUsual && pool.pop()) || (await startNew(options));
+  const { server, contents } = (isUsual && takeRunning(pool)) || (await startNew(options));
   return inUse(server, async () => {
     const isReusable = isUsual && pool.length < MOST_IDLE && server.process.starts === 1;
     if (isReusable && (await reset(server, contents))) pool.push({ server, contents });
     else await server.stop();
   });
 }
+
+/** Takes one that something else has not ended meanwhile. */
+function takeRunning(pool: Idle[]): Idle | undefined {
+  for (let one = pool.pop(); one !== undefined; one = pool.pop()) if (isRunning(one.server)) return one;
+  return undefined;
+}
+
+const isRunning = ({ process, etcd }: ApiServer) => process.isRunning && etcd.process.isRunning;
 
 /** What a test has of a server: `stop` and its clients are its own. */
 function inUse(server: ApiServer, release: () => Promise<void>): ApiServer {
@@ -101,13 +109,11 @@ function inUse(server: ApiServer, release: () => Promise<void>): ApiServer {
  * Gives a server back what it had at first. @returns whether it is as new: not where it has ended, or where its CRDs have changed, whose handlers it
  * makes anew
  */
-async function reset(
-  { process, etcd, admin }: ApiServer,
-  contents: ReadonlyMap<string, string>,
-): Promise<boolean> {
-  if (!process.isRunning || !etcd.process.isRunning) return false;
+async function reset(server: ApiServer, contents: ReadonlyMap<string, string>): Promise<boolean> {
+  if (!isRunning(server)) return false;
+  const { etcd, admin } = server;
   // It renews its leases by itself.
-  const changed = await etcd.restore(contents, (key) => /^\/registry\/(leases|masterleases)\//.test(key));
+  const changed = await etcd.restore(contents, (key) => /^\/registry\/\w*leases\//.test(key));
   if (changed.some((key) => /^\/registry\/(apiextensions|apiregistration)\.k8s\.io\//.test(key)))
     return false;
   // Its caches follow etcd.

@@ -1,27 +1,28 @@
 import { once } from "node:events";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { freePort } from "../../../servers/ports.ts";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** One address in front of several servers: each connection goes to the first of them that accepts it, from the one that accepted the last. */
 export class Balancer {
-  readonly port: number;
   readonly #targets: readonly number[];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #current = 0;
 
-  private constructor(port: number, targets: readonly number[]) {
-    this.port = port;
+  private constructor(targets: readonly number[]) {
     this.#targets = targets;
     this.#server = createServer((client) => this.#join(client, 0));
   }
 
   /** @param targets ports of this machine */
   static async start(targets: readonly number[]): Promise<Balancer> {
-    const balancer = new Balancer(await freePort(), targets);
-    balancer.#server.listen(balancer.port, "127.0.0.1");
+    const balancer = new Balancer(targets);
+    balancer.#server.listen(0, "127.0.0.1");
     await once(balancer.#server, "listening");
     return balancer;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   /** The index of the server that accepted the newest connection. */
