@@ -6,10 +6,10 @@ import { INSTANCE } from "../../src/http/push/push-messages.ts";
 import { ClusterInstance, folderInstance, INSTANCE_NAME } from "../../src/sync/instance.ts";
 import { openSyncWorker, type SyncSource, type SyncWorkerOptions } from "../../src/sync/worker.ts";
 import { namespace, service } from "../extract/objects.ts";
+import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
 
 const kubeSystem = (uid: string) => namespace("kube-system", { uid });
 const kubernetes = (uid: string) => {
