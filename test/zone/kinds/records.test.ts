@@ -3,10 +3,110 @@ import { mergeClusterset } from "../../../src/merge/merge.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
 import { compileGeneration } from "../../../src/zone/compile.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
-import { endpoints, port, snapshot } from "../../merge/fixtures.ts";
+import { endpoints, exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
+import { ask, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
 
 const https = [port("https", 443)];
+/** What a service with an address has for its port (multicluster specification 2.3.2). */
+const PORT = [
+  "_https._tcp.web.shop.svc SRV 0 100 443 web.shop.svc",
+  "web.shop.svc SRV 0 100 443 web.shop.svc",
+];
+
+describe("all records of a service with ClusterSetIP (multicluster specification 2.3)", () => {
+  /** A cluster whose own addresses only its own clients get: those that its control plane assigned. */
+  const assigned = (clusterId: string, ip: string) =>
+    snapshot(clusterId, {
+      exports: { "shop/web": exported({ ports: https }) },
+      imports: { "shop/web": imported({ managed: true, ips: [ip] }) },
+    });
+  const both = [assigned("east", "10.200.0.1"), assigned("west", "10.201.0.1"), snapshot("north")];
+  const reported = [
+    exporting("east", { ports: https }),
+    importing("west", { ips: ["10.201.0.1"], ports: https }),
+    snapshot("north"),
+  ];
+
+  it.each<[string, ClusterSnapshot[], string | undefined, string[]]>([
+    [
+      "RFC 2782: SRV in the views that have an address",
+      both,
+      "east",
+      ["1.0.200.10.in-addr.arpa. PTR web.shop.svc", ...PORT, "web.shop.svc A 10.200.0.1"],
+    ],
+    [
+      "2.3.3: the PTR record of its own address, in each view",
+      both,
+      "west",
+      ["1.0.201.10.in-addr.arpa. PTR web.shop.svc", ...PORT, "web.shop.svc A 10.201.0.1"],
+    ],
+    ["RFC 2782: no SRV in a view without address", both, "north", []],
+    ["RFC 2782: no SRV outside without address", both, undefined, []],
+    [
+      "2.3.2: SRV in a view without address of a name that has one outside",
+      reported,
+      "north",
+      ["1.0.201.10.in-addr.arpa. PTR web.shop.svc", ...PORT],
+    ],
+    [
+      "2.3.3: no PTR for the address of a load balancer, which has a reverse name of its own",
+      [exporting("east", { serviceType: "LoadBalancer", ports: https, loadBalancer: [{ ip: "192.0.2.1" }] })],
+      undefined,
+      [...PORT, "web.shop.svc A 192.0.2.1"],
+    ],
+  ])("%s", (_, snapshots, view, records) => {
+    expect(recordsOf(snapshots, "clusterset.local", view)).toEqual(records.toSorted());
+  });
+
+  it.each([["north"], [undefined]])("RFC 2308: the names exist in a view without address: %s", (view) => {
+    const world = compileWorld(both, {}, { view });
+    for (const name of ["web.shop.svc.clusterset.local", "_https._tcp.web.shop.svc.clusterset.local"])
+      expect(ask(world, name, "SRV")).toMatchObject({ rcode: "NOERROR", answer: [] });
+  });
+});
+
+describe("all records of a headless service (multicluster specification 2.4)", () => {
+  const from = (clusterId: string, sources: Parameters<typeof imported>[0] & object) =>
+    snapshot(clusterId, { imports: { "shop/db": imported({ type: "Headless", ...sources }) } });
+
+  it("2.4: source clusters as their ids, of one label or two; others are left out of names", () => {
+    const hub = from("hub", {
+      endpoints: {
+        "eu.one": endpoints({ address: "10.1.0.1", hostname: "db-0" }),
+        "two words": endpoints({ address: "10.1.0.2", hostname: "db-0" }),
+        a_b: endpoints({ address: "10.1.0.3" }),
+      },
+    });
+    expect(recordsOf([hub], "clusterset.local")).toEqual([
+      "1.0.1.10.in-addr.arpa. PTR db-0.eu.one.db.shop.svc",
+      "10-1-0-3.a_b.db.shop.svc A 10.1.0.3",
+      "3.0.1.10.in-addr.arpa. PTR 10-1-0-3.a_b.db.shop.svc",
+      "_http._tcp.db.shop.svc SRV 0 50 8080 10-1-0-3.a_b.db.shop.svc",
+      "_http._tcp.db.shop.svc SRV 0 50 8080 db-0.eu.one.db.shop.svc",
+      "db-0.eu.one.db.shop.svc A 10.1.0.1",
+      "db.shop.svc A 10.1.0.1",
+      "db.shop.svc A 10.1.0.2",
+      "db.shop.svc A 10.1.0.3",
+      "db.shop.svc SRV 0 50 8080 10-1-0-3.a_b.db.shop.svc",
+      "db.shop.svc SRV 0 50 8080 db-0.eu.one.db.shop.svc",
+    ]);
+  });
+
+  it("2.4.1: the same endpoint of several reporters once", () => {
+    const source = { x: endpoints({ address: "10.1.0.1", hostname: "db-0" }) };
+    expect(
+      recordsOf([from("a", { endpoints: source }), from("b", { endpoints: source })], "clusterset.local"),
+    ).toEqual([
+      "1.0.1.10.in-addr.arpa. PTR db-0.x.db.shop.svc",
+      "_http._tcp.db.shop.svc SRV 0 100 8080 db-0.x.db.shop.svc",
+      "db-0.x.db.shop.svc A 10.1.0.1",
+      "db.shop.svc A 10.1.0.1",
+      "db.shop.svc SRV 0 100 8080 db-0.x.db.shop.svc",
+    ]);
+  });
+});
+
 describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1)", () => {
   const own = (services: Record<string, LocalService>, parts: Partial<ClusterSnapshot> = {}) =>
     snapshot("east", { clusterZone: { name: "cluster.local", pods: "verified" }, services, ...parts });
