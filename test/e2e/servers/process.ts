@@ -83,9 +83,12 @@ export class ServerProcess {
   /** Starts the process and waits until it is ready; if it ends before that, the error carries the end of its log. */
   async start(): Promise<void> {
     this.spawn();
-    const outcome = await waitFor(`${this.spec.name} ready`, async () =>
-      !this.isRunning ? "ended" : (await this.spec.ready()) && "ready",
+    const ready = waitFor(
+      `${this.spec.name} ready`,
+      async () => !this.isRunning || ((await this.spec.ready()) && "ready"),
     ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describeError(cause)}`));
+    // Whoever has its port may let a request wait.
+    const outcome = await Promise.race([this.#ended().then(() => "ended"), ready]);
     if (outcome === "ready") return;
     await this.kill();
     const lastLines = this.log().trim().split("\n").slice(-20).join("\n");
