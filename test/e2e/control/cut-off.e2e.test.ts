@@ -5,7 +5,7 @@ import { kubeconfigOfControl } from "../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { namespace } from "../servers/kubernetes/objects.ts";
-import { type Network, startNetwork } from "../servers/network.ts";
+import { FaultProxy } from "../servers/network.ts";
 import { countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
 
@@ -13,7 +13,7 @@ import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objec
 const LEASE = 10;
 let gateway: GatewayProcess;
 /** Between west's worker and the gateway. */
-let network: Network;
+let network: FaultProxy;
 let east: ApiServer;
 let west: ApiServer;
 let workers: SyncProcess[] = [];
@@ -26,7 +26,7 @@ beforeAll(async () => {
     startApiServer({ name: "east" }),
     startApiServer({ name: "west" }),
   ]);
-  network = await startNetwork(Number(new URL(gateway.url).port));
+  network = await FaultProxy.start(Number(new URL(gateway.url).port));
   [inEast, inWest] = [lookAt(east, "shop"), lookAt(west, "shop")];
   await east.admin.apply(namespace("shop"), ...exported("shop", "web", { endpoints: ["10.1.0.1"] }));
   await west.admin.apply(namespace("shop"), ...exported("shop", "web", { endpoints: ["10.2.0.1"] }));
@@ -50,7 +50,7 @@ afterAll(async () => {
 test("while a cluster cannot reach the gateway, each side keeps its own slices and loses the other's with their leases", async () => {
   const since = Date.now();
   const before = [east, west].map(countWrites);
-  await network.cut();
+  await network.refuse();
   await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.1"]);
   await eventualEndpoints(inWest, "web").toEqual(["west 10.2.0.1"]);
   expect(await inWest.import("web")).toBeDefined();
@@ -65,7 +65,7 @@ test("while a cluster cannot reach the gateway, each side keeps its own slices a
     expect(removals[0]!.at - since).toBeGreaterThan((LEASE * 1000) / 3);
   }
   await east.admin.apply(...slices("shop", "web", { endpoints: ["10.1.0.2"] }));
-  await network.mend();
+  await network.heal();
   await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.2", "west 10.2.0.1"]);
   await eventualEndpoints(inWest, "web").toEqual(["east 10.1.0.2", "west 10.2.0.1"]);
   await east.admin.apply(...slices("shop", "web", { endpoints: ["10.1.0.1"] }));
@@ -73,10 +73,10 @@ test("while a cluster cannot reach the gateway, each side keeps its own slices a
 });
 
 test("connections that carry nothing any more count as lost: leases expire as without a network, and the next connections bring everything back", async () => {
-  network.silence();
+  network.swallow();
   await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.1"]);
   await eventualEndpoints(inWest, "web").toEqual(["west 10.2.0.1"]);
-  await network.mend();
+  await network.heal();
   await eventualEndpoints(inEast, "web").toEqual(["east 10.1.0.1", "west 10.2.0.1"]);
   await eventualEndpoints(inWest, "web").toEqual(["east 10.1.0.1", "west 10.2.0.1"]);
 });

@@ -4,7 +4,7 @@ import { answered, eventualAnswer, eventually, untilAnswered } from "../harness/
 import { kubeconfigOfWorker } from "../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import { kubeconfigThrough, type Network, startNetwork } from "../servers/network.ts";
+import { FaultProxy, kubeconfigThrough } from "../servers/network.ts";
 
 const leaseSeconds = 6;
 /** West's, until it has to expire: longer than a gateway needs to start again on a busy machine. */
@@ -25,7 +25,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
   let westWorker: SyncProcess;
   let startWest: (seconds: number) => SyncProcess;
   /** Between a third worker, of a gateway of its own, and east's API server. */
-  let network: Network;
+  let network: FaultProxy;
   let blindGateway: GatewayProcess;
   let blindWorker: SyncProcess;
 
@@ -47,7 +47,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
         args: ["--lease", String(seconds)],
       });
     westWorker = startWest(longLeaseSeconds);
-    network = await startNetwork(Number(new URL(east.url).port));
+    network = await FaultProxy.start(Number(new URL(east.url).port));
     blindWorker = startSync({
       clusterId: "blind",
       kubeconfig: kubeconfigThrough(network, eastConfig),
@@ -56,7 +56,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
     });
     await untilAnswered(blindGateway, "db.shop", ["10.1.0.1"]);
     // The last test looks at what has become of it.
-    network.silence();
+    network.swallow();
     await untilAnswered(gateway, "db.shop", ["10.1.0.1", "10.2.0.1"]);
   });
 
@@ -144,7 +144,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
   test("without its API server the worker logs that, renews for a while, then lets the lease expire", async () => {
     await eventually(() => blindWorker.log()).toContain("no longer renews its leases");
     await eventualAnswer(blindGateway, "db.shop").toBe("SERVFAIL");
-    await network.mend();
+    await network.heal();
     await eventualAnswer(blindGateway, "db.shop").toEqual(["10.1.0.1"]);
   });
 });

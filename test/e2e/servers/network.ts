@@ -1,64 +1,128 @@
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./ports.ts";
 
-/** A TCP connection to a server that a test can break. */
-export interface Network {
-  /** Where the server is reached through it, on 127.0.0.1 by default. */
-  port: number;
-  /** Closes every connection and refuses new ones. */
-  cut(): Promise<void>;
-  /** Lets every connection stand, new ones too, and carries nothing: what a lost route looks like. */
-  silence(): void;
-  /** Carries everything again. What was silenced stays lost. */
-  mend(): Promise<void>;
-  close(): Promise<void>;
+/** One connection of a client, and the one to the server behind it. */
+interface Link {
+  readonly sockets: readonly [client: Socket, server: Socket];
+  /** Bytes of it were lost, so nothing may follow them. */
+  isHalfOpen: boolean;
 }
 
-/** Puts a network in front of 127.0.0.1:`target`, at `address`. */
-export async function startNetwork(target: number, address = "127.0.0.1"): Promise<Network> {
-  const port = await freePort();
-  const sockets = new Set<Socket>();
-  let silent = false;
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("error", () => socket.destroy()).on("close", () => sockets.delete(socket));
-  };
-  const server = createServer((near) => {
-    keep(near);
-    if (silent) return;
-    const far = connect(target, "127.0.0.1");
-    keep(far);
-    near.pipe(far).pipe(near);
-    near.on("close", () => far.destroy());
-    far.on("close", () => near.destroy());
-  });
-  const listen = () => new Promise<void>((resolve) => server.listen(port, address, resolve));
-  const cut = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
+/** A TCP proxy in front of a server, whose link breaks in the ways that links do. */
+export class FaultProxy {
+  readonly port: number;
+  readonly #target: number;
+  readonly #address: string;
+  readonly #links = new Set<Link>();
+  #server: Server | undefined;
+  #delay = 0;
+  #swallows = false;
+
+  private constructor(port: number, target: number, address: string) {
+    this.port = port;
+    this.#target = target;
+    this.#address = address;
+  }
+
+  /** @param target a port of 127.0.0.1. @param address where the proxy listens */
+  static async start(target: number, address = "127.0.0.1"): Promise<FaultProxy> {
+    const proxy = new FaultProxy(await freePort(), target, address);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  /** Ends all faults. Connections that lost bytes get no more of them, as after a failure of the network: the server's side of them is closed, the client's is not. */
+  async heal(): Promise<void> {
+    this.#delay = 0;
+    this.#swallows = false;
+    for (const { isHalfOpen, sockets } of this.#links) if (isHalfOpen) sockets[1].destroy();
+    if (this.#server === undefined) await this.#listen();
+  }
+
+  /** Passes on what arrives later, in both directions. @param milliseconds for each part that is read */
+  delay(milliseconds: number): void {
+    this.#delay = milliseconds;
+  }
+
+  /** Resets all connections; new ones work. */
+  cut(): void {
+    for (const { sockets } of this.#links) for (const socket of sockets) socket.resetAndDestroy();
+  }
+
+  /** Goes on accepting connections and bytes, and passes nothing on. */
+  swallow(): void {
+    this.#swallows = true;
+  }
+
+  /** Resets all connections, and refuses new ones. */
+  async refuse(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = once(server, "close");
+    server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Ends it. */
+  close(): Promise<void> {
+    return this.refuse();
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((client) => this.#join(client));
+    server.listen(this.port, this.#address);
+    await once(server, "listening");
+    this.#server = server;
+  }
+
+  #join(client: Socket): void {
+    const server = connect(this.#target, "127.0.0.1");
+    const link: Link = { sockets: [client, server], isHalfOpen: false };
+    this.#links.add(link);
+    for (const socket of link.sockets) {
+      socket.setNoDelay(true);
+      socket.on("error", () => {});
+    }
+    client.once("close", () => {
+      this.#links.delete(link);
+      server.destroy();
     });
-  await listen();
-  return {
-    port,
-    cut,
-    silence: () => {
-      silent = true;
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    mend: async () => {
-      silent = false;
-      if (!server.listening) await listen();
-    },
-    close: async () => {
-      if (server.listening) await cut();
-    },
-  };
+    server.once("close", () => {
+      // Nobody tells the client of a half-open connection that the other side has gone.
+      if (!this.#isLost(link)) client.destroy();
+    });
+    this.#pump(link, client, server);
+    this.#pump(link, server, client);
+  }
+
+  #pump(link: Link, from: Socket, to: Socket): void {
+    const pass = async (part: Buffer) => {
+      if (this.#isLost(link)) return;
+      if (this.#delay > 0) await sleep(this.#delay);
+      if (this.#isLost(link)) return;
+      if (to.writable) await new Promise((resolve) => to.write(part, resolve));
+    };
+    let passing = Promise.resolve();
+    from.on("data", (part: Buffer) => {
+      from.pause();
+      passing = pass(part).then(() => void from.resume());
+    });
+    from.once("end", () => passing.then(() => this.#isLost(link) || to.end()));
+  }
+
+  #isLost(link: Link): boolean {
+    link.isHalfOpen ||= this.#swallows;
+    return link.isHalfOpen;
+  }
 }
 
 /** Writes a copy of a kubeconfig that reaches its API server through a network, and returns its path. */
-export function kubeconfigThrough(network: Network, kubeconfig: string): string {
+export function kubeconfigThrough(network: FaultProxy, kubeconfig: string): string {
   const text = readFileSync(kubeconfig, "utf8");
   const path = `${kubeconfig}-through-${network.port}`;
   writeFileSync(path, text.replaceAll(/127\.0\.0\.1:\d+/g, `127.0.0.1:${network.port}`), { mode: 0o600 });

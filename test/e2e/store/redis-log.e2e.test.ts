@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { metaOf } from "../../store/changes.ts";
 import { describeSharedLog } from "../../store/shared/contract.ts";
 import { Replica } from "../../store/shared/replica.ts";
-import { startNetwork } from "../servers/network.ts";
+import { FaultProxy } from "../servers/network.ts";
 import { patch, RedisLogs } from "./redis-logs.ts";
 
 let logs: RedisLogs;
@@ -25,10 +25,10 @@ describeSharedLog("Redis", async () => {
   const closing: (() => Promise<void>)[] = [];
   return {
     async connect() {
-      const network = await startNetwork(logs.redis.port);
+      const network = await FaultProxy.start(logs.redis.port);
       const { log } = await logs.open(prefix, { url: `redis://127.0.0.1:${network.port}` });
       closing.push(() => network.close());
-      return { log, disconnect: () => void network.cut(), reconnect: () => void network.mend() };
+      return { log, disconnect: () => void network.refuse(), reconnect: () => void network.heal() };
     },
     async trim() {
       await logs.onKey(prefix, "XTRIM", "log", "MAXLEN", "1");
@@ -77,14 +77,14 @@ describe("an engine", () => {
 
   test("whose route is lost without a word is noticed, and followed again over another connection", async () => {
     const { log, base, prefix } = await logs.withWest();
-    const network = await startNetwork(logs.redis.port);
+    const network = await FaultProxy.start(logs.redis.port);
     const far = await logs.open(prefix, { url: `redis://127.0.0.1:${network.port}` });
     const replica = await Replica.start(far.log);
-    network.silence();
+    network.swallow();
     await log.append({ clusterId: "west", base, change: patch(1) });
     await replica.until(({ connections }) => connections.length === 1);
     expect(replica.position).toBe(1);
-    await network.mend();
+    await network.heal();
     await replica.until(({ position }) => position === 2);
     expect(replica.reloads).toEqual([]);
     await Promise.all([log.close(), far.log.close()]);

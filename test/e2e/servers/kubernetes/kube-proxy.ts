@@ -1,5 +1,5 @@
 import { request } from "undici";
-import { startNetwork } from "../network.ts";
+import { FaultProxy } from "../network.ts";
 import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
 import { ensureTool } from "../tools/tools.ts";
@@ -14,7 +14,7 @@ export async function startKubeProxy(
 ): Promise<ServerProcess> {
   const program = await ensureTool("kube-proxy");
   // The API server listens on this machine's loopback interface.
-  const way = await startNetwork(Number(new URL(server.url).port), network.router);
+  const way = await FaultProxy.start(Number(new URL(server.url).port), network.router);
   const kubeconfig = server.kubeconfig(undefined, { host: network.router, port: way.port });
   const health = `${network.address}:${await freePort()}`;
   const [command, ...args] = network.namespace.command(

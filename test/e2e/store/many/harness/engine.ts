@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { FaultProxy } from "../../../servers/network.ts";
 import { type Redis, startRedis } from "../../../servers/redis.ts";
-import { FaultProxy } from "./fault-proxy.ts";
 
 /** How a gateway reaches an engine. */
 export interface EngineLink {

@@ -1,6 +1,6 @@
 import type { Random } from "../../../abuse/harness/random.ts";
+import type { FaultProxy } from "../../../servers/network.ts";
 import type { Engine } from "./engine.ts";
-import type { FaultProxy } from "./fault-proxy.ts";
 import type { Gateways } from "./gateways.ts";
 import type { Member } from "./member.ts";
 

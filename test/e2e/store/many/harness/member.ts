@@ -1,6 +1,6 @@
 import { processOf, residentMebibytes } from "../../../abuse/harness/memory.ts";
 import type { GatewayProcess } from "../../../harness/processes.ts";
-import type { FaultProxy } from "./fault-proxy.ts";
+import type { FaultProxy } from "../../../servers/network.ts";
 import type { GatewayView } from "./pushed-states.ts";
 
 /** How far a gateway is. */
