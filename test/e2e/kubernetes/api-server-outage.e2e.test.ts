@@ -108,52 +108,10 @@ describe("a worker survives outages of its API server", () => {
   });
 });
 
-describe("a worker whose watches the API server closes after a few seconds", () => {
-  let clusters: SyncedClusters<"east">;
-  let server: ApiServer;
-  let gateway: GatewayProcess;
-
-  beforeAll(async () => {
-    // The API server ends each watch after one to two times this many seconds.
-    clusters = await startSyncedClusters(
-      ["east"],
-      ({ east }) => east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } })),
-      { apiServer: { args: ["--min-request-timeout=1"] } },
-    );
-    server = clusters.servers.east;
-    gateway = clusters.gateway;
-    await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
-  });
-
-  afterAll(() => clusters?.stop());
-
-  test("misses no change and sends no second full snapshot", async () => {
-    const before = await acceptedPushes(gateway);
-    for (let number = 2; number <= 12; number++) {
-      await server.admin.apply(...slices("shop", "web", { endpoints: [`10.1.0.${number}`] }));
-      await eventualAnswer(gateway, "web.shop").toEqual([`10.1.0.${number}`]);
-      await waitFor("watches that the server has closed", async () => (await closedWatches(server)) > number);
-    }
-    expect((await acceptedPushes(gateway)).full).toBe(before.full);
-  });
-});
-
 /** Takes the version that the EndpointSlices have now; what comes back watches them from there, for a second. */
 async function watchFrom(server: ApiServer): Promise<() => Promise<string>> {
   const path = "/apis/discovery.k8s.io/v1/endpointslices";
   const list = await server.admin.api<{ metadata: { resourceVersion: string } }>("GET", `${path}?limit=1`);
   const query = `watch=1&timeoutSeconds=1&resourceVersion=${list.metadata.resourceVersion}`;
   return async () => JSON.stringify(await server.admin.api("GET", `${path}?${query}`).catch(String));
-}
-
-/** How many watches of Services, slices and exports the API server has answered to their end. */
-async function closedWatches(server: ApiServer): Promise<number> {
-  const text = await server.admin.api<string>("GET", "/metrics");
-  let ended = 0;
-  for (const line of text.split("\n")) {
-    if (!line.startsWith("apiserver_request_total{") || !line.includes('verb="WATCH"')) continue;
-    if (/resource="(?:endpointslices|serviceexports|services)"/.test(line))
-      ended += Number(line.split(" ").at(-1));
-  }
-  return ended;
 }

@@ -56,22 +56,3 @@ describe("completion bash, in bash", () => {
     expect(script).toContain("complete -o default -F _clusterset_doh clusterset-doh");
   });
 });
-
-it("completion zsh is that of bash, loaded by bashcompinit", async () => {
-  const zsh = await completion("zsh");
-  expect(zsh).toMatch(
-    /^#compdef clusterset-doh\n.*compinit.*\nautoload -U \+X bashcompinit && bashcompinit\n/,
-  );
-  expect(zsh).toContain(script);
-});
-
-it("completion fish has every command, its options and choices", async () => {
-  const fish = await completion("fish");
-  expect(fish).toMatch(/^complete -c clusterset-doh -n __fish_use_subcommand -f -a query -d '.+'$/m);
-  expect(fish).toMatch(
-    /^complete -c clusterset-doh -n '__fish_seen_subcommand_from check' -l format -x -a 'zone json' -d '.+'$/m,
-  );
-  expect(fish).toMatch(
-    /^complete -c clusterset-doh -n '__fish_seen_subcommand_from serve' -l config -r -d '.+'$/m,
-  );
-});

@@ -124,22 +124,6 @@ describe("serve", () => {
     expect(lines.at(-1)).toMatchObject({ level: "info", command: "serve", event: "stopped" });
   });
 
-  it("does not share its state folder", async () => {
-    const first = start(["serve", "--listen", "localhost:0", "--state-dir", "state"]);
-    await first.until("listening");
-    const { status, stderr } = spawnProgram([
-      "serve",
-      "--listen",
-      "localhost:0",
-      "--state-dir",
-      "state",
-      "--log-level",
-      "error",
-    ]);
-    expect(stderr).toMatch(/^clusterset-doh: the state folder state: /);
-    expect(status).toBe(2);
-  });
-
   it("names a port that is in use", async () => {
     const first = start(["serve", "--listen", "127.0.0.1:0", "--state-dir", "state"]);
     const { url } = await first.until("listening");
@@ -157,57 +141,5 @@ describe("serve", () => {
       `clusterset-doh: ${host} is taken: stop the program that listens there, or choose another --listen HOST:PORT\n`,
     );
     expect(status).toBe(2);
-  });
-});
-
-describe("serve and sync", () => {
-  it("answer from manifests, also after a restart", async () => {
-    const directory = join(folder, "cluster-a");
-    mkdirSync(directory);
-    writeFileSync(
-      join(directory, "web.yaml"),
-      `
-apiVersion: v1
-kind: Service
-metadata: { name: web, namespace: shop }
-spec: { type: LoadBalancer, clusterIP: 10.96.0.1, ports: [{ name: http, port: 80 }] }
-status: { loadBalancer: { ingress: [{ ip: 192.0.2.1 }] } }
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceExport
-metadata: { name: web, namespace: shop }
-`,
-    );
-    writeFileSync(join(folder, "a.token"), spawnProgram(["token"]).stdout);
-    const serve = [
-      "serve",
-      "--listen",
-      "127.0.0.1:0",
-      "--state-dir",
-      "state",
-      "--cluster-token",
-      "cluster-a=a.token",
-    ];
-    const gateway = start(serve);
-    const { url } = await gateway.until("listening");
-    const caFile = join(folder, "state", "tls", "self-signed.crt");
-    const ca = readFileSync(caFile, "utf8");
-    const pushed = spawnProgram([
-      ...["sync", "--once", "--manifests", directory, "--cluster-id", "cluster-a"],
-      ...["--gateway", String(url), "--ca-file", caFile, "--token-file", "a.token"],
-    ]);
-    expect(pushed.stderr).toContain('"level":"info"');
-    expect(pushed.status).toBe(0);
-    const ask = async (at: unknown) =>
-      JSON.parse((await get(`${at}/resolve?name=web.shop.svc.clusterset.local`, ca)).text) as {
-        Answer?: { data: string }[];
-      };
-    expect((await ask(url)).Answer?.map(({ data }) => data)).toEqual(["192.0.2.1"]);
-    gateway.child.kill("SIGKILL");
-    await gateway.exited;
-    const again = start(serve);
-    expect((await ask((await again.until("listening")).url)).Answer?.map(({ data }) => data)).toEqual([
-      "192.0.2.1",
-    ]);
   });
 });

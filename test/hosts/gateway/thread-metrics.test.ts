@@ -1,78 +1,12 @@
-import { once } from "node:events";
-import { MessageChannel, Worker } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { measureThread, ThreadMetrics } from "../../../src/hosts/node/gateway/thread-metrics.ts";
 import type { SnapshotSource } from "../../../src/http/metrics/metrics-source.ts";
-import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import type { MetricSnapshot } from "../../../src/http/metrics/threads/metric-snapshot.ts";
-import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
-import type { ThreadOrder } from "./measured-thread.ts";
 
 const workers: Worker[] = [];
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.terminate()));
-});
-
-/** The value of a series in the text for Prometheus. */
-const valueIn = (text: string, series: string) =>
-  text.split("\n").flatMap((line) => (line.startsWith(`${series} `) ? [Number(line.split(" ")[1])] : []));
-const REJECTED = 'clusterset_doh_rejected_requests_total{status="400"}';
-
-function startThread(all: ThreadMetrics) {
-  const { port1, port2 } = new MessageChannel();
-  const script = new URL("./measured-thread.ts", import.meta.url);
-  const worker = new Worker(script, { workerData: { port: port2 }, transferList: [port2] });
-  workers.push(worker);
-  const ended = all.add(port1);
-  const order = async (what: ThreadOrder) => {
-    worker.postMessage(what);
-    await once(worker, "message");
-  };
-  return { worker, order, ended };
-}
-
-describe("the metrics of threads", () => {
-  it("are those of the process, also after one ended and another took its place", async () => {
-    const counters = new QueryCounters();
-    const all = new ThreadMetrics(
-      createPrometheusMetrics(new FakeGateway(), counters, () => NOW),
-      60_000,
-    );
-    const [one, other] = [startThread(all), startThread(all)];
-    counters.rejected(400);
-    await one.order({ reject: 10 });
-    await other.order({ reject: 100 });
-
-    const text = await all.render();
-    expect(valueIn(text, REJECTED)).toEqual([111]);
-    expect(valueIn(text, "clusterset_doh_services")).toEqual([new FakeGateway().status().services]);
-    const series = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    const names = series.map((line) => line.slice(0, line.lastIndexOf(" ")));
-    expect(new Set(names).size).toBe(names.length);
-
-    await other.worker.terminate();
-    other.ended();
-    other.ended();
-    expect(valueIn(await all.render(), REJECTED)).toEqual([111]);
-    const next = startThread(all);
-    await next.order({ reject: 1000 });
-    expect(valueIn(await all.render(), REJECTED)).toEqual([1111]);
-  });
-
-  it("that hang are those of its last answer, and others do not wait for it", async () => {
-    const all = new ThreadMetrics(
-      createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW),
-      500,
-    );
-    const { order } = startThread(all);
-    await order({ reject: 10 });
-    // The thread starts while the scrape waits for it.
-    while (valueIn(await all.render(), REJECTED)[0] !== 10);
-    await order({ reject: 5 });
-    await order("hang");
-    expect(valueIn(await all.render(), REJECTED)).toEqual([10]);
-  });
 });
 
 /** Two ends in this thread, with metrics that the test sets. */

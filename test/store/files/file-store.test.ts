@@ -209,14 +209,6 @@ describe("a write that fails", () => {
   });
 });
 
-test("what an interrupted write or removal left over is not loaded", async () => {
-  const directory = await patchedDirectory(2);
-  writeFileSync(join(directory, "clusters", "west", "00000002.snapshot.tmp"), "half a snap");
-  const { clusters, codes } = await loadOnce(directory);
-  expect(clusters.west?.meta.generation).toBe(2);
-  expect(codes).toEqual([]);
-});
-
 test("a closed store refuses changes", async () => {
   const { store } = await openCollecting(stateDirectory());
   await store.close();

@@ -29,20 +29,6 @@ function forged(bytes: Bytes, ...changes: readonly (readonly [at: number, value:
 }
 
 describe("a page of a directory", () => {
-  it("finds a segment in a page below it by the next eight bits", () => {
-    const below = new HeldBranch<Content>("page", page.hash, undefined, page);
-    const [other] = entriesOf([1, 1]);
-    const top = Page.of([{ slot: 0, bits: 8, branch: below }, ...all(1, 256, other!)]);
-    expect(top.find(0x0000).hash).toBe(hashOf(1));
-    expect(top.find(0x0100).hash).toBe(hashOf(2));
-    expect(top.find(0x0300).hash).toBe(hashOf(3));
-    expect(top.find(0x0301).hash).toBe(other!.branch.hash);
-    const loaded = Page.load<Content>(top.bytes, HASH, true);
-    expect(loaded.entries[0]!.branch).toMatchObject({ kind: "page", hash: page.hash });
-    expect(loaded.find(0x0100)).toMatchObject({ kind: "page", page: undefined });
-    expect(() => Page.load(top.bytes, HASH, false)).toThrow("an entry of a page has too many bits");
-  });
-
   it.each([
     ["no entries", [[FIRST_ENTRY - 4, 0]], "a page has a wrong number of entries"],
     ["257 entries", [[FIRST_ENTRY - 3, 1]], "a page has a wrong number of entries"],
@@ -67,11 +53,6 @@ describe("a page of a directory", () => {
     expect(() => Page.load(forged(page.bytes, ...changes), HASH, true)).toThrow(message);
   });
 });
-
-/** The same entry for all slots from `first`, each with eight bits. */
-function all(first: number, end: number, { branch }: PageEntry<Content>): PageEntry<Content>[] {
-  return Array.from({ length: end - first }, (_, index) => ({ slot: first + index, bits: 8, branch }));
-}
 
 describe("a root", () => {
   const hashes = { frame: hashOf(1), stems: hashOf(2), names: HASH, reverse: "f".repeat(32) };

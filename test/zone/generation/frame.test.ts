@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ABSENT_CLUSTER } from "../../../src/merge/clusterset.ts";
 import { mergeClusterset } from "../../../src/merge/merge.ts";
 import { drain } from "../../../src/snapshot/drain.ts";
 import { compileGeneration } from "../../../src/zone/compile.ts";
@@ -29,29 +28,6 @@ describe("a frame", () => {
   const lacks = (view: string, namespace: string) => lacking.has(`${view} ${namespace}`);
   const written = (all: FrameTables, isLacking = lacks) => drain(Frame.write(all, isLacking));
   const load = (changed: object = {}) => Frame.load(written({ ...tables, ...changed } as FrameTables), HASH);
-
-  it("knows views by cluster id; an unknown cluster has the view of absent ones if there is one", () => {
-    const frame = load();
-    expect([undefined, "a", "b", "c"].map((id) => frame.viewOf(id))).toEqual([-1, 0, 1, -1]);
-    expect([-1, 0, 1].map((view) => frame.viewName(view))).toEqual([undefined, "a", "b"]);
-  });
-
-  it("has the zones with the most labels first, and localities have no lease", () => {
-    const names = ["a.", "b.a.", "c.b.a.", "d."];
-    const zones = names.map((name) => ({ name, tree: 0, byView: [] }));
-    const frame = load({ trees: ["clusterset"], zones, views: ["a", "region:eu"] });
-    expect(frame.zones.map(({ name }) => name)).toEqual(["c.b.a.", "b.a.", "a.", "d."]);
-    expect(frame.leaseGroups).toEqual([[], ["a"]]);
-    expect(frame.viewOf("region:us")).toBe(-1);
-  });
-
-  it("has a view of absent clusters for unknown clusters, not for unknown localities; it has no lease", () => {
-    const frame = load({ views: ["a", "b", ABSENT_CLUSTER, "region:eu"] });
-    const ids = [undefined, "b", "c", "region:eu", "region:us", "zone:eu/a"];
-    expect(ids.map((id) => frame.viewOf(id))).toEqual([-1, 1, 2, 3, -1, -1]);
-    expect(frame.viewName(2)).toBe(ABSENT_CLUSTER);
-    expect(frame.leaseGroups).toEqual([[], ["a", "b"]]);
-  });
 
   const zone = { name: "clusterset.local.", tree: 0, byView: [] };
   const withZone = (changed: object) => ({ zones: [{ ...zone, ...changed }, tables.zones[1]] });

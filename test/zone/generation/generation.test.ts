@@ -4,10 +4,9 @@ import { mergeClusterset } from "../../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { compileGeneration } from "../../../src/zone/compile.ts";
 import { ALL_CLUSTERS } from "../../../src/zone/generation/frame.ts";
-import { listRecords, zoneFileLine } from "../../../src/zone/listing.ts";
+import { listRecords } from "../../../src/zone/listing.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { ask, compileWorld } from "../../resolve/ask.ts";
-import { twoClusters } from "../../resolve/world.ts";
 import { arbitraryWorld } from "../../worlds/arbitrary.ts";
 
 const compile = (...args: Parameters<typeof mergeClusterset>) =>
@@ -115,26 +114,5 @@ describe("one bad object: data that DNS cannot hold becomes a finding, and other
       answer: [],
       authority: 1,
     });
-  });
-});
-
-describe("a zone file", () => {
-  it("has every record of one view, in presentation form", () => {
-    const { generation } = compileGeneration(mergeClusterset(twoClusters()), {
-      zones: ["clusterset.test"],
-      serial: 3,
-    });
-    const lines = [...listRecords(generation, { view: "west" })].map(zoneFileLine);
-    expect(lines[0]).toBe(
-      "clusterset.test.\t5\tIN\tSOA\tns.dns.clusterset.test. hostmaster.clusterset.test. 3 7200 1800 86400 5",
-    );
-    expect(lines).toContain('dns-version.clusterset.test.\t28800\tIN\tTXT\t"1.0.0"');
-    expect(lines).toContain("web.shop.svc.clusterset.test.\t5\tIN\tA\t10.201.0.1");
-    expect(lines).toContain("1.0.201.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.clusterset.test.");
-    expect(lines.join("\n")).not.toContain("ops.svc");
-    expect(() => [...listRecords(generation, { view: "north" })]).toThrow(
-      'does not know the cluster "north"',
-    );
-    expect(() => [...listRecords(generation, { zone: "other.test." })]).toThrow("no zone other.test.");
   });
 });

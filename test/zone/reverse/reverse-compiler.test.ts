@@ -1,13 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import type { Generation } from "../../../src/zone/generation/generation.ts";
-import { hashBlob } from "../../../src/zone/segment/hash.ts";
-import { ReverseSegment } from "../../../src/zone/segment/reverse-segment.ts";
 import { day, endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { expectMet } from "../../property-share.ts";
 import { compileEach, expectSame, source } from "../compile-worlds.ts";
-import { segmentsElsewhere } from "../segments-elsewhere.ts";
 
 const CLUSTERS = ["east", "north", "west"];
 const SERVICES = ["a", "b", "c", "d"];
@@ -108,33 +104,6 @@ describe("reverse names of worlds in which services want the same addresses", ()
   });
 });
 
-describe("a first compilation that compiles segments of reverse names before it has read all services", () => {
-  it.each([0, 3])("and holds at most %d names of addresses has the result of one that holds all", (fresh) => {
-    let runs = 0;
-    let segments = 0;
-    fc.assert(
-      fc.property(fc.array(world, { minLength: 1, maxLength: 3 }), (worlds) => {
-        const sources = worlds.map(source);
-        const weights = { names: 6, reverse: 4 };
-        const { hold, bytes } = segmentsElsewhere();
-        const early = compileEach(sources, "changes", { ...weights, fresh }, undefined, hold);
-        const whole = compileEach(sources, "changes", weights);
-        expectSame(early, whole);
-        runs++;
-        const last = new Set(whole.flatMap(({ generation }) => [...hashesIn(generation)]));
-        segments += [...bytes.keys()].filter((hash) => !last.has(hash)).length;
-      }),
-      { numRuns: 120 },
-    );
-    expectMet(segments, runs);
-  });
-
-  function* hashesIn(generation: Generation): Generator<string> {
-    for (const { hash } of generation.segments()) yield hash;
-    for (const { hash } of generation.reverseSegments()) yield hash;
-  }
-});
-
 describe("reverse names of services with many addresses", () => {
   const MANY = Array.from({ length: 200 }, (_, index) =>
     index % 2 === 0 ? `10.1.0.${index}` : `fd00::${index.toString(16)}`,
@@ -172,23 +141,5 @@ describe("reverse names of services with many addresses", () => {
       }),
       { numRuns: 40 },
     );
-  });
-
-  it("load from their bytes with the tables that they were compiled with", () => {
-    const [compiled] = compileEach(
-      [source(snapshots([{ since: day(1), has: MANY, named: "web" }]))],
-      "scratch",
-    );
-    for (const segment of compiled!.generation.reverseSegments()) {
-      const loaded = ReverseSegment.load(segment.bytes, segment.hash);
-      expect(hashBlob(segment.bytes)).toBe(segment.hash);
-      expect(loaded.trees).toEqual(segment.trees);
-      expect(loaded.views).toEqual(segment.views);
-      expect(loaded.leaseGroups).toEqual(segment.leaseGroups);
-      for (const bytes of loaded.addresses())
-        expect(segment.find(bytes, bytes.length, undefined)).toBe(
-          loaded.find(bytes, bytes.length, undefined),
-        );
-    }
   });
 });
