@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MEASURED } from "../../test/e2e/abuse/harness/held-memory.ts";
-import { processOf, residentMebibytes } from "../../test/e2e/abuse/harness/memory.ts";
+import { MEASURED, processOf, residentMebibytes } from "../../test/e2e/abuse/harness/held.ts";
 import { startGateway } from "../../test/e2e/harness/processes.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";

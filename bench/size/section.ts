@@ -85,7 +85,7 @@ function measureWorld(
     add("resident memory of the gateway after the pushes", now / MEBIBYTE);
     add("resident memory at most", peak / MEBIBYTE);
     progress(`${describe(world)}: restarting`);
-    await gateway.process.stop(60_000);
+    await gateway.process.stop();
     const begun = performance.now();
     gateway.process.spawn();
     await answersAll(poller, world);

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DEADLINE } from "../../deadline.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
@@ -28,7 +29,14 @@ export async function openInChromium(url: string, settings: BrowserSettings): Pr
     folder,
     command: "timeout",
     args: [
-      ...["--signal=KILL", "90", "chromium", "--headless", "--no-sandbox", "--disable-gpu"],
+      ...[
+        "--signal=KILL",
+        String(DEADLINE / 1000),
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+      ],
       `--user-data-dir=${join(folder, "profile")}`,
       ...["--virtual-time-budget=15000", "--dump-dom", url],
     ],

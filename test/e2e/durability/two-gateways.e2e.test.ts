@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DEADLINE } from "../../deadline.ts";
 import { blocksIn } from "../../docs/pages.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { startUnbound } from "../clients/resolvers/resolver.ts";
@@ -30,7 +31,8 @@ class Asked {
 
   async #ask(port: number): Promise<void> {
     while (this.#going) {
-      const outcome = await queryUdp(port, { name: NAME, type: "A", edns: true }).then(
+      // Once: a resolver that drops it has failed.
+      const outcome = await queryUdp(port, { name: NAME, type: "A", edns: true }, DEADLINE).then(
         ({ rcode, message }) => ((message.answers ?? []).length > 0 ? "" : rcode),
         (error: Error) => error.message,
       );

@@ -62,7 +62,7 @@ export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
  * Asks 127.0.0.1:`port` over UDP; a truncated answer is returned as it is.
  * @param resendMs after which the query is sent again: datagrams are lost where a buffer is full
  */
-export async function queryUdp(port: number, query: Query, resendMs = DEADLINE): Promise<DnsAnswer> {
+export async function queryUdp(port: number, query: Query, resendMs = 1000): Promise<DnsAnswer> {
   const socket = createSocket("udp4");
   const bytes = queryBytes(query);
   const resending = setInterval(() => socket.send(bytes), resendMs);

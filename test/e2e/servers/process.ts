@@ -95,12 +95,14 @@ export class ServerProcess {
     throw new Error(`${this.spec.name} did not become ready (${outcome}):\n${lastLines}`);
   }
 
-  /** Asks the process to end, and kills it if it does not within `graceMs`. */
-  async stop(graceMs = DEADLINE): Promise<void> {
+  /** Asks the process to end. @throws {Error} if it does not, and had to be killed */
+  async stop(): Promise<void> {
     if (!this.isRunning) return;
     this.#child?.kill("SIGTERM");
-    await Promise.race([this.#ended(), sleep(graceMs, undefined, { ref: false })]);
+    await Promise.race([this.#ended(), sleep(DEADLINE, undefined, { ref: false })]);
+    if (!this.isRunning) return;
     await this.kill();
+    throw new Error(`${this.spec.name} did not end`);
   }
 
   /** Sends a signal, such as SIGSTOP, which halts the process until SIGCONT. */

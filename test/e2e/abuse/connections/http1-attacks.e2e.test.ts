@@ -9,7 +9,7 @@ import { carryOut, type Onset } from "../harness/attack.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { mutateBytes } from "../harness/byte-mutations.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
-import { MEASURED } from "../harness/held-memory.ts";
+import { MEASURED } from "../harness/held.ts";
 import { askInClear } from "../harness/plain-bystanders.ts";
 import { cutAtRandom, Random } from "../harness/random.ts";
 import { type Ending, RawClient } from "../harness/raw-client.ts";
@@ -20,7 +20,7 @@ import { type Http1Request, http1Requests } from "./http1-requests.ts";
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 2_000);
 /** Where a client resets its connection during the last response, Node does not report it: `responseSeconds` ends that connection. */
-const LIMITS = { requestSeconds: 2, responseSeconds: 5, idleSeconds: 15 };
+const LIMITS = { requestSeconds: 10, responseSeconds: 5, idleSeconds: 15 };
 const REQUESTS = 200;
 const CONNECTIONS = 4;
 const MOST_PIPELINED = 8;

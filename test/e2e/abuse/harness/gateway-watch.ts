@@ -2,9 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { eventually } from "../../harness/answers.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
-import { heldMebibytes } from "./held-memory.ts";
-import { processOf } from "./memory.ts";
-import { socketsOf } from "./sockets.ts";
+import { heldMebibytes, processOf, socketsOf } from "./held.ts";
 
 /** An ordinary client during an attack. */
 export interface OrdinaryClient {

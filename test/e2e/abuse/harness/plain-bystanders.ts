@@ -7,8 +7,6 @@ import { checkAnswer, type Question } from "./bystander.ts";
 import type { OrdinaryClient } from "./gateway-watch.ts";
 import { Repetition } from "./repetition.ts";
 
-const RESEND_MS = 5000;
-
 /** Queries over UDP, TCP and TLS, on kept connections and on new ones. Fails if one of them is dropped. */
 export function askPlainDns(listening: ListeningGateway, question: Question): Promise<OrdinaryClient> {
   const { dnsPort, dotPort, gateway } = listening;
@@ -17,7 +15,7 @@ export function askPlainDns(listening: ListeningGateway, question: Question): Pr
   return repeat(async () => {
     const kept = [await tcp(), await tls()];
     const turn = async () => {
-      await check(question, async (query) => (await queryUdp(dnsPort, query, RESEND_MS)).raw);
+      await check(question, async (query) => (await queryUdp(dnsPort, query)).raw);
       for (const client of kept) await check(question, (query) => client.ask(query));
       for (const open of [tcp, tls]) {
         const client = await open();

@@ -8,7 +8,7 @@ import {
 import { carryOut, type Onset } from "../harness/attack.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
-import { heldMebibytes, MEASURED } from "../harness/held-memory.ts";
+import { heldMebibytes, MEASURED } from "../harness/held.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { mutatedSequence, STREAMS_OF_SEQUENCE } from "./frame-mutations.ts";
 import { FrameType, frame, RawHttp2Connection, uint32 } from "./http2-frames.ts";
@@ -39,7 +39,7 @@ describe("frames that a seed has mutated", () => {
   beforeAll(async () => {
     listening = await startListeningGateway({
       env: MEASURED,
-      config: { ...LONG_LEASES, limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 } },
+      config: { ...LONG_LEASES, limits: { requestSeconds: 10, responseSeconds: 3, idleSeconds: 15 } },
     });
     const all = http2Requests(listening.gateway.tokenFor("cluster-b"));
     requests = all.filter(({ isViolation }) => !isViolation);

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../harness/answers.ts";
 import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
-import { heldMebibytes, MEASURED } from "../harness/held-memory.ts";
-import { residentMebibytes } from "../harness/memory.ts";
+import { heldMebibytes, MEASURED } from "../harness/held.ts";
 import { Random } from "../harness/random.ts";
 import { HealthyCluster } from "./healthy-cluster.ts";
 import { HostileCluster } from "./hostile-cluster.ts";
@@ -60,13 +59,12 @@ describe(`${MINUTES} minutes of churn with a hostile cluster beside healthy ones
     let settled: number | undefined;
     const measure = async () => {
       for (let reported = 0; goesOn(); await sleep(1000)) {
-        const mebibytes = Math.round(residentMebibytes(gateway.process.pid!));
         if (share() > SETTLED) settled ??= await heldMebibytes(gateway);
         const minute = Math.floor((Date.now() - startedAt) / 60_000);
         if (minute <= reported) continue;
         reported = minute;
         const changes = healthy.map((cluster) => cluster.changes).join(" and ");
-        console.log(`minute ${minute}: ${mebibytes} MiB, ${changes} changes, ${acts} hostile requests`);
+        console.log(`minute ${minute}: ${changes} changes, ${acts} hostile requests`);
       }
     };
     await Promise.all([...healthy.map(churn), ...Array.from({ length: HANDS }, attack), measure()]);

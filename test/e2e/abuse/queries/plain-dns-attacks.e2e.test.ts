@@ -11,7 +11,7 @@ import {
 import { queryBytes } from "../../servers/dns.ts";
 import { carryOut, type Onset } from "../harness/attack.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
-import { MEASURED } from "../harness/held-memory.ts";
+import { MEASURED } from "../harness/held.ts";
 import { askPlainDns } from "../harness/plain-bystanders.ts";
 import { cutAtRandom } from "../harness/random.ts";
 import { type Ending, RawClient } from "../harness/raw-client.ts";
@@ -36,7 +36,7 @@ describe("plain DNS over TCP, TLS and UDP: malformed bytes end at most their con
   let listening: ListeningGateway;
   let watch: GatewayWatch;
   beforeAll(async () => {
-    const limits = { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 };
+    const limits = { requestSeconds: 10, responseSeconds: 3, idleSeconds: 15 };
     listening = await startListeningGateway({ env: MEASURED, config: { limits } });
     const question = { name: WEB, addresses: WEB_ADDRESSES };
     watch = await GatewayWatch.start(listening.gateway, () => askPlainDns(listening, question));

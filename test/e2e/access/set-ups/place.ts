@@ -121,7 +121,8 @@ export class Place {
       env: this.#environment(),
       ready,
     });
-    this.#running.push(started);
+    // `unshare` passes on no signal: what runs in its namespaces ends with it.
+    this.#running.push({ stop: () => started.kill() });
     return started;
   }
 

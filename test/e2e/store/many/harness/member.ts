@@ -1,4 +1,4 @@
-import { processOf, residentMebibytes } from "../../../abuse/harness/memory.ts";
+import { processOf } from "../../../abuse/harness/held.ts";
 import type { GatewayProcess } from "../../../harness/processes.ts";
 import type { FaultProxy } from "../../../servers/network.ts";
 import type { GatewayView } from "./pushed-states.ts";
@@ -73,10 +73,6 @@ export class Member {
     const { rootHash } = state.json<{ status: { rootHash: unknown } }>().status;
     const { position } = (await this.gateway.http("/status")).json<{ position: unknown }>();
     return { position, rootHash };
-  }
-
-  residentMebibytes(): number {
-    return residentMebibytes(this.gateway.process.pid!);
   }
 
   async stop(): Promise<void> {
