@@ -9,8 +9,8 @@ import { FaultProxy } from "../servers/network.ts";
 import { countWrites, expectOnlyOwnAndNeededWrites, writesTo } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects, untilEndpoints } from "./objects.ts";
 
-/** Seconds. */
-const LEASE = 10;
+/** Seconds: a worker that is held up for half of it renews in time. */
+const LEASE = 20;
 let gateway: GatewayProcess;
 /** Between west's worker and the gateway. */
 let network: FaultProxy;

@@ -4,6 +4,7 @@ import { derivedServiceName } from "../../../src/control/objects/names.ts";
 import { exported, slices, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { runCli } from "../harness/cli.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { syncArguments } from "../harness/processes.ts";
 import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
@@ -15,7 +16,8 @@ import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
 
 const MARK = { "app.kubernetes.io/managed-by": "clusterset-doh" };
 /** Seconds. */
-const LEASE = 10;
+const LEASES = { east: 600, west: 60 };
+const clock = new MovedClock();
 let clusters: SyncedClusters<"east" | "west">;
 let east: ApiServer;
 let west: ApiServer;
@@ -29,8 +31,8 @@ beforeAll(async () => {
       Promise.all([east.admin.apply(namespace("shop")), west.admin.apply(namespace("shop"))]),
     {
       control: true,
-      gateway: { leaseSeconds: LEASE },
-      args: ["--lease", String(LEASE)],
+      gateway: { leaseSeconds: LEASES.west, env: clock.env },
+      args: (clusterId) => ["--lease", String(LEASES[clusterId])],
     },
   );
   ({ east, west } = clusters.servers);
@@ -308,6 +310,7 @@ test("--control=plan prints what would change, with the rights of a reader, and 
 test("a cluster that is gone leaves the other one when its lease expires, and keeps what it has itself", async () => {
   await eventualEndpoints(inEast, "early").toEqual(["west 10.2.0.7"]);
   await clusters.workers.west.kill();
+  clock.pass(LEASES.west * 1000);
   await eventualEndpoints(inEast, "early").toEqual([]);
   expect(await inWest.endpoints("early")).toEqual(["west 10.2.0.7"]);
   await clusters.workers.west.restart();

@@ -28,7 +28,10 @@ function change(): void {
 
 const startWorkers = (to: GatewayProcess) =>
   CLUSTERS.map((clusterId) =>
-    startSync({ clusterId, manifests: join(folder, "manifests", clusterId), gateways: [to] }),
+    startSync({
+      ...{ clusterId, manifests: join(folder, "manifests", clusterId), gateways: [to] },
+      args: ["--lease", "600"],
+    }),
   );
 
 /** What clients get, from outside and in each view. */

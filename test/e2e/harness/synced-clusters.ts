@@ -22,14 +22,14 @@ export async function startSyncedClusters<const ClusterId extends string>(
     apiServer = {},
     gateway: more = {},
     control = false,
-    args = [],
+    args = () => [],
   }: {
     apiServer?: Parameters<typeof startApiServer>[0];
     gateway?: Parameters<typeof startGateway>[0];
     /** Whether the workers are control planes, too, with the rights of that component. */
     control?: boolean;
     /** Further flags of the workers. */
-    args?: string[];
+    args?: (clusterId: ClusterId) => string[];
   } = {},
 ): Promise<SyncedClusters<ClusterId>> {
   const [gateway, ...started] = await Promise.all([
@@ -50,7 +50,7 @@ export async function startSyncedClusters<const ClusterId extends string>(
         clusterId,
         kubeconfig: kubeconfigs[index]!,
         gateways: [gateway],
-        args: [...(control ? ["--control"] : []), ...args],
+        args: [...(control ? ["--control"] : []), ...args(clusterId)],
       }),
     );
     return {

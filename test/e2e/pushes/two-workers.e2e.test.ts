@@ -4,10 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { exported } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually, metric, untilAnswered } from "../harness/answers.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 
-const LEASE = 10;
+const LEASE = 60;
+const clock = new MovedClock();
 
 describe("two workers with one cluster id that read different folders", () => {
   let gateway: GatewayProcess;
@@ -27,7 +29,7 @@ describe("two workers with one cluster id that read different folders", () => {
   const folders = [temporaryFolder("first"), temporaryFolder("second")] as const;
 
   beforeAll(async () => {
-    gateway = await startGateway({ clusters: ["west"], leaseSeconds: LEASE });
+    gateway = await startGateway({ clusters: ["west"], leaseSeconds: LEASE, env: clock.env });
     first = start(folders[0], "web", "10.1.0.1");
     await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
     second = start(folders[1], "db", "10.2.0.1");
@@ -41,7 +43,7 @@ describe("two workers with one cluster id that read different folders", () => {
     await eventually(second!.log).toMatch(
       /409 OTHER_INSTANCE: another worker pushes for \\"west\\".*give it another --cluster-id/,
     );
-    expect(gateway.process.log()).toMatch(/"event":"other-instance","clusterId":"west"/);
+    await eventually(() => gateway.process.log()).toMatch(/"event":"other-instance","clusterId":"west"/);
     expect([await answered(gateway, "web.shop"), await answered(gateway, "db.shop")]).toEqual([
       ["10.1.0.1"],
       "NXDOMAIN",
@@ -69,6 +71,7 @@ describe("two workers with one cluster id that read different folders", () => {
 
   test("the second one is taken when the first one's lease expired", async () => {
     await first.stop();
+    clock.pass(LEASE * 1000);
     await eventualAnswer(gateway, "db.shop").toEqual(["10.2.0.1"]);
     expect(await answered(gateway, "web.shop")).toBe("NXDOMAIN");
   });

@@ -22,7 +22,7 @@ const serve = (...addresses: string[]) =>
   writeDatabase(manifests, { port: 5432, endpoints: addresses.map((address) => ({ address })) });
 
 const onRedis = () => ({
-  ...{ clusters: ["east", "west"], tls: false, leaseSeconds: 5, stateDir },
+  ...{ clusters: ["east", "west"], tls: false, stateDir },
   config: { access: { public: true }, store: { url: redis.url, passwordFile } },
 });
 const readyz = async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   redis = await startRedis(["--requirepass", PASSWORD], PASSWORD);
   gateway = await startGateway(onRedis());
   serve("10.1.0.1");
-  worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args: ["--lease", "120"] });
+  worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args: ["--lease", "600"] });
   await untilAnswered(gateway, "db.shop", ["10.1.0.1"]);
 });
 

@@ -33,7 +33,7 @@ export async function startClusters(): Promise<Clusters> {
       // etcd 3.4 has no progress notifications, without which kwok's watches end at once.
       apiServer: { args: ["--feature-gates=WatchList=false"] },
       gateway: { config: { access: { public: true }, dns: { listen } } },
-      args: ["--cluster-zone", "cluster.local"],
+      args: () => ["--cluster-zone", "cluster.local"],
     },
   );
   return { contexts, kubeconfig: administrators(servers), servers, networks };

@@ -17,6 +17,8 @@ export interface GatewaysOptions {
   readonly store?: Record<string, unknown>;
   /** Further keys of each config file. */
   readonly config?: Record<string, unknown>;
+  /** Further variables of their environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Gateways that share an engine. */
@@ -36,6 +38,7 @@ export class Gateways {
     leaseSeconds = 5,
     store = {},
     config = {},
+    env = {},
   }: GatewaysOptions): Promise<Gateways> {
     const transferToken = randomBytes(32).toString("base64url");
     const tokenSha256 = createHash("sha256").update(transferToken).digest("hex");
@@ -43,7 +46,7 @@ export class Gateways {
     for (let number = 1; number <= count; number++) {
       const { link, store: reached } = await connect();
       const gateway = await startGateway({
-        ...{ clusters: histories.map(({ clusterId }) => clusterId), tls: false, leaseSeconds },
+        ...{ clusters: histories.map(({ clusterId }) => clusterId), tls: false, leaseSeconds, env },
         ...(members[0] !== undefined && { tokensOf: members[0].gateway }),
         config: {
           ...{ access: { public: true }, ttlSeconds: 1, transfer: { credentials: [{ tokenSha256 }] } },
