@@ -141,6 +141,8 @@ export interface SyncOptions {
   tokenFile?: string;
   /** Further flags. */
   args?: string[];
+  /** Further variables of its environment. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** `clusterset-doh sync` in its own process. */
@@ -164,6 +166,7 @@ export function startSync(options: SyncOptions): SyncProcess {
     command: process.execPath,
     args: [cliPath, ...syncArguments(options, folder)],
     folder,
+    ...(options.env !== undefined && { env: options.env }),
     ready: async () => true,
   });
   server.spawn();
