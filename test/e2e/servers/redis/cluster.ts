@@ -63,7 +63,8 @@ export async function startRedisCluster({
       return servers.find((server) => server.port === port)!;
     },
     async stop() {
-      await Promise.all(servers.map(({ process }) => process.stop()));
+      // A replica whose master has ended does not end on SIGTERM.
+      await Promise.all(servers.map(({ process }) => process.kill()));
     },
   };
 }

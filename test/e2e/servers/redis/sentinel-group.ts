@@ -119,7 +119,7 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
       });
     },
     async stop() {
-      await Promise.all([...sentinels, ...servers].map(({ process }) => process.stop()));
+      await Promise.all([...sentinels, ...servers].map(({ process }) => process.kill()));
     },
   };
 }

@@ -174,5 +174,5 @@ test("servers with TLS that demand a certificate get that of the gateway, in a C
   await expect(RedisConnection.open({ cluster: { nodes, tls: true }, ca: authority.cert })).rejects.toThrow(
     /CERTIFICATE_REQUIRED|ECONNRESET/,
   );
-  await Promise.all(servers.map((server) => server.process.stop()));
+  await Promise.all(servers.map((server) => server.process.kill()));
 });

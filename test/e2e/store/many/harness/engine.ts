@@ -72,7 +72,6 @@ export class Engine {
   }
 
   stop(): Promise<void> {
-    this.resume();
-    return this.redis.process.stop();
+    return this.redis.process.kill();
   }
 }
