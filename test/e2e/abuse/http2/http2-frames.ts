@@ -112,7 +112,7 @@ export class RawHttp2Connection {
   }
 
   /** Sends a PING and waits for its answer: by then the gateway has read everything before. @returns whether that came in time */
-  async roundTrip(timeoutMs = 10_000): Promise<boolean> {
+  async roundTrip(timeoutMs: number): Promise<boolean> {
     const { onFrame } = this;
     const answered = new Promise<boolean>((resolve) => {
       this.onFrame = (one) => {

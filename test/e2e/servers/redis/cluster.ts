@@ -13,7 +13,7 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-/** What a Cluster has; a replica takes the place of a master that has not replied for a second. */
+/** What a Cluster has; a replica takes the place of a master that does not reply any more. */
 export interface RedisClusterOptions {
   readonly replicasOfEach?: number;
   /** Further directives of every server. */
@@ -23,6 +23,8 @@ export interface RedisClusterOptions {
 }
 
 const MASTERS = 3;
+/** Milliseconds after which a node counts as gone: a busy machine holds one up for seconds. */
+const SILENCE = 5000;
 
 /** Starts a Cluster of three masters on loopback. */
 export async function startRedisCluster({
@@ -34,7 +36,7 @@ export async function startRedisCluster({
     Array.from({ length: MASTERS * (1 + replicasOfEach) }, async () =>
       startRedis(
         [
-          ...["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"],
+          ...["--cluster-enabled", "yes", "--cluster-node-timeout", String(SILENCE)],
           ...["--cluster-port", String(await freePort()), "--repl-diskless-sync-delay", "0"],
           ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
           ...directives,
@@ -63,7 +65,7 @@ export async function startRedisCluster({
       return servers.find((server) => server.port === port)!;
     },
     async stop() {
-      // A replica whose master has ended does not end on SIGTERM.
+      // A replica whose append-only file is not whole yet does not end by SIGTERM.
       await Promise.all(servers.map(({ process }) => process.kill()));
     },
   };

@@ -42,8 +42,10 @@ export interface SentinelGroup {
 
 const NAME = "gateways";
 const SENTINELS = 3;
+/** Milliseconds after which a server counts as gone: a busy machine holds one up for seconds. */
+const SILENCE = 8000;
 
-/** Starts redis-servers and Sentinels, which replace a master that has not replied for a second. */
+/** Starts redis-servers and Sentinels, which replace a master that does not reply any more. */
 export async function startSentinelGroup(options: SentinelOptions = {}): Promise<SentinelGroup> {
   const { replicas = 1, password, sentinelPassword, tls } = options;
   const ports = new Map<Redis, number>();
@@ -119,6 +121,7 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
       });
     },
     async stop() {
+      // A replica whose append-only file is not whole yet does not end by SIGTERM.
       await Promise.all([...sentinels, ...servers].map(({ process }) => process.kill()));
     },
   };
@@ -141,8 +144,8 @@ async function startSentinel(
     ...(sentinelPassword === undefined ? [] : [["requirepass", sentinelPassword]]),
     ["sentinel monitor", NAME, "127.0.0.1", masterPort, "2"],
     ...(password === undefined ? [] : [["sentinel auth-pass", NAME, password]]),
-    ["sentinel down-after-milliseconds", NAME, "1000"],
-    ["sentinel failover-timeout", NAME, "2000"],
+    ["sentinel down-after-milliseconds", NAME, String(SILENCE)],
+    ["sentinel failover-timeout", NAME, String(SILENCE)],
   ];
   writeFileSync(configFile, `${directives.map((words) => words.join(" ")).join("\n")}\n`);
   const process = await ServerProcess.start({

@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { RedisConnection } from "../../../../src/store/redis/connection.ts";
 import type { RedisAddress } from "../../../../src/store/redis/servers/address.ts";
 import { makeAuthority, makeServer } from "../../../hosts/client-certificates.ts";
+import { eventually } from "../../harness/answers.ts";
 import { type SentinelGroup, startSentinelGroup } from "../../servers/redis/sentinel-group.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { waitFor } from "../../servers/wait.ts";
@@ -42,6 +43,7 @@ describe("a connection through Sentinels", () => {
     connection?.close();
     await group?.stop();
   });
+  afterEach(() => void vi.useRealTimers());
 
   test("replaces a connection to a master that hangs, and finds the new one", async () => {
     const before = await group.master();
@@ -57,7 +59,7 @@ describe("a connection through Sentinels", () => {
 
   test("goes on while all Sentinels are gone, and finds them again", async () => {
     for (const sentinel of group.sentinels) await sentinel.kill();
-    await sleep(2500);
+    await lookedFor(endpointOf(group.nodes[0]!).port);
     await connection.run((client) => client.set("{test}:alone", "1"));
     for (const sentinel of group.sentinels) await sentinel.start();
     const after = await group.failover();
@@ -86,14 +88,27 @@ describe("a connection through Sentinels", () => {
 
   test("lets a command block for longer than others may take, on a connection of its own", async () => {
     const blocking = await RedisConnection.open(addressOf(group), { mostWait: 20_000 });
-    const read = blocking.run((client) => client.blPop("{test}:awaited", 15));
-    await sleep(6000);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const read = blocking.run((client) => client.blPop("{test}:awaited", 0));
+    vi.advanceTimersByTime(19_000);
     await connection.run((client) => client.rPush("{test}:awaited", "there"));
     expect(await read).toEqual({ key: "{test}:awaited", element: "there" });
     blocking.close();
     await expect(blocking.run((client) => client.ping())).rejects.toThrow(/the connection is closed/);
   });
 });
+
+/** Resolves when a Sentinel that is gone was looked for again, after it was not found once. */
+async function lookedFor(port: number): Promise<void> {
+  let times = 0;
+  const server = createServer((socket) => {
+    times++;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await eventually(() => times).toBeGreaterThan(1);
+  await new Promise((resolve) => server.close(resolve));
+}
 
 test("a connection through Sentinels with TLS follows a failover", async () => {
   const folder = temporaryFolder("sentinel-tls");
