@@ -45,7 +45,11 @@ beforeAll(async () => {
       dns: { listen: [`127.0.0.1:${dnsPort}`] },
       dot: { listen: [`127.0.0.1:${dotPort}`] },
       outsideZones: "forward",
-      forward: { upstreams: [`127.0.0.1:${upstream.port}`] },
+      forward: {
+        upstreams: [`127.0.0.1:${upstream.port}`],
+        serverMilliseconds: 60_000,
+        totalMilliseconds: 60_000,
+      },
     },
   });
 });
