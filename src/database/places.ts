@@ -1,0 +1,74 @@
+import { formatAddress, parseAddress } from "../dns/address.ts";
+import type { Collection, SINGLES } from "../snapshot/parse.ts";
+import type { LocalService } from "../snapshot/schema.ts";
+
+/** What a row has. */
+export const Kind = {
+  /** `topology` or `clusterZone`: key `""`, name of the member. */
+  single: 0,
+  /** Key `<namespace>/`, name `<namespace>`. */
+  namespace: 1,
+  /** Key and name `<namespace>/<name>`. */
+  export: 2,
+  /** Key and name `<namespace>/<name>`. */
+  import: 3,
+  /** A Service of the cluster's own zone. Key `localKey`, name `<namespace>/<name>`. */
+  service: 4,
+  /** Many pods, a JSON object by `<namespace>/<address>`. Key `podsKey`, name that key. */
+  pods: 5,
+  /** Many findings, a JSON object by finding key. Key `findingsKey`, name that key. */
+  findings: 6,
+} as const;
+export type Kind = (typeof Kind)[keyof typeof Kind];
+
+/** The kinds of collections and singles. */
+export const KIND_OF: Readonly<Record<Collection | (typeof SINGLES)[number], Kind>> = {
+  topology: Kind.single,
+  clusterZone: Kind.single,
+  namespaces: Kind.namespace,
+  exports: Kind.export,
+  imports: Kind.import,
+  services: Kind.service,
+  pods: Kind.pods,
+  findings: Kind.findings,
+};
+
+/** Rows that small entries of a cluster share: 180,000 pods have rows of some 25 KB. */
+const BUCKETS = 256;
+
+/** The key of a namespace's rows. */
+export function namespaceKey(namespace: string): string {
+  return `${namespace}/`;
+}
+
+/**
+ * The key of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else its own.
+ * @param name `<namespace>/<name>`
+ */
+export function localKey(
+  name: string,
+  { serviceType, ownedName }: Pick<LocalService, "serviceType" | "ownedName">,
+): string {
+  if (serviceType !== "ExternalName" || ownedName === undefined) return name;
+  return `${name.slice(0, name.indexOf("/"))}/${ownedName.toLowerCase().split(".").at(-1)}`;
+}
+
+/** The key of the row that has a pod. @param name `<namespace>/<address>`; the address may be written in any form */
+export function podsKey(name: string): string {
+  const slash = name.indexOf("/");
+  const bytes = parseAddress(name.slice(slash + 1));
+  return `#${bucketOf(bytes === undefined ? name : name.slice(0, slash + 1) + formatAddress(bytes))}`;
+}
+
+/** The key of the row that has a finding. */
+export function findingsKey(name: string): string {
+  return `!${bucketOf(name)}`;
+}
+
+/** FNV-1a. */
+function bucketOf(name: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < name.length; index++)
+    hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
+  return (hash >>> 0) % BUCKETS;
+}

@@ -1,0 +1,227 @@
+import { mergePatch } from "../snapshot/merge-patch.ts";
+import { ClusterRow } from "./cluster-row.ts";
+import type { Database, Row, Statement } from "./driver.ts";
+import { Kind, namespaceKey } from "./places.ts";
+import { sumOf } from "./sums.ts";
+
+/** An entry of a cluster. */
+export interface EntryRow {
+  readonly key: string;
+  readonly kind: Kind;
+  readonly cluster: string;
+  /** Its key in the snapshot; see `Kind`. */
+  readonly name: string;
+  /** JSON, in parts; see `entryValue`. Empty for an entry that is gone and has a rank. */
+  readonly texts: readonly string[];
+  /** The creation time that an export reports, 0 of an import. Null for an entry without a place in any order. Unix milliseconds. */
+  readonly reported: number | null;
+  /** From when on it counts in the order of exporters or importers. Null while it is not served. Unix milliseconds. */
+  readonly counts: number | null;
+}
+
+/** An entry without its text. */
+export type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
+
+/** A row whose text or place is not what was written. */
+export interface Damage {
+  readonly cluster: string;
+  /** Of what: the key of the entry; undefined for the cluster's own row. */
+  readonly key?: string;
+}
+
+/** A change that was applied. */
+export interface LogRow {
+  readonly position: number;
+  readonly cluster: string;
+  readonly generation: number;
+  readonly kind: string;
+  /** Keys of entries that changed; undefined for all of the cluster. */
+  readonly keys: readonly string[] | undefined;
+}
+
+/** The value of an entry: its parts, merged by RFC 7396. */
+export function entryValue({ texts }: Pick<EntryRow, "texts">): unknown {
+  let value: unknown = JSON.parse(texts[0]!);
+  for (let part = 1; part < texts.length; part++) value = mergePatch(value, JSON.parse(texts[part]!));
+  return value;
+}
+
+/** A row of `entry`. */
+export interface StoredRow extends Omit<EntryRow, "texts"> {
+  readonly part: number;
+  readonly text: string;
+  readonly sum: number;
+}
+
+/** The sum that a row of `entry` has. */
+export function rowSum({
+  key,
+  kind,
+  cluster,
+  name,
+  part,
+  text,
+  reported,
+  counts,
+}: Omit<StoredRow, "sum">): number {
+  return sumOf(`${kind} ${part} ${reported} ${counts} ${cluster}`, key, name, text);
+}
+
+const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
+
+/**
+ * Reads the database, each function with one statement. An entry with a damaged row is left out, and reported: whoever writes marks its cluster as damaged. Entries
+ * of all clusters are read, whatever their state: the caller knows from `clusters` which count.
+ */
+export class Reader {
+  readonly #database: Database;
+  readonly #onDamage: (damage: Damage) => void;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(database: Database, onDamage: (damage: Damage) => void) {
+    this.#database = database;
+    this.#onDamage = onDamage;
+  }
+
+  /** All that clusters have under a key, by kind, then cluster, then name. */
+  rowsOf(key: string): EntryRow[] {
+    return this.#entries(
+      this.#statement(`SELECT ${COLUMNS} FROM entry WHERE key = ? ORDER BY kind, cluster, name, part`).all(
+        key,
+      ),
+    );
+  }
+
+  /** An entry of a cluster, gone ones with a rank too; undefined if there is none. */
+  entry(cluster: string, kind: Kind, name: string): EntryRow | undefined {
+    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ? AND kind = ? AND name = ? ORDER BY part`;
+    return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
+  }
+
+  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too. @param after the last name of the page before */
+  page(cluster: string, kind: Kind, after = "", limit = 256): EntryRow[] {
+    // Names first: an entry has several rows.
+    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ?1 AND kind = ?2 AND name > ?3 AND name <= (
+      SELECT max(name) FROM (SELECT name FROM entry WHERE cluster = ?1 AND kind = ?2 AND name > ?3 AND part = 0 ORDER BY name LIMIT ?4)
+    ) ORDER BY name, part`;
+    return this.#entries(this.#statement(sql).all(cluster, kind, after, limit), true);
+  }
+
+  /** What there is in a namespace, without its text: namespaces, exports, imports and services, in the order of keys. @param after the last key of the page before */
+  keysIn(namespace: string, after = "", limit = 256): EntryPlace[] {
+    const from = namespaceKey(namespace);
+    // In ASCII "0" follows "/".
+    const sql = `SELECT key, kind, cluster, name FROM entry WHERE key > ?1 AND key < ?2 AND part = 0 AND text <> '' AND key <= (
+      SELECT max(key) FROM (SELECT DISTINCT key FROM entry WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)
+    ) ORDER BY key, kind, cluster, name`;
+    const rows = this.#statement(sql).all(after === "" ? from : after, `${namespace}0`, limit);
+    return rows as unknown as EntryPlace[];
+  }
+
+  /** The clusters that report a namespace. */
+  clustersWith(namespace: string): string[] {
+    const sql = "SELECT cluster FROM entry WHERE key = ? AND kind = ? ORDER BY cluster";
+    return this.#statement(sql)
+      .all(namespaceKey(namespace), Kind.namespace)
+      .map(({ cluster }) => String(cluster));
+  }
+
+  hasNamespace(namespace: string): boolean {
+    return this.clustersWith(namespace).length > 0;
+  }
+
+  /** Every cluster that is known, in the order of ids; one whose row is damaged is reported and left out. */
+  clusters(): ClusterRow[] {
+    const rows = this.#statement("SELECT id, text, sum FROM cluster ORDER BY id").all();
+    return rows.flatMap((row) => this.#cluster(row) ?? []);
+  }
+
+  cluster(id: string): ClusterRow | undefined {
+    const row = this.#statement("SELECT id, text, sum FROM cluster WHERE id = ?").get(id);
+    return row && this.#cluster(row);
+  }
+
+  /** Of the newest change in the log; 0 before the first. */
+  position(): number {
+    return Number(this.#statement("SELECT max(position) AS position FROM log").get()?.position ?? 0);
+  }
+
+  /** Changes after a position, in order; undefined where the log does not have them all any more, or has not come so far. */
+  changesSince(position: number, limit = 256): LogRow[] | undefined {
+    const sql =
+      "SELECT position, cluster, generation, kind, keys FROM log WHERE position > ? ORDER BY position LIMIT ?";
+    const rows = this.#statement(sql).all(position, limit);
+    const isNext = rows.length > 0 ? rows[0]!.position === position + 1 : this.position() === position;
+    return isNext ? rows.map(logRow) : undefined;
+  }
+
+  /** A single value; undefined if there is none. */
+  meta(name: string): string | undefined {
+    const row = this.#statement("SELECT value FROM meta WHERE name = ?").get(name);
+    return row && String(row.value);
+  }
+
+  /** Joins the parts of entries, which follow each other. */
+  #entries(rows: readonly Row[], withGone = false): EntryRow[] {
+    const entries: (EntryRow & { texts: string[] })[] = [];
+    let damaged: Row | undefined;
+    for (const row of rows) {
+      const { key, kind, cluster, name, part, text, reported, counts, sum } = row as unknown as StoredRow;
+      let open = entries.at(-1);
+      if (
+        open === undefined ||
+        part === 0 ||
+        open.name !== name ||
+        open.cluster !== cluster ||
+        open.kind !== kind
+      ) {
+        if (damaged !== undefined && isOneEntry(damaged, row)) continue;
+        open = { key, kind, cluster, name, texts: [], reported, counts };
+        entries.push(open);
+      }
+      if (part === open.texts.length && sum === rowSum(row as unknown as StoredRow)) {
+        open.texts.push(text);
+        continue;
+      }
+      damaged = row;
+      entries.pop();
+      this.#onDamage({ cluster, key });
+    }
+    return withGone ? entries : entries.filter(({ texts }) => texts[0] !== "");
+  }
+
+  #cluster({ id, text, sum }: Row): ClusterRow | undefined {
+    const cluster = String(id);
+    if (sumOf(cluster, String(text)) === sum) return ClusterRow.parse(JSON.parse(String(text)));
+    this.#onDamage({ cluster });
+    return undefined;
+  }
+
+  #statement(sql: string): Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+function isOneEntry(one: Row, other: Row): boolean {
+  return (
+    one.kind === other.kind &&
+    one.cluster === other.cluster &&
+    one.name === other.name &&
+    one.key === other.key
+  );
+}
+
+function logRow({ position, cluster, generation, kind, keys }: Row): LogRow {
+  return {
+    position: Number(position),
+    cluster: String(cluster),
+    generation: Number(generation),
+    kind: String(kind),
+    keys: keys === null ? undefined : JSON.parse(String(keys)),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Database } from "./driver.ts";
+
+/** The version of the tables. A database of another version is emptied: workers push again. */
+export const DATABASE_VERSION = 1;
+
+const TABLES = ["entry", "cluster", "log", "meta"] as const;
+
+/**
+ * - `entry`: what clusters report, by the key in which queries are answered (`places.ts`). A large entry has several parts. `text` is JSON, empty
+ *   for an entry that is gone and has a rank. `reported` and `counts` are the rank (`ranks.ts`). `sum` is that of the row.
+ * - `cluster`: a `ClusterRow` as JSON.
+ * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster.
+ * - `meta`: single values.
+ */
+const CREATE = `
+  CREATE TABLE entry (
+    key TEXT NOT NULL, kind INTEGER NOT NULL, cluster TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL,
+    text TEXT NOT NULL, reported INTEGER, counts INTEGER, sum INTEGER NOT NULL,
+    PRIMARY KEY (key, kind, cluster, name, part)
+  ) WITHOUT ROWID;
+  CREATE UNIQUE INDEX entry_of_cluster ON entry (cluster, kind, name, part);
+  CREATE TABLE cluster (id TEXT PRIMARY KEY, text TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE log (
+    position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT
+  );
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
+
+/** Creates the tables, or brings those of another version to this one. The only place that changes tables. @returns whether a database of another version was emptied */
+export function migrate(database: Database): boolean {
+  return database.atomically(() => {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const isThere = tables.some(({ name }) => name === "meta");
+    const version = isThere && database.prepare("SELECT value FROM meta WHERE name = 'version'").get()?.value;
+    if (version === String(DATABASE_VERSION)) return false;
+    for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
+    database.exec(CREATE);
+    database.prepare("INSERT INTO meta (name, value) VALUES ('version', ?)").run(String(DATABASE_VERSION));
+    return isThere;
+  });
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { Database } from "../../src/database/driver.ts";
+import { Kind } from "../../src/database/places.ts";
+import { type Damage, entryValue, Reader, rowSum, type StoredRow } from "../../src/database/reader.ts";
+import { DATABASE_VERSION, migrate } from "../../src/database/schema.ts";
+import { DRIVERS } from "./databases.ts";
+
+function put(database: Database, row: Partial<Omit<StoredRow, "sum">> & { readonly name: string }): void {
+  const { kind = Kind.export, cluster = "east", part = 0, text = "{}", reported = null, counts = null } = row;
+  const { name, key = name } = row;
+  const full = { key, kind, cluster, name, part, text, reported, counts };
+  database
+    .prepare(
+      "INSERT INTO entry (key, kind, cluster, name, part, text, reported, counts, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .run(key, kind, cluster, name, part, text, reported, counts, rowSum(full));
+}
+
+describe.each(DRIVERS)("with %s", (_, open) => {
+  it("reads all that clusters have under one key, with the parts of each entry in order", () => {
+    const database = open();
+    const reader = new Reader(database, () => expect.unreachable());
+    put(database, { name: "shop/web", cluster: "west", kind: Kind.import, counts: 5 });
+    put(database, { name: "shop/web", part: 1, text: '{"m":{"b":2}}' });
+    put(database, { name: "shop/web", part: 0, text: '{"m":{"a":1}}', reported: 7, counts: 8 });
+    put(database, { name: "shop/web2" });
+    put(database, { name: "shop/gone", key: "shop/web", text: "", reported: 1, counts: 2 });
+    const rows = reader.rowsOf("shop/web");
+    expect(rows.map(({ kind, cluster, reported, counts }) => [kind, cluster, reported, counts])).toEqual([
+      [Kind.export, "east", 7, 8],
+      [Kind.import, "west", null, 5],
+    ]);
+    expect(rows.map(entryValue)).toEqual([{ m: { a: 1, b: 2 } }, {}]);
+    database.close();
+  });
+
+  it.each([
+    ["a text of another", "UPDATE entry SET text = '{\"m\":{}}' WHERE part = 1"],
+    ["another rank", "UPDATE entry SET counts = 1 WHERE part = 0 AND cluster = 'east'"],
+    ["another key", "UPDATE entry SET key = 'shop/x' WHERE cluster = 'east'"],
+    ["no first part", "DELETE FROM entry WHERE part = 0 AND cluster = 'east'"],
+    ["no part in the middle", "DELETE FROM entry WHERE part = 1"],
+  ])("leaves an entry out that has %s, and reports it", (_what, sql) => {
+    const database = open();
+    const found: Damage[] = [];
+    const reader = new Reader(database, (damage) => found.push(damage));
+    for (const part of [0, 1, 2]) put(database, { name: "shop/web", part });
+    put(database, { name: "shop/web", cluster: "west" });
+    database.prepare(sql).run();
+    const rows = [...reader.rowsOf("shop/web"), ...reader.rowsOf("shop/x")];
+    expect(rows.map(({ cluster }) => cluster)).toEqual(["west"]);
+    expect(new Set(found.map(({ cluster }) => cluster))).toEqual(new Set(["east"]));
+    database.close();
+  });
+
+  it("pages through a cluster's entries of one kind, and through the keys of a namespace", () => {
+    const database = open();
+    const reader = new Reader(database, () => expect.unreachable());
+    const names = Array.from({ length: 7 }, (_, number) => `shop/web-${number}`);
+    for (const name of names) for (const part of [0, 1]) put(database, { name, part });
+    put(database, { name: "shop/web-3", kind: Kind.import, cluster: "west" });
+    put(database, { name: "shop-b/web" });
+    put(database, { name: "shop", key: "shop/", kind: Kind.namespace });
+    const paged: string[] = [];
+    for (let page = reader.page("east", Kind.export, "", 3); page.length > 0; ) {
+      expect(page.every(({ texts }) => texts.length === 2 || texts.length === 1)).toBe(true);
+      paged.push(...page.map(({ name }) => name));
+      page = reader.page("east", Kind.export, page.at(-1)!.name, 3);
+    }
+    expect(paged).toEqual(["shop-b/web", ...names]);
+    const keys: string[] = [];
+    for (let page = reader.keysIn("shop", "", 2); page.length > 0; ) {
+      keys.push(...page.map(({ key, cluster }) => `${key} ${cluster}`));
+      page = reader.keysIn("shop", page.at(-1)!.key, 2);
+    }
+    const expected = names.map((name) => `${name} east`);
+    expect(keys).toEqual([...expected.slice(0, 4), "shop/web-3 west", ...expected.slice(4)]);
+    expect([reader.hasNamespace("shop"), reader.hasNamespace("shop-b")]).toEqual([true, false]);
+    database.close();
+  });
+
+  it("tells changes after a position, and where they are not all there any more", () => {
+    const database = open();
+    const reader = new Reader(database, () => expect.unreachable());
+    expect([reader.position(), reader.changesSince(0), reader.changesSince(1)]).toEqual([0, [], undefined]);
+    const add = database.prepare(
+      "INSERT INTO log (position, cluster, generation, kind, keys) VALUES (?, 'east', 9, 'patch', ?)",
+    );
+    add.run(4, '["shop/web"]');
+    add.run(5, null);
+    const change = { cluster: "east", generation: 9, kind: "patch" };
+    expect(reader.changesSince(3)).toEqual([
+      { ...change, position: 4, keys: ["shop/web"] },
+      { ...change, position: 5, keys: undefined },
+    ]);
+    expect([reader.changesSince(5), reader.changesSince(2), reader.changesSince(6)]).toEqual([
+      [],
+      undefined,
+      undefined,
+    ]);
+    expect(reader.changesSince(3, 1)).toHaveLength(1);
+    database.close();
+  });
+
+  it("keeps a database of this version, and empties one of another", () => {
+    const database = open();
+    const reader = new Reader(database, () => expect.unreachable());
+    put(database, { name: "shop/web" });
+    expect(migrate(database)).toBe(false);
+    expect(reader.rowsOf("shop/web")).toHaveLength(1);
+    database.prepare("UPDATE meta SET value = ? WHERE name = 'version'").run(String(DATABASE_VERSION + 1));
+    expect(migrate(database)).toBe(true);
+    expect(new Reader(database, () => expect.unreachable()).rowsOf("shop/web")).toEqual([]);
+    database.close();
+  });
+});
