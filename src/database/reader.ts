@@ -107,10 +107,24 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, after, limit), true);
   }
 
+  /** All entries of a cluster of one kind, page by page. */
+  *all(cluster: string, kind: Kind): Generator<EntryRow> {
+    for (let page = this.page(cluster, kind); page.length > 0; ) {
+      yield* page;
+      page = this.page(cluster, kind, page.at(-1)!.name);
+    }
+  }
+
+  /** A cluster's exports, imports or services in a namespace, gone ones with a rank too. */
+  within(cluster: string, kind: Kind, namespace: string): EntryRow[] {
+    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? ORDER BY name, part`;
+    // In ASCII "0" follows "/".
+    return this.#entries(this.#statement(sql).all(cluster, kind, `${namespace}/`, `${namespace}0`), true);
+  }
+
   /** What there is in a namespace, without its text: namespaces, exports, imports and services, in the order of keys. @param after the last key of the page before */
   keysIn(namespace: string, after = "", limit = 256): EntryPlace[] {
     const from = namespaceKey(namespace);
-    // In ASCII "0" follows "/".
     const sql = `SELECT key, kind, cluster, name FROM entry WHERE key > ?1 AND key < ?2 AND part = 0 AND text <> '' AND key <= (
       SELECT max(key) FROM (SELECT DISTINCT key FROM entry WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)
     ) ORDER BY key, kind, cluster, name`;

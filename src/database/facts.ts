@@ -1,0 +1,97 @@
+import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
+import type { Totals } from "./cluster-row.ts";
+import { Kind, localKey, namespaceKey } from "./places.ts";
+
+/** What has to be known of an entry to place, rank and count it. */
+export interface Facts {
+  /** In which queries are answered with it. */
+  readonly key: string;
+  /** See `EntryRow`. */
+  readonly reported: number | null;
+  /** Entries that the row has. */
+  readonly entries: number;
+  readonly endpoints: number;
+  readonly ports: number;
+  readonly metadataCharacters: number;
+}
+
+type Groups = LocalService["endpoints"];
+
+const COUNTER: Readonly<Record<Kind, keyof Totals | undefined>> = {
+  [Kind.single]: undefined,
+  [Kind.namespace]: "namespaces",
+  [Kind.export]: "exports",
+  [Kind.import]: "imports",
+  [Kind.service]: "services",
+  [Kind.pods]: "pods",
+  [Kind.findings]: "findings",
+};
+
+/** The facts of an entry. @param value valid */
+export function factsOf(kind: Kind, name: string, value: unknown): Facts {
+  const nothing = { reported: null, entries: 1, endpoints: 0, ports: 0, metadataCharacters: 0 };
+  switch (kind) {
+    case Kind.export: {
+      const { exportedAt, ports, nodes, endpoints, ...metadata } = value as ExportedService;
+      return {
+        key: name,
+        reported: Date.parse(exportedAt),
+        entries: 1,
+        ...countEndpoints(ports.length + (nodes?.ports.length ?? 0), [endpoints]),
+        metadataCharacters:
+          charactersOf(metadata.exportedLabels) + charactersOf(metadata.exportedAnnotations),
+      };
+    }
+    case Kind.import: {
+      const { managed, ports, endpoints } = value as ImportedService;
+      const counted = countEndpoints(ports.length, Object.values(endpoints));
+      // One that the cluster's own worker made has no place in any order.
+      return { ...nothing, ...counted, key: name, reported: managed === true ? null : 0 };
+    }
+    case Kind.service: {
+      const service = value as LocalService;
+      const counted = countEndpoints(service.ports.length, [service.endpoints]);
+      return { ...nothing, ...counted, key: localKey(name, service) };
+    }
+    case Kind.namespace:
+      return { ...nothing, key: namespaceKey(name) };
+    case Kind.single:
+      return { ...nothing, key: "" };
+    default:
+      return { ...nothing, key: name, entries: Object.keys(value as object).length };
+  }
+}
+
+function countEndpoints(ports: number, sources: readonly Groups[]): Pick<Facts, "endpoints" | "ports"> {
+  let endpoints = 0;
+  for (const groups of sources)
+    for (const group of Object.values(groups)) {
+      const members = Object.keys(group.members).length;
+      endpoints += members;
+      ports += members * group.ports.length;
+    }
+  return { endpoints, ports };
+}
+
+function charactersOf(texts: Readonly<Record<string, string>> = {}): number {
+  return Object.entries(texts).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+}
+
+/** Adds an entry to totals, which are changed, or takes it away. */
+export function countEntry(
+  totals: { -readonly [Name in keyof Totals]: number },
+  { kind, name, texts }: { readonly kind: Kind; readonly name: string; readonly texts: readonly string[] },
+  { entries, endpoints, ports, metadataCharacters }: Facts,
+  sign: 1 | -1,
+): void {
+  const counter = COUNTER[kind];
+  if (counter === undefined) return;
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  // The text of a bucket has the keys of its entries.
+  const isBucket = kind === Kind.pods || kind === Kind.findings;
+  totals.characters += sign * (isBucket ? characters - 1 : JSON.stringify(name).length + characters + 2);
+  totals[counter] += sign * entries;
+  totals.endpoints += sign * endpoints;
+  totals.ports += sign * ports;
+  totals.metadataCharacters += sign * metadataCharacters;
+}

@@ -1,0 +1,220 @@
+import { equalJson } from "../snapshot/json-value.ts";
+import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./cluster-row.ts";
+import { countEntry, factsOf } from "./facts.ts";
+import { Kind } from "./places.ts";
+import {
+  type Appearance,
+  appearance,
+  FoundingDay,
+  foundingAt,
+  judge,
+  recovery,
+  type Sight,
+} from "./ranks.ts";
+import { type EntryRow, entryValue, type Reader } from "./reader.ts";
+import type { Staged, StagedEntry } from "./stage.ts";
+
+/** What becomes of an entry: `before` undefined for a new one, `after` for one that goes. */
+export interface EntryChange {
+  readonly before: EntryRow | undefined;
+  readonly after: EntryRow | undefined;
+}
+
+/** What was decided by a clock, for every gateway that applies the same change. Times are Unix milliseconds. */
+export interface Decision {
+  /** When the cluster was seen; undefined while no clock was set. */
+  readonly seenAt: number | undefined;
+  /** The latest time that is remembered after it. */
+  readonly latest: number;
+  readonly founding: FoundingDay;
+  /** From when on exports and imports count, of those for which that changes; null: they are not served. */
+  readonly counts: readonly (readonly [kind: Kind, name: string, counts: number | null])[];
+}
+
+/** A change of a cluster that can be applied as long as nothing else is. */
+export interface Change {
+  readonly kind: Staged["kind"];
+  readonly cluster: string;
+  readonly meta: ClusterMeta;
+  /** Of the log when this was prepared. */
+  readonly position: number;
+  readonly entries: readonly EntryChange[];
+  /** What the cluster has afterwards, for bounds. */
+  readonly totals: Totals;
+  readonly decision: Decision;
+}
+
+/** A patch or a renewal of a cluster of which there is no state. */
+export class NoState extends Error {
+  readonly code = "NO_STATE";
+}
+
+const KINDS: readonly Kind[] = Object.values(Kind);
+
+/**
+ * What staged entries change. Nothing is written. A renewal is changes without entries.
+ * @param by how the cluster is seen, or what another gateway decided
+ * @param latest the latest time that is remembered
+ * @throws {NoState} for changes of a cluster that is neither live nor expired
+ */
+export function prepare(
+  reader: Reader,
+  staged: Staged,
+  meta: ClusterMeta,
+  by: Sight | Decision,
+  latest: number,
+): Change {
+  const known = reader.cluster(staged.cluster);
+  const hasState = known?.state === "live" || known?.state === "expired";
+  if (staged.kind === "changes" && !hasState) throw new NoState(`no state of "${staged.cluster}" is known`);
+  const draft = new ChangeDraft(reader, staged.cluster, { ...(hasState ? known.totals : NO_TOTALS) });
+  if (staged.kind === "whole") draft.replace(staged);
+  else draft.change(staged);
+  const decision = "now" in by ? draft.decide(by, known, staged.kind, latest) : by;
+  draft.rank(decision);
+  const { entries, totals } = draft;
+  const { kind, cluster } = staged;
+  return { kind, cluster, meta, position: reader.position(), entries, totals, decision };
+}
+
+/** Compares staged entries with those of the database. */
+class ChangeDraft {
+  readonly totals: { -readonly [Name in keyof Totals]: number };
+  readonly #reader: Reader;
+  readonly #cluster: string;
+  readonly #changes = new Map<string, EntryChange>();
+  /** Whether the cluster has a namespace afterwards. */
+  readonly #namespaces = new Map<string, boolean>();
+
+  constructor(reader: Reader, cluster: string, totals: Totals) {
+    this.#reader = reader;
+    this.#cluster = cluster;
+    this.totals = totals;
+  }
+
+  get entries(): EntryChange[] {
+    return [...this.#changes.values()];
+  }
+
+  /** The cluster has the staged entries alone. */
+  replace({ entries }: Staged): void {
+    for (const kind of KINDS) {
+      const staged = entries.get(kind);
+      const found = new Set<string>();
+      for (const row of this.#reader.all(this.#cluster, kind)) {
+        found.add(row.name);
+        this.#compare(kind, row.name, row, staged?.get(row.name));
+      }
+      for (const [name, entry] of staged ?? [])
+        if (!found.has(name)) this.#compare(kind, name, undefined, entry);
+    }
+  }
+
+  /** The cluster has the staged entries instead of others of their names. */
+  change({ entries }: Staged): void {
+    for (const [kind, staged] of entries)
+      for (const [name, entry] of staged)
+        this.#compare(kind, name, this.#reader.entry(this.#cluster, kind, name), entry);
+  }
+
+  /** Decides from when on counts what appears now. Every export and import that is served has a rank afterwards, and no other. */
+  decide(sight: Sight, known: ClusterRow | undefined, kind: Staged["kind"], latest: number): Decision {
+    const kept = this.#reader.meta("founding");
+    const { data } = FoundingDay.safeParse(kept === undefined ? undefined : JSON.parse(kept));
+    const founding = foundingAt(data, kept !== undefined || known !== undefined, sight.now, latest);
+    const now = appearance(sight, latest, founding, known?.seenAt);
+    const isRecovery = kind === "whole" && known?.hasLostRanks === true;
+    const appears = now && (isRecovery ? recovery(now, known.meta?.pushedAt ?? now.instant) : now);
+    const counts: [Kind, string, number | null][] = [];
+    let isJudged = false;
+    for (const row of this.#toRank(known?.isUnranked === true)) {
+      const isNew = row.counts === null;
+      const ranked = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
+      if (this.#isServed(row) && isNew) isJudged = true;
+      if (ranked !== row.counts) counts.push([row.kind, row.name, ranked]);
+    }
+    if (now === undefined) return { seenAt: undefined, latest, founding, counts };
+    return {
+      seenAt: sight.now,
+      latest: Math.max(latest, sight.now, isJudged ? now.instant : 0),
+      founding,
+      counts,
+    };
+  }
+
+  /** Takes over what was decided. */
+  rank({ counts }: Decision): void {
+    for (const [kind, name, value] of counts) {
+      const id = idOf(kind, name);
+      const change = this.#changes.get(id);
+      const before = change === undefined ? this.#reader.entry(this.#cluster, kind, name) : change.before;
+      const row = change === undefined ? before : change.after;
+      if (row !== undefined) this.#changes.set(id, { before, after: { ...row, counts: value } });
+    }
+  }
+
+  /** Exports and imports that changed, or that may be served now and were not before, or the other way round. */
+  *#toRank(all: boolean): Generator<EntryRow> {
+    const isRanked = (kind: Kind) => kind === Kind.export || kind === Kind.import;
+    for (const { after } of this.#changes.values())
+      if (after !== undefined && isRanked(after.kind)) yield after;
+    const namespaces: string[] = [];
+    for (const { before, after } of this.#changes.values())
+      if ((before ?? after)!.kind === Kind.namespace) namespaces.push((before ?? after)!.name);
+    for (const kind of [Kind.export, Kind.import]) {
+      const rows = all
+        ? this.#reader.all(this.#cluster, kind)
+        : namespaces.flatMap((one) => this.#reader.within(this.#cluster, kind, one));
+      for (const row of rows) if (!this.#changes.has(idOf(kind, row.name))) yield row;
+    }
+  }
+
+  #isServed({ reported, name, texts }: EntryRow): boolean {
+    if (reported === null || texts[0] === "") return false;
+    const namespace = name.slice(0, name.indexOf("/"));
+    let has = this.#namespaces.get(namespace);
+    if (has === undefined) {
+      const change = this.#changes.get(idOf(Kind.namespace, namespace));
+      has =
+        (change ?? { after: this.#reader.entry(this.#cluster, Kind.namespace, namespace) }).after !==
+        undefined;
+      this.#namespaces.set(namespace, has);
+    }
+    return has;
+  }
+
+  #compare(kind: Kind, name: string, before: EntryRow | undefined, staged: StagedEntry | undefined): void {
+    const texts = staged?.texts ?? [];
+    const isThere = before !== undefined && before.texts[0] !== "";
+    if (before === undefined && texts.length === 0) return;
+    if (isThere && isSame(before.texts, texts)) return;
+    const value =
+      texts.length > 0 && (isThere || staged?.facts === undefined) ? entryValue({ texts }) : undefined;
+    if (isThere) {
+      const old = entryValue(before);
+      if (texts.length > 0 && equalJson(old, value)) return;
+      countEntry(this.totals, before, factsOf(kind, name, old), -1);
+    }
+    let after: EntryRow | undefined;
+    if (texts.length > 0) {
+      const facts = staged?.facts ?? factsOf(kind, name, value);
+      countEntry(this.totals, { kind, name, texts }, facts, 1);
+      const { key, reported } = facts;
+      const counts = before?.reported === reported ? before.counts : null;
+      after = { key, kind, cluster: this.#cluster, name, texts, reported, counts };
+    }
+    this.#changes.set(idOf(kind, name), { before, after });
+  }
+}
+
+function rankOf({ kind, reported }: EntryRow, appears: Appearance): number {
+  return kind === Kind.export ? judge(reported!, appears) : appears.importsSince;
+}
+
+function idOf(kind: Kind, name: string): string {
+  return `${kind} ${name}`;
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
+}

@@ -1,0 +1,229 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Reader } from "../../src/database/reader.ts";
+import { valueText } from "../../src/database/stage.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { drain } from "../../src/snapshot/drain.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
+import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
+import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+import { expectMet } from "../property-share.ts";
+import { changeTables, stageLines } from "../snapshot/changes.ts";
+import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { headlessExport, shopSnapshot, snapshots } from "../snapshot/worlds.ts";
+import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { DRIVERS } from "./databases.ts";
+import { patchLines, push, snapshotOf, stage, wholeLines } from "./pushing.ts";
+
+function open(driver = 0) {
+  const database = DRIVERS[driver]![1]();
+  return { database, writer: new Writer(database, () => expect.unreachable()) };
+}
+
+/** Changes as a reader yields them; the first one is line 2. */
+function readLines(changes: readonly PatchLine[]): ReadLine[] {
+  return changes.map((change, index) => ({
+    number: index + 2,
+    change,
+    text: `${JSON.stringify(change)}\n`,
+    values: 0,
+    hasPrototypeKey: false,
+  }));
+}
+
+describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s", (_, driver) => {
+  it("what is read is what was pushed, whatever is pushed after what, whole or as changes", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.oneof(snapshots, arbitrarySnapshot(fc.constant("west"))), fc.boolean()), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        (pushes) => {
+          const { database, writer } = open(driver);
+          let before: ClusterSnapshot | undefined;
+          for (const [given, whole] of pushes) {
+            const snapshot = parseSnapshot(JSON.parse(JSON.stringify({ ...given, clusterId: "west" })));
+            if (whole || before === undefined) push(writer, "west", "whole", wholeLines(snapshot));
+            else push(writer, "west", "changes", patchLines("west", diffSnapshots(before, snapshot) ?? {}));
+            expect(snapshotOf(writer.reader, "west")).toEqual(snapshot);
+            before = snapshot;
+          }
+          database.close();
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+const value = fc.constantFrom<unknown>(null, {}, [], 1, "x", { ready: false }, { address: "10.0.0.9" });
+const groupPatch = fc.dictionary(
+  fc.constantFrom("ports", "members", "other"),
+  fc.oneof(
+    { weight: 1, arbitrary: value },
+    {
+      weight: 4,
+      arbitrary: fc.dictionary(
+        fc.constantFrom("10.0.0.1", "10.0.0.2#a", "10.0.0.9", "a b"),
+        fc.oneof(value, fc.record({ address: fc.constant("10.0.0.2"), ready: fc.boolean() })),
+        { maxKeys: 3, noNullPrototype: true },
+      ),
+    },
+    { weight: 2, arbitrary: fc.constant([{ name: "http", protocol: "TCP", port: 8 }]) },
+  ),
+  { maxKeys: 2, noNullPrototype: true },
+);
+const groupsPatch = fc.dictionary(
+  fc.constantFrom("*", "http/TCP/80", "east", "bad key"),
+  fc.oneof({ weight: 5, arbitrary: groupPatch }, value),
+  { maxKeys: 2, noNullPrototype: true },
+);
+const entryPatch = fc.oneof(
+  fc.dictionary(
+    fc.constantFrom("endpoints", "headless", "ports", "exportedLabels", "ips", "exportedAt", "other"),
+    fc.oneof(value, groupsPatch, groupsPatch, fc.boolean(), fc.constant("2024-01-01T00:00:00Z")),
+    { maxKeys: 3, noNullPrototype: true },
+  ),
+  fc.constant(null),
+);
+const line: fc.Arbitrary<PatchLine> = fc.oneof(
+  fc.tuple(
+    fc.constantFrom("exports", "imports", "services", "namespaces", "pods", "findings"),
+    fc.constantFrom("shop/web", "shop/db", "shop", "NoService/shop/gone", "a b"),
+    entryPatch,
+  ) as fc.Arbitrary<PatchLine>,
+  fc.tuple(fc.constantFrom("topology", "clusterZone"), entryPatch) as fc.Arbitrary<PatchLine>,
+);
+
+it("takes the same lines as today, with the same result, and rejects the others with the same errors", () => {
+  let runs = 0;
+  let taken = 0;
+  fc.assert(
+    fc.property(
+      snapshots,
+      snapshots,
+      fc.array(line, { maxLength: 4 }),
+      fc.constantFrom("whole" as const, "changes" as const),
+      fc.boolean(),
+      (held, next, more, kind, isSame) => {
+        const { database, writer } = open();
+        push(writer, "west", "whole", wholeLines(held));
+        const begin =
+          kind === "whole"
+            ? wholeLines(isSame ? held : next)
+            : patchLines("west", diffSnapshots(held, next) ?? {});
+        const lines = readLines([...begin.map(({ change }) => change), ...more]);
+        const expected = outcome(() =>
+          changeTables(held, drain(stageLines(kind, heldSnapshot(held), lines).finish())),
+        );
+        const found = outcome(() => {
+          push(writer, "west", kind, lines);
+          return snapshotOf(writer.reader, "west");
+        });
+        expect(found).toEqual(expected);
+        runs++;
+        if (!("issues" in expected)) taken++;
+        database.close();
+      },
+    ),
+    { numRuns: 500 },
+  );
+  expectMet(taken, runs / 2);
+});
+
+function outcome(run: () => ClusterSnapshot): object {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof SnapshotError) return { issues: error.issues, total: error.total };
+    throw error;
+  }
+}
+
+it("a patch of an entry in many parts is RFC 7396, and writes only the parts that it changes", () => {
+  const name = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+  const change = fc.oneof(
+    fc.record({ index: fc.integer({ min: 0, max: 3500 }), ready: fc.boolean() }),
+    fc.record({ index: fc.integer({ min: 0, max: 3500 }), ready: fc.constant(null) }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 12 }), { maxLength: 6 }), (patches) => {
+      const { database, writer } = open();
+      let snapshot: ClusterSnapshot = {
+        ...shopSnapshot("west"),
+        exports: { "shop/web": headlessExport(3000) },
+      };
+      push(writer, "west", "whole", wholeLines(snapshot));
+      const texts = () => writer.reader.rowsOf("shop/web")[0]!.texts;
+      expect(texts()).toHaveLength(4);
+      for (const changes of patches) {
+        const next = structuredClone(snapshot);
+        const { members } = next.exports["shop/web"]!.endpoints["http/TCP/8080"]!;
+        for (const { index, ready } of changes) {
+          if (ready === null) delete members[name(index)];
+          else members[name(index)] = { address: name(index), ready };
+        }
+        const patch = diffSnapshots(snapshot, next);
+        if (patch === undefined) continue;
+        const before = texts();
+        push(writer, "west", "changes", patchLines("west", patch));
+        expect(isDeepStrictEqual(snapshotOf(writer.reader, "west"), next)).toBe(true);
+        const changed = texts().filter((text, part) => text !== before[part]).length;
+        expect(changed).toBeLessThanOrEqual(changes.length);
+        snapshot = next;
+      }
+      database.close();
+    }),
+    { numRuns: 15 },
+  );
+});
+
+it("pushing the same again writes no row, in whatever order and form it comes", () => {
+  const { database, writer } = open();
+  const snapshot = { ...shopSnapshot("west", 2500), pods: { "shop/10.0.0.1": {}, "shop/10.0.0.2": {} } };
+  const lines = wholeLines(snapshot);
+  push(writer, "west", "whole", lines);
+  const position = writer.reader.position();
+  const spaced = lines.map((one) => ({ ...one, text: `${JSON.stringify(one.change, null, 1)}\n` }));
+  for (const again of [
+    lines,
+    [...lines]
+      .reverse()
+      .filter(({ change }) => change[0] !== "exports")
+      .concat(lines.filter(({ change }) => change[0] === "exports")),
+    spaced,
+  ]) {
+    const staged = stage(writer.reader, "west", "whole", again);
+    const change = writer.prepare(
+      staged,
+      { generation: 1, pushedAt: 1, renewedAt: 1, expiresAt: 1 },
+      { now: 1, live: true },
+    );
+    expect(change.entries).toEqual([]);
+    expect(writer.apply(change).position).toBe(position);
+  }
+  database.close();
+});
+
+it.each([
+  ['["exports","a/b",{"x":1}]', '{"x":1}'],
+  ['[ "exports" ,\t"a\\"],[\\\\/b" , { "x" : "]" } ] \n', '{ "x" : "]" }'],
+  ['["topology",{"region":"eu,]"}]\n', '{"region":"eu,]"}'],
+])("the value of the line %s is %s", (text, expected) => {
+  expect(valueText(text)).toBe(expected);
+});
+
+it("leaves a large entry as the lines have it", () => {
+  const { database, writer } = open();
+  const snapshot = shopSnapshot("west", 4321);
+  push(writer, "west", "whole", wholeLines(snapshot));
+  const reader = new Reader(database, () => expect.unreachable());
+  const sent = wholeLines(snapshot).filter(({ change }) => change[0] === "exports");
+  expect(reader.rowsOf("shop/web")[0]!.texts).toEqual(sent.map(({ text }) => valueText(text)));
+  database.close();
+});

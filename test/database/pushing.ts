@@ -1,0 +1,86 @@
+import { type ClusterMeta, NO_TOTALS } from "../../src/database/cluster-row.ts";
+import { Kind } from "../../src/database/places.ts";
+import type { Sight } from "../../src/database/ranks.ts";
+import { entryValue, type Reader } from "../../src/database/reader.ts";
+import { Stage, type Staged } from "../../src/database/stage.ts";
+import type { Applied, Writer } from "../../src/database/writer.ts";
+import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
+import { emptySnapshot } from "../../src/snapshot/lines/held-state.ts";
+import { LinesReader, type ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
+import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
+import { COLLECTIONS, type Entries } from "../../src/snapshot/parse.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+
+/** Any day. */
+export const NOON = Date.UTC(2026, 5, 1, 12);
+
+export { NO_TOTALS };
+
+/** The meta of a push at a time. */
+export function metaAt(now: number, generation = now): ClusterMeta {
+  return { generation, pushedAt: now, renewedAt: now, expiresAt: now + 60_000 };
+}
+
+/** The lines of a snapshot. */
+export function wholeLines(snapshot: ClusterSnapshot): ReadLine[] {
+  return linesIn(encodeSnapshot(snapshot));
+}
+
+/** The lines of a patch. */
+export function patchLines(cluster: string, patch: SnapshotPatch): ReadLine[] {
+  return linesIn(encodeChanges(cluster, patch));
+}
+
+function linesIn(pieces: Iterable<Uint8Array>): ReadLine[] {
+  const reader = new LinesReader();
+  const lines = [...pieces].flatMap((piece) => [...reader.feed(piece)]);
+  reader.finish();
+  return lines;
+}
+
+/** Lines as they are staged. @throws {SnapshotError} */
+export function stage(
+  reader: Reader,
+  cluster: string,
+  kind: Staged["kind"],
+  lines: Iterable<ReadLine>,
+): Staged {
+  const staged = new Stage(reader, cluster, kind);
+  for (const line of lines) staged.apply(line);
+  return staged.finish();
+}
+
+/** Applies lines of a push. */
+export function push(
+  writer: Writer,
+  cluster: string,
+  kind: Staged["kind"],
+  lines: Iterable<ReadLine>,
+  sight: Sight = { now: NOON, live: true },
+): Applied {
+  const staged = stage(writer.reader, cluster, kind, lines);
+  return writer.apply(writer.prepare(staged, metaAt(sight.now), sight));
+}
+
+/** All that a database has of a cluster. */
+export function snapshotOf(reader: Reader, cluster: string): ClusterSnapshot {
+  const snapshot = emptySnapshot(cluster) as ClusterSnapshot & Record<string, unknown>;
+  const kinds: Record<(typeof COLLECTIONS)[number], Kind> = {
+    namespaces: Kind.namespace,
+    exports: Kind.export,
+    imports: Kind.import,
+    services: Kind.service,
+    pods: Kind.pods,
+    findings: Kind.findings,
+  };
+  for (const row of reader.all(cluster, Kind.single)) snapshot[row.name] = entryValue(row);
+  for (const collection of COLLECTIONS)
+    for (const row of reader.all(cluster, kinds[collection])) {
+      const table: Entries = snapshot[collection];
+      if (row.texts[0] === "") continue;
+      const isBucket = collection === "pods" || collection === "findings";
+      if (isBucket) Object.assign(table, entryValue(row));
+      else table[row.name] = entryValue(row);
+    }
+  return snapshot;
+}
