@@ -1,9 +1,7 @@
 import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
 import { parseName } from "../dns/name.ts";
 import { readReverseName } from "../dns/reverse.ts";
-import { locate } from "../resolve/names/locate.ts";
 import type { Generation } from "../zone/generation/generation.ts";
-import { reverseHash } from "../zone/segment/name-hash.ts";
 import { findSet } from "../zone/segment/record-block.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
@@ -31,17 +29,17 @@ export function servedName(
   { zone, tree }: Subject,
   view: number,
 ): ServedName | "missing" | undefined {
-  const located = locate(generation, zone, tree, name, view);
+  const located = generation.locate(zone, tree, name, view);
   if (located === undefined) return undefined;
   if ("missing" in located) return "missing";
-  const { segment, node } = located;
-  const list = segment.setListOf(node, segment.viewOf(generation.frame.viewName(view)));
-  const { bytes } = segment;
+  const { names, node } = located;
+  const list = names.setListOf(node, names.viewOf(generation.frame.viewName(view)));
+  const { bytes } = names;
   return {
     hasRecords: list !== 0 && bytes[list] !== 0,
     clustersOf(type) {
       const set = list === 0 ? 0 : findSet(bytes, list, type);
-      return set === 0 ? undefined : segment.leaseGroups[segment.leaseGroupOf(set)];
+      return set === 0 ? undefined : names.leaseGroups[names.leaseGroupOf(set)];
     },
   };
 }
@@ -55,11 +53,9 @@ export function reverseClusters(
   const into = new Uint8Array(16);
   const length = readReverseName(name.bytes, name.length, into);
   if (length === 0) return undefined;
-  const address = into.subarray(0, length);
-  const { segment } = generation.reverse.find(reverseHash(address, length));
-  const target = segment?.find(address, length, generation.frame.viewName(view)) ?? 0;
-  if (segment === undefined || target === 0) return undefined;
-  return segment.leaseGroups[segment.leaseGroupOf(target)];
+  const target = generation.ptrTarget(into.subarray(0, length), view);
+  if (target === undefined || "missing" in target) return undefined;
+  return target.leased.leaseGroups[target.leaseGroup];
 }
 
 /** The clusters that a record of an answer depends on; none for records of the gateway itself. */

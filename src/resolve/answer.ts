@@ -1,6 +1,4 @@
-import type { Branch } from "../zone/generation/directory.ts";
-import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
-import type { Segment } from "../zone/segment/segment.ts";
+export type { Missing } from "../zone/world.ts";
 
 /** The outcome of a query, for metrics and logs. */
 export type Outcome =
@@ -28,11 +26,6 @@ export interface Answer {
   readonly isAncestor?: true;
   /** The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent otherwise. */
   readonly cnameTarget?: Uint8Array;
-}
-
-/** A part of a generation that has to come into memory before a query can be answered. */
-export interface Missing {
-  readonly missing: Branch<Segment> | Branch<ReverseSegment>;
 }
 
 /**

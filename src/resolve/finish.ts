@@ -1,5 +1,5 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
-import type { Generation } from "../zone/generation/generation.ts";
+import type { World } from "../zone/world.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import type { MessageWriter } from "./message/message-writer.ts";
 import type { Query } from "./query.ts";
@@ -9,16 +9,11 @@ import { writeSoa } from "./zone-records.ts";
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name with records. It never follows a CNAME chain, so it always has room. */
-export function minimalAny(
-  writer: MessageWriter,
-  query: Query,
-  generation: Generation,
-  owner: number,
-): Answer {
-  writer.writeRecordHeader(owner, RecordType.HINFO, generation.frame.negativeTtl, MINIMAL_ANY.length);
+export function minimalAny(writer: MessageWriter, query: Query, world: World, owner: number): Answer {
+  writer.writeRecordHeader(owner, RecordType.HINFO, world.frame.negativeTtl, MINIMAL_ANY.length);
   writer.writeBytes(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, generation.frame.negativeTtl);
+  writer.smallestTtl = Math.min(writer.smallestTtl, world.frame.negativeTtl);
   return positive(writer, query);
 }
 
@@ -33,24 +28,19 @@ export function positive(writer: MessageWriter, query: Query): Answer {
 export function negative(
   writer: MessageWriter,
   query: Query,
-  generation: Generation,
+  world: World,
   apexAt: number,
   rcode: number,
 ): Answer {
-  writeSoa(writer, generation, apexAt);
-  return finishNegative(writer, query, generation, rcode);
+  writeSoa(writer, world, apexAt);
+  return finishNegative(writer, query, world, rcode);
 }
 
 /** Ends a negative answer; its SOA record is written if it fits. */
-export function finishNegative(
-  writer: MessageWriter,
-  query: Query,
-  generation: Generation,
-  rcode: number,
-): Answer {
+export function finishNegative(writer: MessageWriter, query: Query, world: World, rcode: number): Answer {
   writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, generation.frame.negativeTtl);
+  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, world.frame.negativeTtl);
   return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }

@@ -1,12 +1,6 @@
-import type { LeaseMemo } from "../zone/segment/segment.ts";
+import type { Leased } from "../zone/world.ts";
 
-/** What has lease groups: a segment. */
-export interface Leased {
-  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
-  readonly leaseGroups: readonly (readonly string[])[];
-  /** The table that was used last. */
-  leaseMemo?: LeaseMemo | undefined;
-}
+export type { Leased } from "../zone/world.ts";
 
 /** When leases expire. */
 export interface Leases {

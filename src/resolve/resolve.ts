@@ -1,10 +1,8 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
-import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { reverseHash } from "../zone/segment/name-hash.ts";
-import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
-import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
+import type { Frame } from "../zone/generation/frame.ts";
+import type { PtrTarget } from "../zone/world.ts";
 import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
@@ -30,15 +28,15 @@ const UNDERSCORE = 0x5f;
 const address = new Uint8Array(16);
 
 /**
- * Answers a DNS query from a generation whose segments are all in memory. Synchronous, and pure except for a reused buffer.
+ * Answers a DNS query from a world that is all in memory. Synchronous, and pure except for a reused buffer.
  * @returns undefined for bytes that are not a DNS query (too short, or an answer); over HTTP that is a 400
- * @throws {Error} if a segment is not in memory
+ * @throws {Error} if a part of it is not in memory
  */
 export function resolve(message: Uint8Array, context: ResolveContext): Answer | undefined {
   return whole(resolveOrMiss(message, context));
 }
 
-/** Like `resolve`; says which part of the generation has to come into memory first, if one has to. */
+/** Like `resolve`; says what has to come into memory first, if something has to. */
 export function resolveOrMiss(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
   const plain = readPlainQuery(message);
   return plain === undefined ? readAndAnswer(message, context) : answerQuery(message, plain, context);
@@ -62,8 +60,8 @@ function readAndAnswer(message: Uint8Array, context: ResolveContext): Answer | M
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {
-  const { generation, transport } = context;
-  const { frame } = generation;
+  const { generation: world, transport } = context;
+  const { frame } = world;
   const { name } = query;
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   if (query.type === RecordType.OPT)
@@ -84,17 +82,13 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
   const addressBytes = readReverseName(name.bytes, name.length, address);
   if (addressBytes !== 0) {
-    const bytes = address.subarray(0, addressBytes);
-    const branch = generation.reverse.find(reverseHash(bytes, addressBytes));
-    const { segment } = branch;
-    if (segment === undefined) return { missing: branch };
-    const target = segment.find(bytes, addressBytes, frame.viewName(view));
-    const owner = target === 0 ? undefined : zoneOfTarget(frame, segment, target, bytes, view);
-    if (owner !== undefined) return answerReverse(message, query, context, segment, target, bytes, owner);
+    const target = world.ptrTarget(address.subarray(0, addressBytes), view);
+    if (target !== undefined)
+      return "missing" in target ? target : answerReverse(message, query, context, target);
   }
   const isAncestor = isAboveAnswered(frame, name, view, context.designated);
   return {
-    // A newer generation may have this address.
+    // A later push may have this address.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
     outOfZone: isInAnyZone(frame, name) ? "hidden" : "no-zone",
     ...(isAncestor && { isAncestor }),
@@ -123,57 +117,26 @@ function answerReverse(
   message: Uint8Array,
   query: Query,
   context: ResolveContext,
-  segment: ReverseSegment,
-  target: number,
-  reverseOf: Uint8Array,
-  zone: Zone,
+  { leased, leaseGroup, ttl: longest, name, zone }: PtrTarget,
 ): Answer {
-  const { generation } = context;
-  const { frame } = generation;
+  const { generation: world } = context;
+  const { frame } = world;
   const writer = beginAnswer(message, query, context);
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, HEADER_BYTES);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, world, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
-    const written = writeReverseSoa(writer, generation, zone, HEADER_BYTES);
+    const written = writeReverseSoa(writer, world, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
       writer.answers = written ? 1 : 0;
       writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
       return positive(writer, query);
     }
-    return finishNegative(writer, query, generation, ResponseCode.NOERROR);
+    return finishNegative(writer, query, world, ResponseCode.NOERROR);
   }
-  const ttl = boundedTtl(context, segment, segment.ttlOf(target), segment.leaseGroupOf(target));
-  const name = segment.nameOf(target, reverseOf);
+  const ttl = boundedTtl(context, leased, longest, leaseGroup);
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
   writer.writeBytes(name, 0, name.length);
   writer.writeBytes(zone.wire, 0, zone.wire.length);
   writer.answers = 1;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(writer, query);
-}
-
-/** The zone that owns a PTR target; undefined if the target does not exist in a view, which lacks its namespace. */
-function zoneOfTarget(
-  frame: Frame,
-  segment: ReverseSegment,
-  target: number,
-  bytes: Uint8Array,
-  view: number,
-): Zone | undefined {
-  const key = segment.treeOf(target);
-  const isLacking =
-    view >= 0 &&
-    key === CLUSTERSET_TREE &&
-    frame.lacks(view, frame.namespaceOf(namespaceOf(segment.nameOf(target, bytes))));
-  return isLacking ? undefined : frame.treeByKey.get(key)?.canonicalZone;
-}
-
-/** The last label but one of a relative name: `<ns>` before `svc`. */
-function namespaceOf(name: Uint8Array): string {
-  let before = 0;
-  let last = 0;
-  for (let at = 0; at < name.length; at += name[at]! + 1) {
-    before = last;
-    last = at;
-  }
-  return String.fromCharCode(...name.subarray(before + 1, last));
 }

@@ -3,7 +3,13 @@ import { ask, compileWorld } from "../resolve/ask.ts";
 import { type DnsCase, type DnsTable, expectAnswer, viewOf } from "./dns-case.ts";
 
 /** A table's world, compiled. */
-export function compileTable({ snapshots, zones, federations, serial, view }: DnsTable): ResolveContext {
+export function compileTable({
+  snapshots,
+  zones,
+  federations,
+  serial,
+  view,
+}: DnsTable): ReturnType<typeof compileWorld> {
   return compileWorld(
     snapshots,
     { serial, ...(zones !== undefined && { zones }), ...(federations !== undefined && { federations }) },

@@ -5,7 +5,7 @@
 const covered: Readonly<Record<string, readonly string[]>> = {
   abuse: ["answer", "http", "limits", "resolve", "snapshot", "dns", "hosts"],
   access: ["access", "config", "http", "examples/security", "docs/how-to"],
-  answers: ["zone", "forward", "merge", "resolve", "docs/tutorials", "docs/reference"],
+  answers: ["zone", "names", "forward", "merge", "resolve", "docs/tutorials", "docs/reference"],
   clients: ["http", "answer", "forward", "hosts", "dns"],
   commands: ["hosts", "explain", "config", "examples", "bin"],
   container: ["infra/container", "package.json", "embedding"],

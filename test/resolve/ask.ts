@@ -6,6 +6,7 @@ import type { Leases } from "../../src/resolve/leases.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 
 /** A record of an answer in text: `<name> <ttl> <type> <data>`. */
@@ -22,8 +23,8 @@ export interface Decoded {
 export function compileWorld(
   snapshots: readonly ClusterSnapshot[],
   options: Partial<ZoneOptions> = {},
-  context: Partial<ResolveContext> = {},
-): ResolveContext {
+  context: Partial<ResolveContext & { readonly generation: Generation }> = {},
+): ResolveContext & { readonly generation: Generation } {
   const { generation } = compileGeneration(mergeClusterset(snapshots), { ...options });
   return {
     generation,

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
+import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
@@ -33,12 +35,15 @@ describe("resolve agrees with the slow model", () => {
         const view = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)][
           seed % (clusterset.clusters.length + 1)
         ];
-        const context = compileWorld(snapshots, {}, { view, rotation: seed });
+        const context = { ...compileWorld(snapshots), view, rotation: seed };
+        const keys = new KeyWorld(new SnapshotEntries(snapshots), {}, {}, new Map());
         const records = modelRecords(clusterset, ZONE, view);
         const namespaces = clusterset.clusters.find(({ clusterId }) => clusterId === view)?.namespaces;
         for (const name of interestingNames(records.map((record) => record.name))) {
-          for (const type of TYPES) {
-            const seen = ask(context, name, type);
+          for (const [generation, type] of [context.generation, keys].flatMap((one) =>
+            TYPES.map((type) => [one, type] as const),
+          )) {
+            const seen = ask({ ...context, generation }, name, type);
             const answer = seen.answer
               .map((record) => record.split(" ").slice(3).join(" ").toLowerCase())
               .map((rdata) => (type === "SRV" ? rdata.split(" ").slice(2).join(" ") : rdata))

@@ -3,8 +3,8 @@ import type { ServiceExplainer } from "../../explain/service-explainer.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { MergedServices } from "../../merge/index/merged-services.ts";
 import { nameOf, namespaceOf } from "../../merge/service-key.ts";
-import { locate } from "../../resolve/names/locate.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
 import { listServices, type ServiceListing, serviceAt } from "../../zone/services.ts";
 
 /** A part of a list. */
@@ -100,8 +100,8 @@ export function createDirectory(served: () => ListedGeneration | undefined): Dir
       const { frame } = generation;
       const zone = frame.trees[0]!.canonicalZone;
       const folded = foldedName(`${name}.${namespace}.svc.${zone.name}`);
-      const at = locate(generation, zone, 0, folded, frame.viewOf(view));
-      return at === undefined || "missing" in at ? undefined : serviceAt(at.segment, at.node, view);
+      const at = generation.locate(zone, 0, folded, frame.viewOf(view));
+      return at === undefined || "missing" in at ? undefined : serviceAt(at.names as Segment, at.node, view);
     },
     cluster(clusterId, range) {
       const now = served();

@@ -5,7 +5,6 @@ import type { AddressSource, OwnAddresses } from "../service/addresses.ts";
 import type { Contribution } from "../service/declaration.ts";
 import { mergeService } from "../service/service.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
-import type { VisibleIndex } from "./visible-index.ts";
 
 /** What services are merged by. */
 export interface MergeRules {
@@ -21,6 +20,16 @@ export interface MergedKey {
   readonly findings: readonly ClusterFinding[];
 }
 
+/** What clusters contribute to services, as far as it exists in a scope. */
+export interface Contributions {
+  /** By ascending cluster id, also to namespaces that clusters do not have. */
+  contributions(key: string): readonly Contribution[];
+  /** Whether a cluster has the namespace of a service. */
+  isThere(clusterId: string, key: string): boolean;
+  /** The clusters that have a view of a namespace. @param withAbsent whether there is a view of clusters that are not live, too */
+  viewers(namespace: string, withAbsent: boolean): readonly string[];
+}
+
 /** What counts of the parts that clusters have in one service, and a finding for each part that does not. */
 export interface CountedParts {
   readonly contributions: readonly Contribution[];
@@ -34,7 +43,7 @@ export interface CountedParts {
  * namespace (KEP-1645, Terminology); what it may not export is left out. In steps.
  */
 export function* mergeKey(
-  index: VisibleIndex,
+  index: Contributions,
   key: string,
   rules: MergeRules,
   withAbsent: boolean,
@@ -52,7 +61,7 @@ export function* mergeKey(
 }
 
 /** The parts of clusters in one service, without those that namespaces and pins rule out. */
-export function countParts(index: VisibleIndex, key: string, pins: PinTable): CountedParts {
+export function countParts(index: Omit<Contributions, "viewers">, key: string, pins: PinTable): CountedParts {
   const service = { namespace: namespaceOf(key), name: nameOf(key) };
   const { namespace } = service;
   const owner = pins.ownerOf(key);

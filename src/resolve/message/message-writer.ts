@@ -7,6 +7,7 @@ import {
   RecordType,
   ResponseCode,
 } from "../../dns/codes.ts";
+import type { Names } from "../../zone/world.ts";
 import type { Query } from "../query.ts";
 import {
   ANNOUNCED_PAYLOAD_BYTES,
@@ -107,6 +108,12 @@ class MessageWriter {
     let { position } = this;
     for (let index = start; index < end; index++) bytes[position++] = from[index]!;
     this.position = position;
+  }
+
+  /** Writes a node's name relative to its zone. @param length its `nameBytes` */
+  copyName(names: Names, node: number, length: number): void {
+    names.copyName(node, this.bytes, this.position);
+    this.position += length;
   }
 
   /** Writes owner (as a compression pointer), type, class IN, TTL and RDLENGTH. */

@@ -1,6 +1,5 @@
 import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
 import { ALL_CLUSTERS, type Zone } from "../../zone/generation/frame.ts";
-import type { Generation } from "../../zone/generation/generation.ts";
 import { KEEP_ORDER } from "../../zone/segment/layout.ts";
 import {
   findSet,
@@ -10,7 +9,7 @@ import {
   recordsOf,
   targetOf,
 } from "../../zone/segment/record-block.ts";
-import type { Segment } from "../../zone/segment/segment.ts";
+import type { Names, World } from "../../zone/world.ts";
 import type { Leased, Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
@@ -21,7 +20,7 @@ const MAX_POINTER = 0x3fff;
 
 /** The context for writing records: data, leases, time. */
 export interface RecordContext extends AnswerForm {
-  readonly generation: Generation;
+  readonly generation: World;
   readonly leases: Leases;
   readonly now: number;
   /** Selects the first record if the order has no meaning (RFC 1794). */
@@ -30,24 +29,24 @@ export interface RecordContext extends AnswerForm {
 
 /**
  * A TTL in seconds, bounded by the lease on which the record depends.
- * @param leaseGroup in the segment
+ * @param leaseGroup of `leased`
  */
 export function boundedTtl(
-  { leases, now, generation }: RecordContext,
-  segment: Leased,
+  { leases, now, generation: world }: RecordContext,
+  leased: Leased,
   ttl: number,
   leaseGroup: number,
 ): number {
   if (leaseGroup === 0) return ttl;
   // Nearly always no lease at all expires so soon. The table of the frame is in the CPU's cache, that of the segment seldom.
-  if (leases.of(generation.frame)[ALL_CLUSTERS]! - now >= ttl * 1000) return ttl;
-  const left = (leases.of(segment)[leaseGroup]! - now) / 1000;
+  if (leases.of(world.frame)[ALL_CLUSTERS]! - now >= ttl * 1000) return ttl;
+  const left = (leases.of(leased)[leaseGroup]! - now) / 1000;
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
 }
 
 /** The TTL in seconds of the records of a set. */
-export function setTtl(context: RecordContext, segment: Segment, set: number): number {
-  return boundedTtl(context, segment, segment.ttlOf(set) & ~KEEP_ORDER, segment.leaseGroupOf(set));
+export function setTtl(context: RecordContext, names: Names, set: number): number {
+  return boundedTtl(context, names, names.ttlOf(set) & ~KEEP_ORDER, names.leaseGroupOf(set));
 }
 
 /**
@@ -57,20 +56,20 @@ export function setTtl(context: RecordContext, segment: Segment, set: number): n
 export function writeAnswerSet(
   writer: MessageWriter,
   context: RecordContext,
-  segment: Segment,
+  names: Names,
   set: number,
   owner: number,
   zone: Zone,
   targets: Map<number, number> | undefined,
 ): void {
-  const heap = segment.bytes;
+  const heap = names.bytes;
   const { position, answers } = writer;
   const wholeOnly = writer.transport.isDatagram;
   const type = heap[set]!;
   const count = recordCount(heap, set);
   const data = recordsOf(heap, set);
-  const ttl = setTtl(context, segment, set);
-  const start = firstRecord(context, segment, set, count);
+  const ttl = setTtl(context, names, set);
+  const start = firstRecord(context, names, set, count);
   if (type === RecordType.A || type === RecordType.AAAA) {
     const size = fixedDataBytes(type);
     const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
@@ -81,7 +80,7 @@ export function writeAnswerSet(
     const weight = Math.max(1, Math.floor(100 / count));
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
-      if (!writeService(writer, segment, at, owner, zone, ttl, weight, targets)) break;
+      if (!writeService(writer, names, at, owner, zone, ttl, weight, targets)) break;
     }
   } else {
     let at = data;
@@ -102,8 +101,8 @@ export function writeAnswerSet(
 }
 
 /** The index of the first record: the records take turns, unless their order matters. */
-function firstRecord(context: RecordContext, segment: Segment, set: number, count: number): number {
-  return count > 1 && (segment.ttlOf(set) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
+function firstRecord(context: RecordContext, names: Names, set: number, count: number): number {
+  return count > 1 && (names.ttlOf(set) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
 function writeAddresses(
@@ -131,7 +130,7 @@ function writeAddresses(
 /** Writes one SRV record, or none if the target is too long for this zone; false if the message is full. */
 function writeService(
   writer: MessageWriter,
-  segment: Segment,
+  names: Names,
   at: number,
   owner: number,
   zone: Zone,
@@ -139,9 +138,9 @@ function writeService(
   weight: number,
   targets: Map<number, number> | undefined,
 ): boolean {
-  const heap = segment.bytes;
+  const heap = names.bytes;
   const node = targetOf(heap, at);
-  const targetBytes = nameBytes(segment, node, zone);
+  const targetBytes = names.nameBytes(node) + zone.wire.length;
   if (targetBytes > MAX_NAME_BYTES) return true;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes)) return false;
   writer.answers++;
@@ -150,46 +149,29 @@ function writeService(
   writer.write16(weight);
   writer.write16(read16(heap, at));
   const targetAt = writer.position;
-  writeName(writer, segment, node, zone);
+  writer.copyName(names, node, targetBytes - zone.wire.length);
+  writer.writeBytes(zone.wire, 0, zone.wire.length);
   if (targets !== undefined && targetAt <= MAX_POINTER && !targets.has(node)) targets.set(node, targetAt);
   return true;
 }
 
-/** The length in bytes of a node's name below a zone. */
-function nameBytes(segment: Segment, start: number, zone: Zone): number {
-  let bytes = zone.wire.length;
-  for (let node = start; node >= 0; node = segment.parentOf(node))
-    bytes += segment.bytes[segment.runOf(node)]!;
-  return bytes;
-}
-
-/** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
-function writeName(writer: MessageWriter, segment: Segment, start: number, zone: Zone): void {
-  const heap = segment.bytes;
-  for (let node = start; node >= 0; node = segment.parentOf(node)) {
-    const run = segment.runOf(node);
-    writer.writeBytes(heap, run + 1, run + 1 + heap[run]!);
-  }
-  writer.writeBytes(zone.wire, 0, zone.wire.length);
-}
-
 /**
- * Writes the addresses of SRV targets, for a view by its index in the segment, to the additional section, only whole RRsets, while they fit
+ * Writes the addresses of SRV targets, for a view by its index there, to the additional section, only whole RRsets, while they fit
  * (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
   writer: MessageWriter,
   context: RecordContext,
-  segment: Segment,
+  names: Names,
   targets: ReadonlyMap<number, number>,
   view: number,
 ): void {
   for (const [node, owner] of targets) {
-    const list = segment.setListOf(node, view);
+    const list = names.setListOf(node, view);
     if (list === 0) continue;
     for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = findSet(segment.bytes, list, type);
-      if (set !== 0 && !writeAdditionalSet(writer, context, segment, set, owner, type)) return;
+      const set = findSet(names.bytes, list, type);
+      if (set !== 0 && !writeAdditionalSet(writer, context, names, set, owner, type)) return;
     }
   }
 }
@@ -198,17 +180,17 @@ export function writeTargetAddresses(
 export function writeAdditionalSet(
   writer: MessageWriter,
   context: RecordContext,
-  segment: Segment,
+  names: Names,
   set: number,
   owner: number,
   type: number,
 ): boolean {
-  const heap = segment.bytes;
+  const heap = names.bytes;
   const count = recordCount(heap, set);
   const size = fixedDataBytes(type);
   if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
   const data = recordsOf(heap, set);
-  const start = firstRecord(context, segment, set, count);
+  const start = firstRecord(context, names, set, count);
   writer.additionals += writeAddresses(
     writer,
     heap,
@@ -216,7 +198,7 @@ export function writeAdditionalSet(
     owner,
     type,
     size,
-    setTtl(context, segment, set),
+    setTtl(context, names, set),
     count,
     start,
     count,

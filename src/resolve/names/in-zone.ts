@@ -3,7 +3,7 @@ import { readFoldedName } from "../../dns/folded-name.ts";
 import type { Zone } from "../../zone/generation/frame.ts";
 import { POD_NAMES } from "../../zone/segment/layout.ts";
 import { findSet, read16, recordsOf } from "../../zone/segment/record-block.ts";
-import type { Segment } from "../../zone/segment/segment.ts";
+import type { Location, Names } from "../../zone/world.ts";
 import type { Answer, Missing } from "../answer.ts";
 import { minimalAny, negative, positive } from "../finish.ts";
 import { beginAnswer, type MessageWriter } from "../message/message-writer.ts";
@@ -16,7 +16,6 @@ import {
 import type { Query } from "../query.ts";
 import { writeNs, writeSoa } from "../zone-records.ts";
 import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
-import { type Location, locate } from "./locate.ts";
 import { answerPodName } from "./pod-name.ts";
 
 /** The most CNAME records in one answer. */
@@ -34,8 +33,8 @@ export function answerInZone(
   firstZone: Zone,
   view: number,
 ): Answer | Missing {
-  const { generation } = context;
-  const { frame } = generation;
+  const { generation: world } = context;
+  const { frame } = world;
   const viewName = frame.viewName(view);
   const writer = beginAnswer(message, query, context);
   let { name } = query;
@@ -46,39 +45,38 @@ export function answerInZone(
   for (;;) {
     const apexAt = owner + name.length - zone.wire.length;
     const tree = frame.treeFor(zone, view);
-    const located = locate(generation, zone, tree, name, view);
+    const located = world.locate(zone, tree, name, view);
     if (located === undefined)
       return (
         answerPodName(writer, query, context, zone, tree, name, owner, apexAt) ??
         negative(
           writer,
           query,
-          generation,
+          world,
           apexAt,
           isAboveAnyZone(frame, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
         )
       );
     if ("missing" in located) return located;
-    const { segment, node } = located;
+    const { names, node } = located;
     if (name.labels === zone.labels)
       return answerApex(writer, query, context, tree, owner, apexAt, zone, viewName);
-    const heap = segment.bytes;
-    const ownView = segment.viewOf(viewName);
-    const list = segment.setListOf(node, ownView);
-    if (list === 0 || heap[list] === 0)
-      return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    const heap = names.bytes;
+    const ownView = names.viewOf(viewName);
+    const list = names.setListOf(node, ownView);
+    if (list === 0 || heap[list] === 0) return negative(writer, query, world, apexAt, ResponseCode.NOERROR);
     if (query.type === RecordType.ANY)
       return findSet(heap, list, POD_NAMES) === 0
-        ? minimalAny(writer, query, generation, owner)
-        : negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+        ? minimalAny(writer, query, world, owner)
+        : negative(writer, query, world, apexAt, ResponseCode.NOERROR);
     const set = findSet(heap, list, query.type);
-    if (set !== 0) return answerSet(writer, query, context, segment, set, owner, apexAt, zone, ownView);
+    if (set !== 0) return answerSet(writer, query, context, names, set, owner, apexAt, zone, ownView);
     const alias = findSet(heap, list, RecordType.CNAME);
-    if (alias === 0) return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
-    const isLoop = followed.some((one) => one.segment === segment && one.node === node);
+    if (alias === 0) return negative(writer, query, world, apexAt, ResponseCode.NOERROR);
+    const isLoop = followed.some((one) => one.names === names && one.node === node);
     if (followed.length === MOST_ALIASES || isLoop) return positive(writer, query);
     followed = [...followed, located];
-    writeAnswerSet(writer, context, segment, alias, owner, zone, undefined);
+    writeAnswerSet(writer, context, names, alias, owner, zone, undefined);
     if (writer.truncated) return positive(writer, query);
     owner = writer.position - read16(heap, recordsOf(heap, alias));
     // The target was written uncompressed into the message.
@@ -96,7 +94,7 @@ function answerSet(
   writer: MessageWriter,
   query: Query,
   context: RecordContext,
-  segment: Segment,
+  names: Names,
   set: number,
   owner: number,
   apexAt: number,
@@ -105,11 +103,11 @@ function answerSet(
 ): Answer {
   const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
   const before = writer.answers;
-  writeAnswerSet(writer, context, segment, set, owner, zone, targets);
+  writeAnswerSet(writer, context, names, set, owner, zone, targets);
   if (writer.answers === before && !writer.truncated)
     return negative(writer, query, context.generation, apexAt, ResponseCode.NOERROR);
   if (targets !== undefined && !writer.truncated)
-    writeTargetAddresses(writer, context, segment, targets, ownView);
+    writeTargetAddresses(writer, context, names, targets, ownView);
   return positive(writer, query);
 }
 
@@ -127,28 +125,30 @@ function answerApex(
   zone: Zone,
   viewName: string | undefined,
 ): Answer {
-  const { generation } = context;
-  const { frame, stems } = generation;
-  const ownView = stems.viewOf(viewName);
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
+  const { generation: world } = context;
+  const { frame } = world;
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, world, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
-    const list = stems.setListOf(generation.trunk.apexes[tree]!, ownView);
-    const set = list === 0 ? 0 : findSet(stems.bytes, list, query.type);
+    const { names, node } = world.apex(tree);
+    const ownView = names.viewOf(viewName);
+    const list = names.setListOf(node, ownView);
+    const set = list === 0 ? 0 : findSet(names.bytes, list, query.type);
     return set === 0
-      ? negative(writer, query, generation, apexAt, ResponseCode.NOERROR)
-      : answerSet(writer, query, context, stems, set, owner, apexAt, zone, ownView);
+      ? negative(writer, query, world, apexAt, ResponseCode.NOERROR)
+      : answerSet(writer, query, context, names, set, owner, apexAt, zone, ownView);
   }
   writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
   if (query.type === RecordType.SOA) {
-    if (writeSoa(writer, generation, apexAt)) writer.answers++;
+    if (writeSoa(writer, world, apexAt)) writer.answers++;
   } else {
-    const targetAt = writeNs(writer, generation, apexAt);
+    const targetAt = writeNs(writer, world, apexAt);
     if (targetAt < 0) return positive(writer, query);
     writer.answers++;
-    const list = stems.setListOf(generation.trunk.nameServers[tree]!, ownView);
+    const { names, node } = world.nameServer(tree);
+    const list = names.setListOf(node, names.viewOf(viewName));
     for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = list === 0 ? 0 : findSet(stems.bytes, list, type);
-      if (set !== 0) writeAdditionalSet(writer, context, stems, set, targetAt, type);
+      const set = list === 0 ? 0 : findSet(names.bytes, list, type);
+      if (set !== 0) writeAdditionalSet(writer, context, names, set, targetAt, type);
     }
   }
   return positive(writer, query);

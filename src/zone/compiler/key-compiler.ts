@@ -55,7 +55,7 @@ export function* compileKey(from: KeySource, name: NameKey): Generator<void, Bui
     reverse.add(bytes, { source: held, label });
   };
   const scope = createScope(context, builder, findings, addReverse, pace);
-  for (const host of context.hosts.get(key) ?? NO_HOSTS) writeHost(scope, host);
+  for (const host of context.hosts.get(key) ?? NO_HOSTS) writeHost(builder, scope.ttl, host);
   for (const clusterId of new Set(locals.map((local) => local.clusterId))) {
     const cluster = clusters.get(clusterId);
     const tree = context.treeByKey.get(localTree(clusterId));
@@ -111,7 +111,8 @@ function treesOf(
 
 /** Writes a host, whose name exists in every view, and so do the names between it and its namespace. */
 function writeHost(
-  { builder, ttl }: SegmentScope,
+  builder: SegmentBuilder,
+  ttl: number,
   { tree, labels, stemLabels, addresses }: PlacedHost,
 ): void {
   const { nodes, tables } = builder;

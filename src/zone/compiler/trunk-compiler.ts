@@ -69,7 +69,7 @@ export function* compileTrunk(
     records.set(node, sets);
     return sets;
   };
-  for (const tree of context.trees) compileZoneItself(context, treeScope(scope, tree), tree, setsAt);
+  for (const tree of context.trees) compileZoneItself(context, builder, treeScope(scope, tree), tree, setsAt);
   for (const host of context.hosts.get("") ?? []) {
     const sets = setsAt(hostNode(builder, host));
     for (const address of host.addresses) sets.addAddress(address, scope.ttl, 0);
@@ -79,7 +79,7 @@ export function* compileTrunk(
     if (pace.isOver(STEM_UNITS)) yield;
     const planned = context.treeByKey.get(tree);
     if (planned === undefined) continue;
-    const node = stemNode(treeScope(scope, planned), labels);
+    const node = stemNode(builder, builder.tables.tree(planned.key), labels);
     if (isEverywhere) builder.nodes.addFlags(node, NodeFlag.everywhere);
   }
   const block = yield* builder.block(pace, true);
@@ -91,11 +91,12 @@ export function* compileTrunk(
 /** Collects the records that do not depend on services. */
 function compileZoneItself(
   { options }: ZoneContext,
+  builder: SegmentBuilder,
   scope: TreeScope,
   { plan }: PlannedTree,
   setsAt: (node: number) => RecordSets,
 ): void {
-  const { builder, ttl } = scope.segment;
+  const { ttl } = scope.segment;
   const { nodes } = builder;
   if (plan.kind !== "federation") {
     const version = plan.kind === "clusterset" ? CLUSTERSET_DNS_VERSION : CLUSTER_LOCAL_DNS_VERSION;
@@ -108,29 +109,29 @@ function compileZoneItself(
   for (const address of options.nameServerAddresses) nameServer.addAddress(addressOf(address), ttl, 0);
   // An empty zone still answers NODATA, not NXDOMAIN, at the parent name of all services.
   nodes.child(scope.apex, "svc");
-  if (plan.kind === "cluster-local") compilePods(scope, plan.cluster, setsAt);
+  if (plan.kind === "cluster-local") compilePods(builder, scope, plan.cluster, setsAt);
 }
 
 /** Section 2.6 of DNS-based service discovery, deprecated: `<ns>.pod`, with a marker where pods have names of any address. */
 function compilePods(
+  builder: SegmentBuilder,
   tree: TreeScope,
   { clusterId, namespaces, localZone }: LocalCluster,
   setsAt: (node: number) => RecordSets,
 ): void {
   const { pods } = localZone.zone;
   if (pods === "disabled") return;
-  const { builder, ttl } = tree.segment;
+  const { ttl } = tree.segment;
   builder.nodes.child(tree.apex, "pod");
   for (const namespace of [...namespaces.keys()].sort()) {
     if (!isObjectLabel(namespace)) continue;
-    const node = stemNode(tree, [namespace, "pod"]);
+    const node = stemNode(builder, tree.apex, [namespace, "pod"]);
     if (pods === "insecure") setsAt(node).addMarker(POD_NAMES, ttl, builder.tables.leaseGroup([clusterId]));
   }
 }
 
 /** The node of a namespace in a tree, by the labels of its name. */
-function stemNode({ apex, segment }: TreeScope, labels: readonly string[]): number {
-  const { nodes } = segment.builder;
+function stemNode({ nodes }: SegmentBuilder, apex: number, labels: readonly string[]): number {
   const node = labels.reduceRight((parent, label) => nodes.child(parent, label), apex);
   nodes.addFlags(node, NodeFlag.stem);
   return node;

@@ -1,13 +1,17 @@
+import type { FoldedName } from "../../dns/folded-name.ts";
 import { check } from "../segment/blob.ts";
 import { runLabels } from "../segment/blocks/label-run.ts";
 import { hashBlob } from "../segment/hash.ts";
-import { NodeFlag } from "../segment/layout.ts";
-import { apexHash, hashLabel } from "../segment/name-hash.ts";
+import { NodeFlag, POD_NAMES } from "../segment/layout.ts";
+import { apexHash, hashLabel, reverseHash } from "../segment/name-hash.ts";
+import { findSet } from "../segment/record-block.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
+import type { Location, Missing, Names, PtrTarget, World } from "../world.ts";
 import type { Page } from "./directory.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame, Zone } from "./frame.ts";
+import { findStem, locate } from "./locate.ts";
 import { writeRoot } from "./root.ts";
 
 // ns.dns, the name server's name below each zone.
@@ -66,7 +70,7 @@ export class Trunk {
 }
 
 /** What is answered from: a root with its segments, and a serial. Immutable, but for segments that come into memory later. */
-export class Generation {
+export class Generation implements World {
   /** The hash of the root; equal for equal content, independent of the serial. */
   readonly rootHash: string;
   /** SOA serial (RFC 1035 section 3.3.13). */
@@ -97,6 +101,48 @@ export class Generation {
     return this.trunk.stems;
   }
 
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined {
+    return locate(this, zone, tree, name, view);
+  }
+
+  apex(tree: number): Location {
+    return { names: this.stems, node: this.trunk.apexes[tree]! };
+  }
+
+  nameServer(tree: number): Location {
+    return { names: this.stems, node: this.trunk.nameServers[tree]! };
+  }
+
+  podNames(zone: Zone, tree: number, name: FoldedName): { names: Names; set: number } | undefined {
+    const { frame, stems } = this;
+    const namespace = frame.podNames ? findStem(this, zone, tree, name, 1) : -1;
+    const list = namespace < 0 ? 0 : stems.setListOf(namespace, -1);
+    const set = list === 0 ? 0 : findSet(stems.bytes, list, POD_NAMES);
+    return set === 0 ? undefined : { names: stems, set };
+  }
+
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined {
+    const { frame } = this;
+    const branch = this.reverse.find(reverseHash(address, address.length));
+    const { segment } = branch;
+    if (segment === undefined) return { missing: branch };
+    const target = segment.find(address, address.length, frame.viewName(view));
+    if (target === 0) return undefined;
+    const key = segment.treeOf(target);
+    const name = segment.nameOf(target, address);
+    const isLacking =
+      view >= 0 && key === CLUSTERSET_TREE && frame.lacks(view, frame.namespaceOf(namespaceOf(name)));
+    const zone = isLacking ? undefined : frame.treeByKey.get(key)?.canonicalZone;
+    if (zone === undefined) return undefined;
+    return {
+      leased: segment,
+      leaseGroup: segment.leaseGroupOf(target),
+      ttl: segment.ttlOf(target),
+      name,
+      zone,
+    };
+  }
+
   /** The length of all blobs that are in memory. */
   get byteLength(): number {
     const { root, frame, stems, names, reverse } = this;
@@ -112,4 +158,15 @@ export class Generation {
   *reverseSegments(): Generator<ReverseSegment> {
     yield* this.reverse.segments();
   }
+}
+
+/** The last label but one of a relative name: `<ns>` before `svc`. */
+function namespaceOf(name: Uint8Array): string {
+  let before = 0;
+  let last = 0;
+  for (let at = 0; at < name.length; at += name[at]! + 1) {
+    before = last;
+    last = at;
+  }
+  return String.fromCharCode(...name.subarray(before + 1, last));
 }

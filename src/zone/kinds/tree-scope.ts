@@ -4,13 +4,32 @@ import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { Pace } from "../pace.ts";
 import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse/reverse-candidate.ts";
 import type { RecordSets } from "../segment/record-sets.ts";
-import type { SegmentBuilder } from "../segment/segment-builder.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
 import type { Origin } from "./distances.ts";
 
+/** What names and RRsets are written to. A node is a name in a tree, or the apex of one. */
+export interface NamesBuilder {
+  readonly tables: {
+    tree(key: TreeKey): number;
+    view(name: string): number;
+    leaseGroup(clusterIds: readonly string[]): number;
+  };
+  readonly nodes: {
+    /** The node of a name below `parent`, added if it is new. @param run the labels in between, joined by dots */
+    child(parent: number, run: string): number;
+    /** The length in bytes of a node's relative name on the wire, without the zone. */
+    nameBytes(node: number): number;
+    /** The labels of a node's relative name, the leftmost first. */
+    labels(node: number): string[];
+    hasRecords(node: number): boolean;
+  };
+  /** Sets the RRsets of a node: those of all views, and those that replace them in single views. */
+  setRecords(node: number, sets: RecordSets, variants?: ReadonlyMap<number, RecordSets>): void;
+}
+
 /** The context that all names of a key, or all stems, share. */
 export interface SegmentScope {
-  readonly builder: SegmentBuilder;
+  readonly builder: NamesBuilder;
   /** The clusters that have a view. */
   readonly clusterViews: ReadonlySet<string>;
   /** The views of clients outside with a locality, by their names. */

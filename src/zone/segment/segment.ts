@@ -162,6 +162,21 @@ export class Segment {
     return runOf(this.bytes, node);
   }
 
+  nameBytes(start: number): number {
+    let length = 0;
+    for (let node = start; node >= 0; node = this.parentOf(node)) length += this.bytes[this.runOf(node)]!;
+    return length;
+  }
+
+  copyName(start: number, into: Uint8Array, from: number): void {
+    const { bytes } = this;
+    let at = from;
+    for (let node = start; node >= 0; node = this.parentOf(node)) {
+      const run = this.runOf(node);
+      for (let index = run + 1; index <= run + bytes[run]!; index++) into[at++] = bytes[index]!;
+    }
+  }
+
   /** Whether a node has a bit of `NodeFlag`. */
   hasFlag(node: number, flag: (typeof NodeFlag)[keyof typeof NodeFlag]): boolean {
     return (this.bytes[node]! & flag) !== 0;

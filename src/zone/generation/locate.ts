@@ -1,15 +1,19 @@
 import { type FoldedName, labelStart } from "../../dns/folded-name.ts";
-import type { Tree, Zone } from "../../zone/generation/frame.ts";
-import type { Generation } from "../../zone/generation/generation.ts";
-import { NodeFlag } from "../../zone/segment/layout.ts";
-import { apexHash, hashLabel, keyHash } from "../../zone/segment/name-hash.ts";
-import type { Segment } from "../../zone/segment/segment.ts";
-import type { Missing } from "../answer.ts";
+import { NodeFlag } from "../segment/layout.ts";
+import { apexHash, hashLabel, keyHash } from "../segment/name-hash.ts";
+import type { Segment } from "../segment/segment.ts";
+import type { Location, Missing } from "../world.ts";
+import type { Page } from "./directory.ts";
+import type { Frame, Tree, Zone } from "./frame.ts";
 
-/** Where a name is. */
-export interface Location {
-  readonly segment: Segment;
-  readonly node: number;
+/** The parts of a generation that are searched. */
+interface SearchedParts {
+  readonly trunk: {
+    readonly frame: Frame;
+    readonly stems: Segment;
+    lacks(view: number, stem: number): boolean;
+  };
+  readonly names: Page<Segment>;
 }
 
 /**
@@ -17,7 +21,7 @@ export interface Location {
  * @returns undefined if the name does not exist; the blob that has to come into memory first, if one has to
  */
 export function locate(
-  generation: Generation,
+  generation: SearchedParts,
   zone: Zone,
   tree: number,
   name: FoldedName,
@@ -33,12 +37,12 @@ export function locate(
   const node = findStem(generation, zone, tree, name, 0);
   if (node < 0 || (trunk.lacks(view, node) && !trunk.stems.hasFlag(node, NodeFlag.everywhere)))
     return undefined;
-  return { segment: trunk.stems, node };
+  return { names: trunk.stems, node };
 }
 
 /** The node in the stems of a name without its first `skip` labels, or -1. */
 export function findStem(
-  { trunk }: Generation,
+  { trunk }: SearchedParts,
   zone: Zone,
   tree: number,
   name: FoldedName,
@@ -62,7 +66,7 @@ function hashName(tree: Tree, seed: number, zone: Zone, name: FoldedName, skip: 
 
 /** Looks a name up as one below a namespace whose own name has `depth` labels. */
 function locateBelow(
-  generation: Generation,
+  generation: SearchedParts,
   zone: Zone,
   tree: number,
   name: FoldedName,
@@ -87,7 +91,8 @@ function locateBelow(
   if (segment.seed !== 0) hash = hashName(planned, segment.seed, zone, name, 0);
   const node = segment.findNode(own, bytes, 0, name.length - zone.wire.length, hash);
   if (node < 0) return undefined;
-  if (!trunk.frame.lacksAny(view) || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
+  if (!trunk.frame.lacksAny(view) || segment.hasFlag(node, NodeFlag.everywhere))
+    return { names: segment, node };
   const stem = findStem(generation, zone, tree, name, namespace);
-  return stem >= 0 && trunk.lacks(view, stem) ? undefined : { segment, node };
+  return stem >= 0 && trunk.lacks(view, stem) ? undefined : { names: segment, node };
 }

@@ -1,0 +1,72 @@
+import type { FoldedName } from "../dns/folded-name.ts";
+import type { Branch } from "./generation/directory.ts";
+import type { Frame, Zone } from "./generation/frame.ts";
+import type { ReverseSegment } from "./segment/reverse-segment.ts";
+import type { LeaseMemo, Segment } from "./segment/segment.ts";
+
+/** What has lease groups. */
+export interface Leased {
+  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
+  readonly leaseGroups: readonly (readonly string[])[];
+  /** The table that was used last. */
+  leaseMemo?: LeaseMemo | undefined;
+}
+
+/** Names with their RRsets in bytes that answers are copied from. A node is the offset of a name. */
+export interface Names extends Leased {
+  readonly bytes: Uint8Array;
+  /** The index of a view by its name; -1 where all its records are those of queries without a view. */
+  viewOf(name: string | undefined): number;
+  /** The offset of a node's set list for a view by its index here, or 0 for an empty non-terminal. */
+  setListOf(node: number, view: number): number;
+  /** The TTL of a set in seconds, with KEEP_ORDER if the order of its records matters. */
+  ttlOf(set: number): number;
+  leaseGroupOf(set: number): number;
+  /** The length in bytes of a node's name relative to its zone, without the root label. */
+  nameBytes(node: number): number;
+  /** Copies a node's relative name to an offset of other bytes. */
+  copyName(node: number, into: Uint8Array, at: number): void;
+}
+
+/** Where a name is. */
+export interface Location {
+  readonly names: Names;
+  readonly node: number;
+}
+
+/** The target of a PTR record. */
+export interface PtrTarget {
+  readonly leased: Leased;
+  readonly leaseGroup: number;
+  /** In seconds. */
+  readonly ttl: number;
+  /** Relative to its zone: labels with their length bytes. */
+  readonly name: Uint8Array;
+  readonly zone: Zone;
+}
+
+/** What has to come into memory before a query can be answered. */
+export interface Missing {
+  readonly missing: Branch<Segment> | Branch<ReverseSegment>;
+}
+
+/** What queries are answered from. Views and trees are indices of the frame. */
+export interface World {
+  /** SOA serial (RFC 1035 section 3.3.13). */
+  readonly serial: number;
+  readonly frame: Frame;
+  /** Where a name of a zone is in a view; undefined if it does not exist. */
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined;
+  /** The apex of a tree. */
+  apex(tree: number): Location;
+  /** `ns.dns` of a tree. */
+  nameServer(tree: number): Location;
+  /** The marker `POD_NAMES` of the namespace that a name is directly below: all such names exist. */
+  podNames(
+    zone: Zone,
+    tree: number,
+    name: FoldedName,
+  ): { readonly names: Names; readonly set: number } | undefined;
+  /** The target of the PTR record of an address in a view. */
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined;
+}
