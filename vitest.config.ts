@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { TEST_DEADLINE } from "./test/deadline.ts";
 
 /** Unit tests that change what all files of a process share: each file has a process of its own. */
@@ -19,7 +20,7 @@ const ISOLATED_END_TO_END = [
   "test/e2e/abuse/secrets/secrets.e2e.test.ts",
 ];
 
-/** End-to-end tests that measure time or memory: nothing runs beside them. */
+/** End-to-end tests that measure the memory of a gateway: two of them run at a time, after all others. */
 const MEASURING: string[] = [
   "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
   "test/e2e/abuse/http2/mutated-frames.e2e.test.ts",
@@ -29,6 +30,28 @@ const MEASURING: string[] = [
   "test/e2e/abuse/queries/mutated-queries.e2e.test.ts",
   "test/e2e/abuse/queries/plain-dns-attacks.e2e.test.ts",
 ];
+
+/** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
+const LONG: string[] = [
+  "store/many/outage",
+  "edge/worker",
+  "store/many/failover",
+  "container/container",
+  "clients/pages",
+  "answers/pages",
+  "store/many/chaos",
+  "clients/resolvers/resolvers",
+  "store/servers/sentinel",
+  "control/cut-off",
+].map((name) => fileURLToPath(new URL(`test/e2e/${name}.e2e.test.ts`, import.meta.url)));
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONG.includes(moduleId) ? LONG.indexOf(moduleId) : LONG.length;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** No test waits for a time: they are for machines that are busy. */
 const timeouts = { testTimeout: TEST_DEADLINE, hookTimeout: TEST_DEADLINE };
@@ -48,6 +71,7 @@ const e2e = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {
@@ -68,7 +92,7 @@ export default defineConfig({
           env: { E2E_TOOLS: "ci" },
           // API servers go from file to file (test/e2e/servers/kubernetes/api-server.ts).
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -78,7 +102,7 @@ export default defineConfig({
           name: "e2e-isolated",
           include: ISOLATED_END_TO_END,
           env: { E2E_TOOLS: "ci" },
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -88,7 +112,7 @@ export default defineConfig({
           name: "e2e-measuring",
           include: MEASURING,
           env: { E2E_TOOLS: "ci" },
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },

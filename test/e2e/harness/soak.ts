@@ -62,7 +62,7 @@ const soaks: Readonly<Record<string, Soak>> = {
     shows: "five gateways with one Redis, 100 rounds of faults",
     minutes: 20,
     files: [`${E2E}/store/many/chaos.e2e.test.ts`],
-    env: { CHAOS_ROUNDS: "100" },
+    env: { CHAOS_ROUNDS: "100", CHAOS_GATEWAYS: "5" },
     seeds: ["CHAOS_SEED"],
   },
   failover: {

@@ -6,8 +6,8 @@ import { chooseFaults } from "./harness/faults.ts";
 
 /** Which faults, and how many times: `CHAOS_SEED=7 CHAOS_ROUNDS=100` runs other ones, and more. */
 const SEED = Number(process.env.CHAOS_SEED ?? 20_261_124);
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 15);
-const GATEWAYS = Number(process.env.CHAOS_GATEWAYS ?? 5);
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 4);
+const GATEWAYS = Number(process.env.CHAOS_GATEWAYS ?? 3);
 
 let engine: Engine;
 let chaos: Chaos;

@@ -4,7 +4,7 @@ import { Chaos } from "./harness/chaos.ts";
 
 /** What workers and clients do: `CHAOS_SEED=7 FAILOVER_ROUNDS=20` runs another sequence, and longer. */
 const SEED = Number(process.env.CHAOS_SEED ?? 20_261_124);
-const ROUNDS = Number(process.env.FAILOVER_ROUNDS ?? 4);
+const ROUNDS = Number(process.env.FAILOVER_ROUNDS ?? 2);
 const GATEWAYS = Number(process.env.CHAOS_GATEWAYS ?? 3);
 
 let group: SentinelGroup;
