@@ -5,6 +5,7 @@ import { endpointSliceName } from "../../../src/control/objects/names.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { kubeconfigOfControl } from "../harness/infra.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { endpointSlice, namespace } from "../servers/kubernetes/objects.ts";
@@ -20,6 +21,8 @@ let objects: Objects;
 /** Each with a token of its own, by which the audit log tells them apart. */
 let one: SyncProcess;
 let other: SyncProcess;
+/** Of both. */
+const clock = new MovedClock({ timers: true });
 
 const LEADS = "leads: writes the objects of this cluster";
 
@@ -31,6 +34,7 @@ async function startWorker(tokenFile: string): Promise<SyncProcess> {
     gateways,
     tokenFile,
     args: ["--control"],
+    env: clock.env,
   });
 }
 
@@ -89,9 +93,14 @@ test("of two workers the one that holds the Lease writes, and the other one noth
 
 test("after kill -9 the other one leads once the Lease has expired, and does what was left undone", async () => {
   const before = lastWriter();
+  const led = lead(other);
   await one.kill();
   desire("10.1.0.5");
   await server.admin.remove(endpointSlice("shop", endpointSliceName("db", "a", "v4"), { endpoints: [] }));
+  await waitFor(
+    "the other worker leads",
+    clock.passing(() => lead(other) > led),
+  );
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.5"]);
   expect(lastWriter()).not.toBe(before);
   await one.restart();
@@ -120,7 +129,10 @@ test("after SIGTERM the other one leads without waiting: the Lease names nobody"
 test("a leader that was halted for longer than its Lease writes nothing when it goes on", async () => {
   const led = lead(other);
   one.process.signal("SIGSTOP");
-  await waitFor("the other worker leads", () => lead(other) > led);
+  await waitFor(
+    "the other worker leads",
+    clock.passing(() => lead(other) > led),
+  );
   desire("10.1.0.8");
   await eventualEndpoints(objects, "db").toEqual(["a 10.1.0.8"]);
   const lost = one.log().split("does not lead any more").length;

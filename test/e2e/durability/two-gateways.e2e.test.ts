@@ -5,8 +5,9 @@ import { DEADLINE } from "../../deadline.ts";
 import { blocksIn } from "../../docs/pages.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { startUnbound } from "../clients/resolvers/resolver.ts";
-import { acceptedPushes, eventualAnswer, eventually, untilAnswered } from "../harness/answers.ts";
+import { acceptedPushes, answered, eventualAnswer, eventually, untilAnswered } from "../harness/answers.ts";
 import { writeDatabase } from "../harness/manifests.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { startCoreDns } from "../servers/coredns.ts";
 import { queryUdp } from "../servers/dns.ts";
@@ -51,6 +52,8 @@ const folder = temporaryFolder("two-gateways");
 const asked = new Map<string, Asked>();
 const running: { stop(): Promise<unknown> }[] = [];
 const workers: SyncProcess[] = [];
+/** Of the workers. */
+const clock = new MovedClock({ timers: true });
 let first: GatewayProcess;
 let second: GatewayProcess;
 
@@ -81,7 +84,10 @@ beforeAll(async () => {
     ["west", "10.2.0.1"],
   ] as const)
     workers.push(
-      startSync({ clusterId: cluster, manifests: write(cluster, address), gateways: [first, second] }),
+      startSync({
+        ...{ clusterId: cluster, manifests: write(cluster, address), gateways: [first, second] },
+        env: clock.env,
+      }),
     );
   for (const gateway of [first, second]) await untilAnswered(gateway, "db.shop", ["10.1.0.1", "10.2.0.1"]);
 
@@ -132,12 +138,12 @@ test("while a gateway is killed, workers push to the other one, and no query fai
   write("east", "10.1.0.1", "10.1.0.2");
   await eventualAnswer(second, "db.shop").toHaveLength(3);
   expect(await failuresSince()).toEqual(NONE);
-  for (const worker of workers) await eventually(() => worker.log()).toContain('"UNREACHABLE"');
+  for (const worker of workers) await eventually(clock.passing(worker.log)).toContain('"UNREACHABLE"');
 });
 
 test("started again, it answers from its state and gets what it missed as a delta; no query fails", async () => {
   await first.restart();
-  await eventualAnswer(first, "db.shop").toHaveLength(3);
+  await eventually(clock.passing(() => answered(first, "db.shop"))).toHaveLength(3);
   await eventually(async () => (await acceptedPushes(first)).delta).toBeGreaterThan(0);
   expect((await acceptedPushes(first)).full).toBe(0);
   expect(await failuresSince()).toEqual(NONE);
@@ -150,7 +156,7 @@ test("started again without its state, it gets all from the workers; no query fa
   await second.restart();
   expect(await failuresSince()).toEqual(NONE);
   for (const worker of workers) worker.process.signal("SIGCONT");
+  await eventually(clock.passing(async () => (await acceptedPushes(second)).full)).toBeGreaterThanOrEqual(2);
   await eventualAnswer(second, "db.shop").toHaveLength(3);
-  await eventually(async () => (await acceptedPushes(second)).full).toBeGreaterThanOrEqual(2);
   expect(await failuresSince()).toEqual(NONE);
 });

@@ -14,6 +14,8 @@ export const DAY = 24 * HOUR;
  *     const clock = new MovedClock();
  *     const gateway = await startGateway({ env: clock.env });
  *     clock.pass(HOUR);
+ *
+ * With `timers` the pauses of the processes end, too, once the clock has passed them.
  */
 export class MovedClock {
   /** For the environment of the processes. */
@@ -22,10 +24,14 @@ export class MovedClock {
   #wall = 0;
   #elapsed = 0;
 
-  constructor() {
+  constructor({ timers = false } = {}) {
     this.#write();
     const preload = fileURLToPath(new URL("moved-clock-preload.ts", import.meta.url));
-    this.env = { NODE_OPTIONS: `--import=${preload}`, MOVED_CLOCK_FILE: this.#path };
+    this.env = {
+      NODE_OPTIONS: `--import=${preload}`,
+      MOVED_CLOCK_FILE: this.#path,
+      ...(timers && { MOVED_CLOCK_TIMERS: "1" }),
+    };
   }
 
   /** What the wall clock of the processes shows, in Unix milliseconds. */
@@ -39,11 +45,19 @@ export class MovedClock {
     this.#write();
   }
 
-  /** Lets milliseconds pass at once, by every clock but that of timers. Holds for the processes when it returns. */
+  /** Lets milliseconds pass at once, by every clock; by that of timers only with `timers`, and a moment later. Holds for the processes when it returns. */
   pass(milliseconds: number): void {
     this.#wall += milliseconds;
     this.#elapsed += milliseconds;
     this.#write();
+  }
+
+  /** A probe before which a second passes each time: `eventually(clock.passing(() => …))`. */
+  passing<T>(probe: () => T): () => T {
+    return () => {
+      this.pass(1000);
+      return probe();
+    };
   }
 
   #write(): void {

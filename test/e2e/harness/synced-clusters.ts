@@ -23,6 +23,7 @@ export async function startSyncedClusters<const ClusterId extends string>(
     gateway: more = {},
     control = false,
     args = () => [],
+    env = {},
   }: {
     apiServer?: Parameters<typeof startApiServer>[0];
     gateway?: Parameters<typeof startGateway>[0];
@@ -30,6 +31,8 @@ export async function startSyncedClusters<const ClusterId extends string>(
     control?: boolean;
     /** Further flags of the workers. */
     args?: (clusterId: ClusterId) => string[];
+    /** Further variables of their environment. */
+    env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<SyncedClusters<ClusterId>> {
   const [gateway, ...started] = await Promise.all([
@@ -51,6 +54,7 @@ export async function startSyncedClusters<const ClusterId extends string>(
         kubeconfig: kubeconfigs[index]!,
         gateways: [gateway],
         args: [...(control ? ["--control"] : []), ...args(clusterId)],
+        env,
       }),
     );
     return {

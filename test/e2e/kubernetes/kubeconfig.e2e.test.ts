@@ -6,6 +6,7 @@ import { KUBECONFIG_CASES } from "../../sync/kubeconfig/kubeconfig-cases.ts";
 import { readInfo, writeCase, writeFiles } from "../../sync/kubeconfig/kubeconfig-folder.ts";
 import { world } from "../commands/exported.ts";
 import { answered, eventually, untilEqual } from "../harness/answers.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { run } from "../servers/run.ts";
@@ -61,6 +62,8 @@ describe("workers whose credential the API server rejects go on with a renewed o
   };
   const clusterIds = Object.keys(users) as (keyof typeof users)[];
   const workers: SyncProcess[] = [];
+  /** Of the workers. */
+  const clock = new MovedClock({ timers: true });
   let server: ApiServer;
   let gateway: GatewayProcess;
 
@@ -101,7 +104,7 @@ describe("workers whose credential the API server rejects go on with a renewed o
     for (const clusterId of clusterIds) {
       write(clusterId, "old-token");
       const kubeconfig = join(folder, clusterId, "config");
-      workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
+      workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway], env: clock.env }));
     }
     await untilEqual("all three clusters", answers, [["10.1.0.1"], ["10.1.0.1"], ["10.1.0.1"]]);
   });
@@ -114,11 +117,11 @@ describe("workers whose credential the API server rejects go on with a renewed o
     await accept("new-token");
     await serve("10.1.0.2");
     for (const worker of workers)
-      await eventually(worker.log).toMatch(
+      await eventually(clock.passing(worker.log)).toMatch(
         /does not accept the credentials of user .*worker.* of .*config \(401\) for .*; renew them there/,
       );
     expect(await answers()).toEqual([["10.1.0.1"], ["10.1.0.1"], ["10.1.0.1"]]);
     for (const clusterId of clusterIds) write(clusterId, "new-token");
-    await untilEqual("the change", answers, [["10.1.0.2"], ["10.1.0.2"], ["10.1.0.2"]]);
+    await untilEqual("the change", clock.passing(answers), [["10.1.0.2"], ["10.1.0.2"], ["10.1.0.2"]]);
   });
 });

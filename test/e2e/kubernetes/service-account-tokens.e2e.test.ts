@@ -7,6 +7,7 @@ import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { world } from "../commands/exported.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
 import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } from "../harness/infra.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { clusterProperty } from "../servers/kubernetes/objects.ts";
@@ -36,6 +37,8 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   let east: ApiServer;
   let west: ApiServer;
   let gateway: GatewayProcess;
+  /** Of the gateway. */
+  const clock = new MovedClock({ timers: true });
   let worker: SyncProcess | undefined;
 
   /** A further key file that an API server verifies with, and publishes: at first one that it never signs with. */
@@ -71,6 +74,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     writeFileSync(join(folder, "west.crt"), west.ca);
     const oidc = { issuer: ISSUER, subject: SUBJECT };
     gateway = await startGateway({
+      env: clock.env,
       config: {
         push: {
           credentials: [
@@ -204,14 +208,14 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     await Promise.all([rotate(east, "east"), rotate(west, "west")]);
     const next = { east: await tokenOf(east), west: await tokenOf(west) };
     // Behind a URL an unknown key is looked up, though not more often than every 30 seconds.
-    await eventually(() => put("west", next.west)).toMatchObject({ status: 200 });
+    await eventually(clock.passing(() => put("west", next.west))).toMatchObject({ status: 200 });
     expect(await put("west", old.west)).toMatchObject({ status: 200 });
     expect(await put("east", next.east)).toMatchObject({
       status: 401,
       text: expect.stringMatching(/UNKNOWN_KEY.*newest keys/),
     });
     writeFileSync(keysOf("east"), JSON.stringify(await east.admin.api("GET", "/openid/v1/jwks")));
-    await eventually(() => put("east", next.east)).toMatchObject({ status: 200 });
+    await eventually(clock.passing(() => put("east", next.east))).toMatchObject({ status: 200 });
     expect(await put("east", old.east)).toMatchObject({ status: 200 });
   });
 
