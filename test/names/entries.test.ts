@@ -1,0 +1,121 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Kind } from "../../src/database/places.ts";
+import { Reader } from "../../src/database/reader.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { usableAddress } from "../../src/dns/address.ts";
+import { whyAdjusted } from "../../src/gateway/remembered/judge.ts";
+import type { AdjustedTime } from "../../src/merge/service/declaration.ts";
+import { nameOf, namespaceOf } from "../../src/merge/service-key.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
+import { DatabaseEntries } from "../../src/names/database-entries.ts";
+import type { EntryReader } from "../../src/names/entries.ts";
+import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { localNameKey } from "../../src/zone/kinds/cluster-local.ts";
+import { podLabels } from "../../src/zone/kinds/service-labels.ts";
+import { DRIVERS } from "../database/databases.ts";
+import { NOON, push, wholeLines } from "../database/pushing.ts";
+import { expectMet } from "../property-share.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+
+const VISIBILITIES: readonly Visibility[] = [
+  {},
+  { namespaces: ["shop"] },
+  { clusters: ["east", "west"] },
+  { addressSources: ["Endpoint", "ClusterIP"] },
+  { addressRanges: ["10.0.0.0/8"], targets: ["example.com"] },
+];
+
+const LABEL = /^[a-z0-9_-]+$/;
+const listed = (keys: Iterable<string>) => [...new Set(keys)].filter((key) => LABEL.test(nameOf(key))).sort();
+
+/** All that can be read of some snapshots' keys. */
+function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): unknown {
+  const keys = new Set<string>();
+  const labels = new Set<string>();
+  const namespaces = new Set<string>();
+  for (const { exports, imports, services, pods, namespaces: own } of snapshots) {
+    for (const key of [...Object.keys(exports), ...Object.keys(imports)]) keys.add(key);
+    for (const [key, service] of Object.entries(services)) labels.add(localNameKey(key, service));
+    for (const key of Object.keys(pods))
+      for (const label of podLabels(usableAddress(nameOf(key)) ?? new Uint8Array(4)))
+        labels.add(`${namespaceOf(key)}/${label}`);
+    for (const namespace of Object.keys(own)) namespaces.add(namespace);
+  }
+  // No query has another label.
+  for (const set of [keys, labels]) for (const key of set) if (!LABEL.test(nameOf(key))) set.delete(key);
+  const clusters = entries.clusters();
+  const own = clusters.map(({ clusterId }) => [
+    clusterId,
+    [...namespaces, "nothing"].filter((namespace) => entries.hasNamespace(clusterId, namespace)),
+    [...namespaces].map((namespace) => listed(entries.localKeys(clusterId, namespace))),
+    [...labels].map((key) => [
+      key,
+      [...entries.localServices(clusterId, namespaceOf(key), nameOf(key))].sort(),
+      [...entries.localPods(clusterId, namespaceOf(key), nameOf(key))].sort(),
+    ]),
+  ]);
+  const services = [...keys].map((key) => [key, entries.service(namespaceOf(key), nameOf(key))]);
+  const all = [undefined, ...namespaces].map((namespace) => listed(entries.serviceKeys(namespace)));
+  return { clusters, own, services, all };
+}
+
+describe("rows in a database", () => {
+  it("are the entries of the snapshots that were pushed, in every scope", () => {
+    let services = 0;
+    fc.assert(
+      fc.property(
+        arbitraryWorld,
+        fc.constantFrom(...DRIVERS),
+        fc.constantFrom(...VISIBILITIES),
+        (snapshots, [, open], visibility) => {
+          const database = open();
+          const writer = new Writer(database, () => {});
+          for (const snapshot of snapshots) push(writer, snapshot.clusterId, "whole", wholeLines(snapshot));
+          const reader = new Reader(database, () => expect.unreachable());
+          const ranked = (clusterId: string, key: string) => {
+            const exported = reader.entry(clusterId, Kind.export, key);
+            const imported = reader.entry(clusterId, Kind.import, key);
+            const { counts = null, reported = null } = exported ?? {};
+            let adjusted: AdjustedTime | undefined;
+            if (counts !== null && counts !== reported)
+              adjusted = { counts, because: whyAdjusted(new Date(reported!).toISOString(), counts) };
+            return { adjusted, importedSince: imported?.counts ?? undefined };
+          };
+          const live = snapshots.map(({ clusterId }) => clusterId);
+          const rows = new DatabaseEntries(reader, live, createEntryFilter(visibility));
+          expect(readAll(rows, snapshots)).toEqual(
+            readAll(new SnapshotEntries(snapshots, visibility, ranked), snapshots),
+          );
+          services += snapshots.reduce((sum, { exports }) => sum + Object.keys(exports).length, 0);
+          database.close();
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expectMet(services, 400);
+  });
+
+  it("of a cluster that is not live do not count", () => {
+    const [, open] = DRIVERS[0]!;
+    const database = open();
+    const writer = new Writer(database, () => {});
+    const world = fc.sample(arbitraryWorld, { numRuns: 1, seed: 3 })[0]!;
+    for (const snapshot of world)
+      push(writer, snapshot.clusterId, "whole", wholeLines(snapshot), { now: NOON, live: true });
+    const [first, ...others] = world;
+    const reader = new Reader(database, () => expect.unreachable());
+    const rows = new DatabaseEntries(
+      reader,
+      others.map(({ clusterId }) => clusterId),
+    );
+    const all = new DatabaseEntries(
+      reader,
+      world.map(({ clusterId }) => clusterId),
+    );
+    expect(rows.clusters()).toEqual(all.clusters().filter(({ clusterId }) => clusterId !== first!.clusterId));
+    database.close();
+  });
+});
