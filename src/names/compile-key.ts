@@ -31,6 +31,8 @@ export interface CompiledUnit {
 
 /** What a service is merged to, and what there is to say of it. */
 export interface MergedEntries {
+  /** Clusters whose view is that of clients outside, where that of others is not. */
+  readonly likeOutside: readonly string[];
   readonly service: ClustersetService | undefined;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
@@ -63,15 +65,8 @@ export function mergeEntries(
     ),
   );
   const { service } = merged;
-  if (service?.byCluster.has(ABSENT_CLUSTER) !== true) return merged;
-  // Its own addresses are those of clients outside, which the view of all others is not.
-  const same = viewers.filter((viewer) => !service.byCluster.has(viewer));
-  if (same.length === 0) return merged;
-  const byCluster = new Map([
-    ...service.byCluster,
-    ...same.map((viewer) => [viewer, service.outside] as const),
-  ]);
-  return { ...merged, service: { ...service, byCluster } };
+  const hasInside = service?.byCluster.has(ABSENT_CLUSTER) === true;
+  return { ...merged, likeOutside: hasInside ? viewers.filter((one) => !service.byCluster.has(one)) : [] };
 }
 
 /** Compiles the names of a service in the clusterset's zones. */
@@ -80,6 +75,7 @@ export function compileClustersetKey(context: ZoneContext, key: string, merged: 
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, new Set(service?.byCluster.keys()));
+  for (const clusterId of merged.likeOutside) unit.addView(clusterId);
   if (service !== undefined) drain(compileClustersetService(unit.tree(trees[0]!), service));
   return unit.finish(merged);
 }
@@ -150,6 +146,11 @@ class Unit {
       for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
       this.#builder.setRecords(node, sets);
     }
+  }
+
+  /** Adds a view that has no records of its own. */
+  addView(name: string): void {
+    this.#builder.tables.view(name);
   }
 
   tree({ key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree): TreeScope {

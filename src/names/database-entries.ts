@@ -14,7 +14,7 @@ import type {
   LocalService,
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
-import type { EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
+import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
 
 /** Before that no ServiceExport can have been created: KEP-1645 is of 2020. */
 const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
@@ -99,6 +99,10 @@ export class DatabaseEntries implements EntryReader {
 
   hasNamespace(clusterId: string, namespace: string): boolean {
     return this.#clustersWith(namespace).has(clusterId);
+  }
+
+  claimsOn(): readonly AddressClaim[] {
+    return [];
   }
 
   *serviceKeys(namespace?: string): Iterable<string> {

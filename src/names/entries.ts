@@ -1,5 +1,11 @@
 import type { Contribution } from "../merge/service/declaration.ts";
-import type { ClusterZone, LocalService } from "../snapshot/schema.ts";
+import type {
+  ClusterZone,
+  EndpointGroups,
+  ExportedService,
+  ImportedService,
+  LocalService,
+} from "../snapshot/schema.ts";
 
 /** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it counts: of live clusters that exist in the scope. */
 export interface KeyEntries {
@@ -19,6 +25,17 @@ export interface WorldCluster {
   readonly zone?: ClusterZone | undefined;
 }
 
+/** A service for which a cluster reports an address. */
+export interface AddressClaim {
+  readonly clusterId: string;
+  /** `<namespace>/<name>`. */
+  readonly key: string;
+  /** Whether it is a service of the cluster's own zone, and not of the clusterset. */
+  readonly isLocal: boolean;
+  /** The order in which clusters first reported the address; equal where that is not known. */
+  readonly order: number;
+}
+
 /** Reads what clusters reported, of one scope. Labels are in lower case, of letters, digits, dashes and underscores. */
 export interface EntryReader {
   /** The live clusters by ascending id. */
@@ -30,8 +47,33 @@ export interface EntryReader {
   /** Whether a pod of a cluster has one of the addresses that a label spells: `<namespace>/<address>` as reported. */
   localPods(clusterId: string, namespace: string, label: string): readonly string[];
   hasNamespace(clusterId: string, namespace: string): boolean;
+  /** The services for which clusters report an address that could have its reverse name. */
+  claimsOn(address: Uint8Array): readonly AddressClaim[];
   /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all. */
   serviceKeys(namespace?: string): Iterable<string>;
   /** Keys with names of a cluster's services. */
   localKeys(clusterId: string, namespace: string): Iterable<string>;
+}
+
+/** The addresses for which a cluster's part in a service may have reverse names, as reported: whether it does is decided where the service is compiled. */
+export function* claimedAddresses(
+  exported: ExportedService | undefined,
+  imported: ImportedService | undefined,
+): Generator<string> {
+  if (imported !== undefined) {
+    yield* imported.ips;
+    for (const groups of Object.values(imported.endpoints)) yield* addressesIn(groups);
+  }
+  if (exported !== undefined) yield* addressesIn(exported.endpoints);
+}
+
+/** The same of a service of a cluster's own zone. */
+export function* localAddresses({ clusterIPs = [], endpoints }: LocalService): Generator<string> {
+  yield* clusterIPs;
+  yield* addressesIn(endpoints);
+}
+
+function* addressesIn(groups: EndpointGroups): Generator<string> {
+  for (const { members } of Object.values(groups))
+    for (const { address } of Object.values(members)) yield address;
 }

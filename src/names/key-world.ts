@@ -7,12 +7,14 @@ import { drain } from "../snapshot/drain.ts";
 import { compileFrame } from "../zone/compiler/trunk-compiler.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/compiler/zone-context.ts";
 import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { isHostLabel, isObjectLabel } from "../zone/kinds/service-labels.ts";
+import { addressLabel, isHostLabel, isObjectLabel } from "../zone/kinds/service-labels.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/options.ts";
+import { compareCandidates, type ReverseCandidate } from "../zone/reverse/reverse-candidate.ts";
+import { claimOf } from "../zone/reverse/reverse-order.ts";
 import { POD_NAMES } from "../zone/segment/layout.ts";
 import { findSet } from "../zone/segment/record-block.ts";
-import { stemDepths } from "../zone/segment/tree-key.ts";
-import type { Location, Missing, Names, PtrTarget, World } from "../zone/world.ts";
+import { localTree, stemDepths } from "../zone/segment/tree-key.ts";
+import type { Location, Names, PtrTarget, World } from "../zone/world.ts";
 import {
   type CompiledUnit,
   compileClustersetKey,
@@ -22,7 +24,7 @@ import {
   mergeEntries,
 } from "./compile-key.ts";
 import type { CompiledKey } from "./compiled-key.ts";
-import type { EntryReader, WorldCluster } from "./entries.ts";
+import type { AddressClaim, EntryReader, WorldCluster } from "./entries.ts";
 import { compileFixedNames } from "./fixed-names.ts";
 
 /** Keeps compiled units. A unit is undefined for a key without entries. */
@@ -31,7 +33,7 @@ export interface UnitCache {
   set(key: string, unit: CompiledUnit): void;
 }
 
-const NO_MERGED: MergedEntries = { service: undefined, conflicts: [], findings: [] };
+const NO_MERGED: MergedEntries = { likeOutside: [], service: undefined, conflicts: [], findings: [] };
 const EMPTY: CompiledUnit = { key: undefined, conflicts: [], findings: [], reverse: [] };
 /** Of so many services it is looked whether one has a name below another name; with more, that one exists. */
 const MOST_LOOKED_AT = 1000;
@@ -123,8 +125,62 @@ export class KeyWorld implements World {
     };
   }
 
-  ptrTarget(): PtrTarget | Missing | undefined {
-    return undefined;
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | undefined {
+    const claims = this.#entries.claimsOn(address);
+    if (claims.length === 0) return undefined;
+    const cluster = this.frame.viewName(view);
+    const candidate =
+      (cluster && this.#ownCandidate(address, claims, cluster)) || this.#firstCandidate(address, claims);
+    if (candidate === undefined) return undefined;
+    const { namespace, tree, ttl, clusters, above } = candidate.source;
+    const planned = this.context.treeByKey.get(tree)!;
+    if (this.#isLacking(planned, view, namespace)) return undefined;
+    return {
+      leased: { leaseGroups: [[], clusters] },
+      leaseGroup: 1,
+      ttl,
+      name: wireName([candidate.label ?? addressLabel(address), ...above]),
+      zone: this.frame.treeByKey.get(tree)!.canonicalZone,
+    };
+  }
+
+  /** The candidate for the view of a cluster alone that wins there. */
+  #ownCandidate(
+    address: Uint8Array,
+    claims: readonly AddressClaim[],
+    cluster: string,
+  ): ReverseCandidate | undefined {
+    const candidates: ReverseCandidate[] = [];
+    const own = this.context.treeByKey.get(localTree(cluster));
+    for (const { key, isLocal, clusterId } of claims) {
+      if (clusterId !== cluster) continue;
+      const planned = isLocal ? own : this.context.trees[0]!;
+      for (const candidate of planned === undefined ? [] : this.#candidates(planned, key, address))
+        if (candidate.source.view === cluster) candidates.push(candidate);
+    }
+    return candidates.sort(compareCandidates)[0];
+  }
+
+  /** The candidate of the cluster that reported the address first. */
+  #firstCandidate(address: Uint8Array, claims: readonly AddressClaim[]): ReverseCandidate | undefined {
+    let first: Ordered | undefined;
+    for (const { key, isLocal, clusterId, order } of claims) {
+      if (isLocal) continue;
+      for (const candidate of this.#candidates(this.context.trees[0]!, key, address)) {
+        const { source } = candidate;
+        const place = source.claimants.indexOf(clusterId);
+        if (source.view !== undefined || place < 0) continue;
+        const own = { candidate, order, place, claim: claimOf(clusterId, source.namespace, source.name) };
+        if (first === undefined || comesBefore(own, first)) first = own;
+      }
+    }
+    return first?.candidate;
+  }
+
+  *#candidates(planned: PlannedTree, key: string, address: Uint8Array): Generator<ReverseCandidate> {
+    const slash = key.indexOf("/");
+    for (const [bytes, candidate] of this.#unit(planned, key.slice(0, slash), key.slice(slash + 1)).reverse)
+      if (isSameAddress(bytes, address)) yield candidate;
   }
 
   /** What a key has in one kind of zone. */
@@ -215,6 +271,31 @@ export class KeyWorld implements World {
   #empty(tree: number): Location {
     return { names: this.#fixed, node: this.#fixed.find(tree, SVC, 0, SVC.length) };
   }
+}
+
+interface Ordered {
+  readonly candidate: ReverseCandidate;
+  readonly order: number;
+  /** Among the clusters that claim the address for one service. */
+  readonly place: number;
+  readonly claim: string;
+}
+
+/** Who first reported an address comes first; of those that did so together the oldest part in its service, then by name. */
+function comesBefore(one: Ordered, other: Ordered): boolean {
+  const [{ since }, { since: otherSince }] = [one.candidate.source, other.candidate.source];
+  if (one.order !== other.order) return one.order < other.order;
+  // Infinity is as old as Infinity.
+  if (since !== otherSince) return since < otherSince;
+  return one.place === other.place ? one.claim < other.claim : one.place < other.place;
+}
+
+function isSameAddress(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+function wireName(labels: readonly string[]): Uint8Array {
+  return Uint8Array.from(labels.flatMap((label) => [...wireOf(label)]));
 }
 
 const NO_BYTES = new Uint8Array();

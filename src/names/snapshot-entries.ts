@@ -1,4 +1,4 @@
-import { usableAddress } from "../dns/address.ts";
+import { formatAddress, usableAddress } from "../dns/address.ts";
 import { compareText } from "../merge/order.ts";
 import type { Contribution } from "../merge/service/declaration.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
@@ -7,7 +7,14 @@ import { createEntryFilter } from "../merge/visibility/visible.ts";
 import type { ClusterSnapshot, LocalService } from "../snapshot/schema.ts";
 import { localNameKey } from "../zone/kinds/cluster-local.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
-import type { EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
+import {
+  type AddressClaim,
+  claimedAddresses,
+  type EntryReader,
+  type KeyEntries,
+  localAddresses,
+  type WorldCluster,
+} from "./entries.ts";
 
 /** When exports and imports count from, where that is not what clusters reported. */
 export type Ranked = (clusterId: string, key: string) => Pick<Contribution, "adjusted" | "importedSince">;
@@ -18,6 +25,7 @@ export class SnapshotEntries implements EntryReader {
   readonly #filter: ReturnType<typeof createEntryFilter>;
   readonly #ranked: Ranked;
   readonly #keys = new Map<string, ClusterSnapshot[]>();
+  #claims: Map<string, AddressClaim[]> | undefined;
   readonly #local = new Map<string, Map<string, string[]>>();
 
   constructor(
@@ -108,6 +116,28 @@ export class SnapshotEntries implements EntryReader {
   hasNamespace(clusterId: string, namespace: string): boolean {
     const isVisible = this.#filter?.hasNamespace(namespace) !== false;
     return isVisible && Object.hasOwn(this.#snapshotOf(clusterId).namespaces, namespace);
+  }
+
+  claimsOn(address: Uint8Array): readonly AddressClaim[] {
+    this.#claims ??= this.#readClaims();
+    return this.#claims.get(formatAddress(address)) ?? [];
+  }
+
+  #readClaims(): Map<string, AddressClaim[]> {
+    const claims = new Map<string, AddressClaim[]>();
+    const add = (text: string, claim: AddressClaim) => {
+      const bytes = usableAddress(text);
+      const address = bytes && formatAddress(bytes);
+      if (address !== undefined) claims.set(address, [...(claims.get(address) ?? []), claim]);
+    };
+    for (const { clusterId, exports, imports, services } of this.#snapshots) {
+      for (const key of new Set([...Object.keys(exports), ...Object.keys(imports)]))
+        for (const text of claimedAddresses(exports[key], imports[key]))
+          add(text, { clusterId, key, isLocal: false, order: 0 });
+      for (const [key, service] of Object.entries(services))
+        for (const text of localAddresses(service)) add(text, { clusterId, key, isLocal: true, order: 0 });
+    }
+    return claims;
   }
 
   *serviceKeys(namespace?: string): Iterable<string> {

@@ -28,7 +28,7 @@ const OPTIONS: Partial<ZoneOptions> = {
     { name: "clusterset.local", addresses: ["192.0.2.3", "2001:db8::3"] },
   ],
 };
-const TYPES = ["A", "AAAA", "SRV", "CNAME", "TXT", "ANY", "SOA", "NS"];
+const TYPES = ["A", "AAAA", "SRV", "CNAME", "TXT", "ANY", "SOA", "NS", "PTR"];
 
 function worldOf(snapshots: readonly ClusterSnapshot[], options: Partial<ZoneOptions> = OPTIONS): KeyWorld {
   return new KeyWorld(new SnapshotEntries(snapshots), options, {}, new Map());
@@ -73,7 +73,7 @@ describe("a world of keys that are compiled when a query needs them", () => {
                 zone: name,
                 view: view === "nobody" ? undefined : view,
               }))
-                if (record.type !== "PTR") names.add(record.name);
+                names.add(record.name);
             } catch {
               // The zone is not one of this view.
             }
@@ -95,7 +95,7 @@ describe("a world of keys that are compiled when a query needs them", () => {
             }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
     expectMet(compared, 1000 * worlds);
   });
