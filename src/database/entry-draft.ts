@@ -165,7 +165,6 @@ export class EntryDraft {
         part.length += name.length + JSON.stringify(value).length;
       } else if (member.kind === "whole") {
         const { part, object } = inner[0]!;
-        if (object[name] === value) continue;
         object[name] = value;
         part.hasChanged = true;
       } else {

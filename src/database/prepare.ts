@@ -126,20 +126,16 @@ class ChangeDraft {
     const isRecovery = kind === "whole" && known?.hasLostRanks === true;
     const appears = now && (isRecovery ? recovery(now, known.meta?.pushedAt ?? now.instant) : now);
     const counts: [Kind, string, number | null][] = [];
-    let isJudged = false;
     for (const row of this.#toRank(known?.isUnranked === true)) {
-      const isNew = row.counts === null;
       const ranked = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
-      if (this.#isServed(row) && isNew) isJudged = true;
       if (ranked !== row.counts) counts.push([row.kind, row.name, ranked]);
     }
     if (now === undefined) return { seenAt: undefined, latest, founding, counts };
-    return {
-      seenAt: sight.now,
-      latest: Math.max(latest, sight.now, isJudged ? now.instant : 0),
-      founding,
-      counts,
-    };
+    const most = counts.reduce(
+      (most, [, , value]) => Math.max(most, value === null ? 0 : now.instant, value ?? 0),
+      0,
+    );
+    return { seenAt: sight.now, latest: Math.max(latest, sight.now, most), founding, counts };
   }
 
   /** Takes over what was decided. */

@@ -155,6 +155,13 @@ export class Reader {
     return row && this.#cluster(row);
   }
 
+  /** Whether no row of a cluster is missing. Texts are not read. */
+  isWhole({ id, sum }: ClusterRow): boolean {
+    const halves = "SELECT sum(sum & 0xffffff) AS low, sum(sum >> 24) AS high FROM entry WHERE cluster = ?";
+    const { low, high } = this.#statement(halves).get(id) as { low: number | null; high: number | null };
+    return ((low ?? 0) + ((high ?? 0) % 2 ** 24) * 2 ** 24) % 2 ** 48 === sum;
+  }
+
   /** Of the newest change in the log; 0 before the first. */
   position(): number {
     return Number(this.#statement("SELECT max(position) AS position FROM log").get()?.position ?? 0);

@@ -92,7 +92,7 @@ export class Writer {
     const clusters = new Reader(database, (damage) => damaged.push(damage)).clusters();
     this.#latest = clusters.reduce(
       (most, { latest, seenAt, meta }) => Math.max(most, latest, seenAt, meta?.renewedAt ?? most),
-      Number.NEGATIVE_INFINITY,
+      0,
     );
     for (const damage of damaged) {
       this.apply({ kind: "damage", cluster: damage.cluster });

@@ -183,6 +183,26 @@ it("a patch of an entry in many parts is RFC 7396, and writes only the parts tha
   );
 });
 
+it("finds a member whose name was sent with escapes", () => {
+  const { database, writer } = open();
+  const snapshot = shopSnapshot("west", 2500);
+  const escaped = wholeLines(snapshot).map((one) => ({
+    ...one,
+    text: one.text.replaceAll("10.0.8.1", "10.0.8.\\u0031"),
+  }));
+  push(writer, "west", "whole", escaped);
+  const members = { "10.0.8.1": { ready: false }, "10.0.8.10": null };
+  const patch = { exports: { "shop/web": { endpoints: { "http/TCP/8080": { members } } } } };
+  push(writer, "west", "changes", patchLines("west", patch));
+  const found = snapshotOf(writer.reader, "west").exports["shop/web"]!.endpoints["http/TCP/8080"]!.members;
+  expect([found["10.0.8.1"], found["10.0.8.10"], Object.keys(found).length]).toEqual([
+    { address: "10.0.8.1", hostname: "web-2049", ready: false },
+    undefined,
+    2499,
+  ]);
+  database.close();
+});
+
 it("pushing the same again writes no row, in whatever order and form it comes", () => {
   const { database, writer } = open();
   const snapshot = { ...shopSnapshot("west", 2500), pods: { "shop/10.0.0.1": {}, "shop/10.0.0.2": {} } };

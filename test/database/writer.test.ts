@@ -1,0 +1,418 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ClusterRow } from "../../src/database/cluster-row.ts";
+import type { Database, Statement } from "../../src/database/driver.ts";
+import { Kind, podsKey } from "../../src/database/places.ts";
+import type { Change } from "../../src/database/prepare.ts";
+import { type Damage, Reader } from "../../src/database/reader.ts";
+import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
+import { measureInSteps } from "../../src/gateway/pushing/snapshot-bounds.ts";
+import { openDatabase, openForReading } from "../../src/hosts/node/database/open-database.ts";
+import { drain } from "../../src/snapshot/drain.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
+import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { exported, imported, snapshot } from "../merge/fixtures.ts";
+import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { DRIVERS } from "./databases.ts";
+import { metaAt, NOON, patchLines, push, snapshotOf, stage, wholeLines } from "./pushing.ts";
+
+const DAY = 86_400_000;
+const folder = mkdtempSync(join(tmpdir(), "database-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function open(driver = 0) {
+  const database = DRIVERS[driver]![1]();
+  return { database, writer: new Writer(database, () => expect.unreachable()) };
+}
+
+/** Every row, but positions. */
+function dump(database: Database): object {
+  const all = (sql: string) => database.prepare(sql).all();
+  return {
+    entries: all(
+      "SELECT cluster, kind, name, part, key, text, reported, counts, sum FROM entry ORDER BY 1, 2, 3, 4",
+    ),
+    clusters: all("SELECT * FROM cluster ORDER BY id"),
+    log: all("SELECT cluster, generation, kind, keys FROM log ORDER BY position"),
+    meta: all("SELECT * FROM meta ORDER BY name"),
+  };
+}
+
+function ranksOf({ reader }: Writer, cluster: string): object {
+  return Object.fromEntries(
+    Array.from(reader.all(cluster, Kind.export)).map(({ name, counts }) => [name, counts]),
+  );
+}
+
+const at = (time: number) => new Date(time).toISOString();
+const shop = (cluster: string, exportedAt: number) =>
+  snapshot(cluster, {
+    namespaces: { shop: {} },
+    exports: { "shop/web": exported({ exportedAt: at(exportedAt) }) },
+  });
+
+describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s", (_, driver) => {
+  it("a lease that ends takes no entry away, and a renewal brings its cluster back", () => {
+    const { database, writer } = open(driver);
+    push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
+    const expired = writer.apply({ kind: "expiry", cluster: "west" });
+    expect([expired.cluster.state, expired.keys, expired.isWide]).toEqual(["expired", [], true]);
+    expect(writer.reader.rowsOf("shop/web")).toHaveLength(1);
+    const renewed = push(writer, "west", "changes", [], { now: NOON + 1, live: false });
+    expect([renewed.cluster.state, renewed.keys, renewed.isWide]).toEqual(["live", [], true]);
+    const again = push(writer, "west", "changes", [], { now: NOON + 2, live: true });
+    expect([again.position, again.isWide]).toEqual([renewed.position, false]);
+    database.close();
+  });
+
+  it("a departure takes all entries away, and a push after it the ranks of what it lacks", () => {
+    const { database, writer } = open(driver);
+    writer.start(NOON - 2 * DAY);
+    push(writer, "east", "whole", wholeLines(shop("east", NOON - 5)), { now: NOON, live: false });
+    const left = writer.apply({ kind: "departure", cluster: "east" });
+    expect([left.cluster.state, left.keys, left.isWide]).toEqual(["left", undefined, true]);
+    expect(writer.reader.rowsOf("shop/web")).toEqual([]);
+    expect(ranksOf(writer, "east")).toEqual({ "shop/web": NOON });
+    const later = { now: NOON + DAY, live: false };
+    expect(() => push(writer, "east", "changes", [], later)).toThrow(
+      expect.objectContaining({ code: "NO_STATE" }),
+    );
+    push(writer, "east", "whole", wholeLines(shop("east", NOON - 5)), later);
+    expect(ranksOf(writer, "east")).toEqual({ "shop/web": NOON });
+    push(writer, "east", "whole", wholeLines(snapshot("east")), later);
+    expect(ranksOf(writer, "east")).toEqual({});
+    expect(writer.reader.isWhole(writer.reader.cluster("east")!)).toBe(true);
+    database.close();
+  });
+
+  it("the log names the keys of what changed, and what it concerns", () => {
+    const { database, writer } = open(driver);
+    const base = { ...shopSnapshot("west"), pods: { "shop/10.0.0.1": {} } };
+    push(writer, "west", "whole", wholeLines(base));
+    const endpoints = { "http/TCP/8080": { members: { "10.0.0.1": { ready: false } } } };
+    const change = (patch: object) => push(writer, "west", "changes", patchLines("west", patch as never));
+    const owned = { serviceType: "ExternalName", ownedName: "a.b.Web", externalName: "x.", endpoints: {} };
+    const local = { ...owned, createdAt: at(NOON), headless: false, ports: [] };
+    const applied = [
+      change({ exports: { "shop/web": { endpoints } } }),
+      change({ namespaces: { other: {} } }),
+      change({ services: { "shop/alias": local } }),
+      change({ services: { "shop/alias": { ownedName: "a.db" } } }),
+      change({ pods: { "shop/fd00:0::1": {} } }),
+      change({ topology: { region: "eu" } }),
+    ];
+    expect(applied.map(({ keys, isWide }) => [keys, isWide])).toEqual([
+      [["shop/web"], false],
+      [["other/"], true],
+      [["shop/web"], false],
+      [["shop/web", "shop/db"], false],
+      [[podsKey("shop/fd00::1")], false],
+      [[""], true],
+    ]);
+    const log = writer.reader.changesSince(1)!;
+    expect(log.map(({ keys }) => keys)).toEqual(applied.map(({ keys }) => keys));
+    const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`n-${index}`, {}]));
+    expect(change({ namespaces: many }).keys).toBeUndefined();
+    database.close();
+  });
+
+  it("keeps the newest changes in the log", () => {
+    const { database, writer } = open(driver);
+    push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
+    for (let count = 0; count < 10_600; count++) writer.apply({ kind: "expiry", cluster: "west" });
+    const rows = Number(database.prepare("SELECT count(*) AS rows FROM log").get()!.rows);
+    expect(rows).toBeGreaterThanOrEqual(10_000);
+    expect(rows).toBeLessThan(10_300);
+    database.close();
+  });
+
+  it("rejects a change that was prepared before another one", () => {
+    const { database, writer } = open(driver);
+    const prepared = (cluster: string) =>
+      writer.prepare(
+        stage(writer.reader, cluster, "whole", wholeLines(shopSnapshot(cluster))),
+        metaAt(NOON),
+        {
+          now: NOON,
+          live: false,
+        },
+      );
+    const [first, second] = [prepared("east"), prepared("west")];
+    writer.apply(first);
+    const before = dump(database);
+    expect(() => writer.apply(second)).toThrow(StaleChange);
+    expect(dump(database)).toEqual(before);
+    database.close();
+  });
+
+  it("a failure at any statement changes nothing", () => {
+    const { database } = open(driver);
+    let left = Number.POSITIVE_INFINITY;
+    const step = () => {
+      if (--left < 0) throw new Error("power cut");
+    };
+    const failing: Database = {
+      exec: (sql) => database.exec(sql),
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const guard =
+          <Values extends unknown[], Result>(run: (...values: Values) => Result) =>
+          (...values: Values) => {
+            step();
+            const result = run(...values);
+            step();
+            return result;
+          };
+        return {
+          run: guard((...values) => statement.run(...values)),
+          get: guard((...values) => statement.get(...values)),
+          all: guard((...values) => statement.all(...values)),
+        } satisfies Statement;
+      },
+      atomically: (change) => database.atomically(change),
+    };
+    const writer = new Writer(failing, () => expect.unreachable());
+    const base = wholeLines(shopSnapshot("west", 1100));
+    const pods = { "shop/10.0.0.1": {} };
+    const next = wholeLines(snapshot("west", { exports: shopSnapshot("west", 2).exports, pods }));
+    let failures = 0;
+    for (const kind of ["push", "departure", "expiry", "damage"] as const) {
+      push(writer, "west", "whole", base);
+      const sight = { now: NOON + 1, live: true };
+      const change = writer.prepare(stage(writer.reader, "west", "whole", next), metaAt(NOON + 1), sight);
+      const before = dump(database);
+      for (let most = 0; ; most++) {
+        left = most;
+        try {
+          writer.apply(kind === "push" ? change : { kind, cluster: "west" });
+          break;
+        } catch (error) {
+          expect((error as Error).message).toBe("power cut");
+          expect(dump(database)).toEqual(before);
+          failures++;
+        } finally {
+          left = Number.POSITIVE_INFINITY;
+        }
+      }
+    }
+    expect(failures).toBeGreaterThan(40);
+    database.close();
+  });
+});
+
+it("whatever the order in which clusters change, decided once, the rows are the same", () => {
+  const pushes = fc.array(fc.tuple(arbitrarySnapshot(fc.constant("any")), fc.boolean()), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  fc.assert(
+    fc.property(
+      fc.record({ east: pushes, north: pushes, west: pushes }),
+      fc.infiniteStream(fc.nat(2)),
+      (given, picks) => {
+        const first = open();
+        const decided = new Map<string, { kind: Change["kind"]; lines: ReadLine[]; change: Change }[]>();
+        let now = NOON;
+        for (const [cluster, all] of Object.entries(given)) {
+          let before: ClusterSnapshot | undefined;
+          decided.set(cluster, []);
+          for (const [any, whole] of all) {
+            const next = { ...any, clusterId: cluster };
+            const kind = whole || before === undefined ? "whole" : "changes";
+            const lines =
+              kind === "whole" ? wholeLines(next) : patchLines(cluster, diffSnapshots(before!, next) ?? {});
+            now += 1000;
+            const staged = stage(first.writer.reader, cluster, kind, lines);
+            const change = first.writer.prepare(staged, metaAt(now), { now, live: before !== undefined });
+            first.writer.apply(change);
+            decided.get(cluster)!.push({ kind, lines, change });
+            before = next;
+          }
+        }
+        const second = open();
+        const queues = [...decided.values()].map((queue) => [...queue]);
+        while (queues.some(({ length }) => length > 0)) {
+          const next = queues[picks.next().value]!.shift();
+          if (next === undefined) continue;
+          const { kind, lines, change } = next;
+          const staged = stage(second.writer.reader, change.cluster, kind, lines);
+          second.writer.apply(second.writer.prepare(staged, change.meta, change.decision));
+        }
+        const [one, other] = [first, second].map(({ database }) => dump(database) as Record<string, unknown>);
+        expect(other).toEqual({ ...one!, log: expect.anything(), meta: expect.anything() });
+        for (const { database, writer } of [first, second]) {
+          for (const row of writer.reader.clusters()) {
+            expect(writer.reader.isWhole(row)).toBe(true);
+            expect(row.totals).toEqual(totalsOf(snapshotOf(writer.reader, row.id)));
+          }
+          database.close();
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+function totalsOf(all: ClusterSnapshot): ClusterRow["totals"] {
+  const { characters, ...totals } = drain(measureInSteps(heldSnapshot(all)));
+  return { ...totals, characters };
+}
+
+describe("a damaged row", () => {
+  const damaged = () => {
+    const { database, writer } = open();
+    writer.start(NOON - 2 * DAY);
+    for (const [cluster, now] of [
+      ["east", NOON],
+      ["west", NOON + 1000],
+    ] as const) {
+      const exports = {
+        "shop/db": exported({ exportedAt: at(NOON - 9) }),
+        "shop/web": exported({ exportedAt: at(NOON - 9) }),
+      };
+      push(
+        writer,
+        cluster,
+        "whole",
+        wholeLines(
+          snapshot(cluster, { namespaces: { shop: {} }, exports, imports: { "shop/db": imported() } }),
+        ),
+        { now, live: false },
+      );
+    }
+    database
+      .prepare(
+        "UPDATE entry SET text = replace(text, 'headless', 'headlesx') WHERE cluster = 'east' AND name = 'shop/web'",
+      )
+      .run();
+    return { database, writer };
+  };
+
+  it("costs its cluster alone, which pushes in full and keeps its ranks", () => {
+    const { database, writer } = damaged();
+    const found: Damage[] = [];
+    const reader = new Reader(database, (damage) => found.push(damage));
+    expect(reader.rowsOf("shop/web").map(({ cluster }) => cluster)).toEqual(["west"]);
+    expect(found).toEqual([{ cluster: "east", key: "shop/web" }]);
+    const next = wholeLines(
+      snapshot("east", {
+        namespaces: { shop: {} },
+        exports: {
+          "shop/db": exported({ exportedAt: at(NOON - 9) }),
+          "shop/web": exported({ exportedAt: at(NOON - 9) }),
+        },
+        imports: { "shop/db": imported() },
+      }),
+    );
+    const sight = { now: NOON + DAY, live: true };
+    expect(() => push(writer, "east", "whole", next, sight)).toThrow(DamagedCluster);
+    const applied = writer.apply({ kind: "damage", cluster: "east" });
+    expect([applied.cluster.state, applied.isWide]).toEqual(["damaged", true]);
+    expect(() => push(writer, "east", "changes", [], sight)).toThrow(
+      expect.objectContaining({ code: "NO_STATE" }),
+    );
+    push(writer, "east", "whole", next, sight);
+    expect(ranksOf(writer, "east")).toEqual({ "shop/db": NOON, "shop/web": NOON - 9 });
+    expect(writer.reader.entry("east", Kind.import, "shop/db")!.counts).toBe(NOON);
+    push(writer, "east", "whole", wholeLines(shop("east", NOON - 9)), sight);
+    expect(writer.reader.cluster("east")!.hasLostRanks).toBeUndefined();
+    expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(true);
+    database.close();
+  });
+
+  it("of the cluster itself is found at the start", () => {
+    const { database } = damaged();
+    database.prepare("UPDATE cluster SET text = replace(text, 'live', 'left') WHERE id = 'west'").run();
+    const found: Damage[] = [];
+    const writer = new Writer(database, (damage) => found.push(damage));
+    expect(found).toEqual([{ cluster: "west" }]);
+    expect(writer.reader.clusters().map(({ id, state }) => [id, state])).toEqual([
+      ["east", "live"],
+      ["west", "damaged"],
+    ]);
+    push(writer, "west", "whole", wholeLines(shop("west", NOON)));
+    expect(writer.reader.cluster("west")!.state).toBe("live");
+    database.close();
+  });
+
+  it("that is missing is found by the sum of its cluster", () => {
+    const { database, writer } = open();
+    push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
+    expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(true);
+    database.prepare("DELETE FROM entry WHERE name = 'shop/web'").run();
+    expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(false);
+    database.close();
+  });
+});
+
+it("before a clock is set nothing has a rank, and everything has one afterwards", () => {
+  const { database, writer } = open();
+  push(writer, "west", "whole", wholeLines(shop("west", NOON)), { now: 5, live: false });
+  expect([ranksOf(writer, "west"), writer.reader.cluster("west")!.isUnranked]).toEqual([
+    { "shop/web": null },
+    true,
+  ]);
+  push(writer, "west", "changes", [], { now: NOON + 5, live: true });
+  expect([ranksOf(writer, "west"), writer.reader.cluster("west")!.isUnranked]).toEqual([
+    { "shop/web": NOON },
+    undefined,
+  ]);
+  database.close();
+});
+
+it("a full disk and a connection that only reads change nothing", () => {
+  const path = join(folder, "full.db");
+  const database = openDatabase(path);
+  const writer = new Writer(database, () => expect.unreachable());
+  push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
+  const before = dump(database);
+  const pages = Number(database.prepare("PRAGMA page_count").get()!.page_count);
+  database.prepare(`PRAGMA max_page_count = ${pages + 4}`).get();
+  const large = wholeLines(shopSnapshot("east", 5000));
+  expect(() => push(writer, "east", "whole", large)).toThrow(/full/);
+  expect(dump(database)).toEqual(before);
+  const reading = openForReading(path);
+  expect(dump(reading)).toEqual(before);
+  const reader = new Writer(reading, () => expect.unreachable());
+  expect(() => push(reader, "west", "changes", [])).toThrow(/readonly/);
+  database.prepare("PRAGMA max_page_count = 1000000").get();
+  push(writer, "east", "whole", large);
+  expect(new Reader(reading, () => expect.unreachable()).rowsOf("shop/web")).toHaveLength(2);
+  reading.close();
+  database.close();
+});
+
+it("kill -9 loses nothing that was acknowledged, and tears nothing", { timeout: 60_000 }, async () => {
+  const program = join(import.meta.dirname, "pushing-program.ts");
+  for (const pause of [0, 3, 7, 12, 18, 27]) {
+    const path = join(folder, `killed-${pause}.db`);
+    const child = spawn(process.execPath, [program, path], { stdio: ["ignore", "pipe", "inherit"] });
+    let acknowledged = -1;
+    for await (const line of createInterface(child.stdout)) {
+      acknowledged = Number(line);
+      if (acknowledged === 10) setTimeout(() => child.kill("SIGKILL"), pause);
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    expect(acknowledged).toBeGreaterThanOrEqual(10);
+    const database = openDatabase(path);
+    const writer = new Writer(database, () => expect.unreachable());
+    const row = writer.reader.cluster("west")!;
+    const count = row.meta!.generation;
+    expect(count).toBeGreaterThanOrEqual(acknowledged);
+    expect(writer.reader.isWhole(row)).toBe(true);
+    const expected = execFileSync(process.execPath, [program, ":memory:", String(count)], {
+      encoding: "utf8",
+    });
+    expect(JSON.stringify(snapshotOf(writer.reader, "west"))).toBe(expected.trim().split("\n").at(-1));
+    database.close();
+  }
+});
