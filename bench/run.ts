@@ -17,6 +17,7 @@ import { manySection } from "./many/section.ts";
 import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
+import { rowsSection } from "./rows/section.ts";
 import { sizeSection } from "./size/section.ts";
 import { threadsSection } from "./threads/section.ts";
 import { udpSection } from "./udp/section.ts";
@@ -33,6 +34,7 @@ const sections = [
   costSection,
   stallsSection,
   sizeSection,
+  rowsSection,
   churnSection,
   edgeSection,
   edgeSizeSection,

@@ -5,12 +5,19 @@ import { Reader } from "../../src/database/reader.ts";
 import { Stage } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
-import { encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
+import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader } from "../../src/snapshot/lines/lines-reader.ts";
 import { residentMemory } from "../processes/resident-memory.ts";
-import { keyOf, wideSnapshots, wideWorld } from "../worlds/wide-world.ts";
+import {
+  keyOf,
+  memberPatch,
+  servicesOf,
+  wideEndpoint,
+  wideSnapshots,
+  wideWorld,
+} from "../worlds/wide-world.ts";
 
-/** What taking a world costs: CPU seconds, bytes, and CPU microseconds. */
+/** What taking a world costs: CPU seconds, CPU microseconds of one change and of reading one key, and bytes. */
 export interface RowsCost {
   /** Reading the lines, alone. */
   readonly read: number;
@@ -22,75 +29,93 @@ export interface RowsCost {
   readonly write: number;
   /** All of it, for the same state again. */
   readonly again: number;
+  /** One changed endpoint, from its bytes to the commit. */
+  readonly change: number;
+  readonly key: number;
   readonly peakMemory: number;
   readonly fileBytes: number;
-  /** Microseconds of CPU to read the rows of one key. */
-  readonly key: number;
 }
 
 const PIECE = 64 * 1024;
+const REPEATS = 2000;
+const HOUR = 3_600_000;
 
 const world = wideWorld(Number(process.argv[2]));
 const folder = mkdtempSync(join(tmpdir(), "rows-"));
 const path = join(folder, "state.db");
+const database = openDatabase(path);
+const writer = new Writer(database, (damage) => {
+  throw new Error(`damage: ${JSON.stringify(damage)}`);
+});
 
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
+/** Seconds of CPU that some work takes. */
+function timed(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
 }
 
-function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+function* linesIn(bytes: Uint8Array) {
+  const lines = new LinesReader();
+  for (let at = 0; at < bytes.length; at += PIECE) yield* lines.feed(bytes.subarray(at, at + PIECE));
+  lines.finish();
 }
 
-const database = openDatabase(path);
-const writer = new Writer(database, () => {});
-const cost = { read: 0, validate: 0, prepare: 0, write: 0, again: 0 };
-const begin = Date.now();
+function staged(cluster: string, kind: "whole" | "changes", bytes: Uint8Array) {
+  const stage = new Stage(writer.reader, cluster, kind);
+  for (const line of linesIn(bytes)) stage.apply(line);
+  return stage.finish();
+}
 
-function push(clusterId: string, bytes: Uint8Array, isAgain: boolean): void {
-  const spent = { at: cpuSeconds() };
-  const lap = (name: keyof typeof cost) => {
-    const now = cpuSeconds();
-    cost[isAgain ? "again" : name] += now - spent.at;
-    spent.at = now;
-  };
-  if (!isAgain) {
-    const alone = new LinesReader();
-    for (const piece of pieces(bytes)) for (const _ of alone.feed(piece));
-    lap("read");
-  }
-  const alone = cost.read;
-  const reader = new LinesReader();
-  const stage = new Stage(writer.reader, clusterId, "whole");
-  for (const piece of pieces(bytes)) for (const line of reader.feed(piece)) stage.apply(line);
-  const staged = stage.finish();
-  lap("validate");
+function prepared(given: ReturnType<typeof staged>) {
   const now = Date.now();
-  const meta = { generation: now, pushedAt: now, renewedAt: now, expiresAt: now + 3_600_000 };
-  const change = writer.prepare(staged, meta, { now, live: isAgain });
-  lap("prepare");
-  writer.apply(change);
-  lap("write");
-  void alone;
+  const meta = { generation: now, pushedAt: now, renewedAt: now, expiresAt: now + HOUR };
+  return writer.prepare(given, meta, { now, live: true });
 }
 
-for (const isAgain of [false, true])
-  for (const snapshot of wideSnapshots(world)) {
-    const lines = Buffer.concat([...encodeSnapshot(snapshot)]);
-    push(snapshot.clusterId, lines, isAgain);
-  }
-// The lines were read twice.
-cost.validate -= cost.read;
+const cost = { read: 0, validate: 0, prepare: 0, write: 0, again: 0 };
+for (const snapshot of wideSnapshots(world)) {
+  const bytes = Buffer.concat([...encodeSnapshot(snapshot)]);
+  const read = timed(() => {
+    for (const _ of linesIn(bytes));
+  });
+  let given!: ReturnType<typeof staged>;
+  let change!: ReturnType<typeof prepared>;
+  cost.read += read;
+  cost.validate +=
+    timed(() => {
+      given = staged(snapshot.clusterId, "whole", bytes);
+    }) - read;
+  cost.prepare += timed(() => {
+    change = prepared(given);
+  });
+  cost.write += timed(() => void writer.apply(change));
+}
+const { peak: peakMemory } = residentMemory(process.pid);
+for (const snapshot of wideSnapshots(world)) {
+  const bytes = Buffer.concat([...encodeSnapshot(snapshot)]);
+  cost.again += timed(() => void writer.apply(prepared(staged(snapshot.clusterId, "whole", bytes))));
+}
+
+const services = [...servicesOf(world, 0)];
+const patches = Array.from({ length: REPEATS }, (_, number) => {
+  const service = services[(number * 7919) % services.length]!;
+  const [member, endpoint] = wideEndpoint(world, 0, service, number % 5);
+  const exports = { [keyOf(service)]: memberPatch({ [member]: { ...endpoint, ready: number % 2 === 0 } }) };
+  return Buffer.concat([...encodeChanges("cluster-1", { exports })]);
+});
+const changes = timed(() => {
+  for (const bytes of patches) writer.apply(prepared(staged("cluster-1", "changes", bytes)));
+});
 const reader = new Reader(database, () => {});
-const READS = 5000;
-for (let read = 0; read < READS; read++) reader.rowsOf(keyOf((read * 7919) % world.services));
-const before = cpuSeconds();
-for (let read = 0; read < READS; read++) reader.rowsOf(keyOf((read * 6151) % world.services));
-const key = ((cpuSeconds() - before) / READS) * 1e6;
-const { peak } = residentMemory(process.pid);
+const read = (stride: number) => {
+  for (let number = 0; number < REPEATS; number++) reader.rowsOf(keyOf((number * stride) % world.services));
+};
+read(7919);
+const key = (timed(() => read(6151)) / REPEATS) * 1e6;
 database.close();
-const result: RowsCost = { ...cost, peakMemory: peak, fileBytes: statSync(path).size, key };
+const fileBytes = statSync(path).size;
 rmSync(folder, { recursive: true });
+const result: RowsCost = { ...cost, change: (changes / REPEATS) * 1e6, key, peakMemory, fileBytes };
 console.log(JSON.stringify(result));
-void begin;

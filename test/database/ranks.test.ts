@@ -173,7 +173,7 @@ it("ranks are those of today, after whatever clusters, restarts and the clock do
         } else {
           const before = today.held.get(one.who);
           if (one.does === "renew" && before === undefined) continue;
-          const next = one.does === "renew" ? before! : snapshotWith(one.who, one.has, now);
+          const next = "has" in one ? snapshotWith(one.who, one.has, now) : before!;
           const lines =
             one.does === "put" || before === undefined
               ? wholeLines(next)

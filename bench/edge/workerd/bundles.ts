@@ -43,6 +43,11 @@ export async function buildScripts(): Promise<Scripts> {
   };
 }
 
+/** The object that takes lines as rows, and does nothing else. */
+export function buildRowsScript(): Promise<string> {
+  return bundle("rows-object", temporaryFolder("scripts"));
+}
+
 /** @param answer what they send: its header fields, but for the length that the runtime adds, and its body */
 export async function buildFixedScripts({ headers: sent, body }: HttpAnswer): Promise<FixedScripts> {
   const folder = temporaryFolder("fixed");
