@@ -45,9 +45,7 @@ export interface Change {
 }
 
 /** A patch or a renewal of a cluster of which there is no state. */
-export class NoState extends Error {
-  readonly code = "NO_STATE";
-}
+export class NoState extends Error {}
 
 const KINDS: readonly Kind[] = Object.values(Kind);
 

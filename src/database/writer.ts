@@ -31,13 +31,10 @@ export interface Applied {
 }
 
 /** Something else was applied since a change was prepared: it has to be prepared again. */
-export class StaleChange extends Error {
-  readonly code = "STALE_CHANGE";
-}
+export class StaleChange extends Error {}
 
 /** A row of a cluster is damaged: apply `damage`. */
 export class DamagedCluster extends Error {
-  readonly code = "DAMAGED_CLUSTER";
   readonly damage: Damage;
 
   constructor(damage: Damage) {

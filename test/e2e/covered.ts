@@ -11,7 +11,7 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   container: ["infra/container", "package.json", "embedding"],
   control: ["control", "desired", "sync", "gateway"],
   coredns: ["zone", "extract", "merge", "resolve"],
-  durability: ["store", "gateway", "transfer", "hosts", "limits"],
+  durability: ["database", "store", "gateway", "transfer", "hosts", "limits"],
   edge: ["transfer", "store", "assembly", "wrangler.toml"],
   hosts: ["assembly", "hosts", "config", "embedding"],
   kubernetes: ["sync", "extract", "snapshot", "infra/helm", "infra/kubernetes"],
