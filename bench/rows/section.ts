@@ -14,6 +14,8 @@ import type { RowsCost } from "./rows-program.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const ENDPOINTS = { small: [4000, 40_000], full: [100_000, 1_000_000] };
+/** As the container image has them. */
+const FLAGS = ["--max-semi-space-size=4", "--no-parallel-scavenge"];
 const OBJECT = "the object in workerd: CPU";
 
 /** What taking pushes into the database costs. */
@@ -28,7 +30,7 @@ export const rowsSection: Section = {
       for (let round = 1; round <= effort.rounds; round++) {
         progress(`${wideEndpoints(world)} endpoints: round ${round} of ${effort.rounds}`);
         const program = join(import.meta.dirname, "rows-program.ts");
-        const cost = await runProgram<RowsCost>(program, [String(wideEndpoints(world))]);
+        const cost = await runProgram<RowsCost>(program, [String(wideEndpoints(world))], FLAGS);
         const { read, validate, prepare, write } = cost;
         samples.add("CPU in all", "s", read + validate + prepare + write);
         for (const [name, seconds] of Object.entries({ read, validate, prepare, write }))

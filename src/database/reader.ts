@@ -67,6 +67,8 @@ export function rowSum({
   return sumOf(`${kind} ${part} ${reported} ${counts} ${cluster}`, key, name, text);
 }
 
+/** Entries that are read at once. */
+const PAGE = 256;
 const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
 
 /**
@@ -98,21 +100,23 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
   }
 
-  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too. @param after the last name of the page before */
-  page(cluster: string, kind: Kind, after = "", limit = 256): EntryRow[] {
-    // Names first: an entry has several rows.
-    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ?1 AND kind = ?2 AND name > ?3 AND name <= (
-      SELECT max(name) FROM (SELECT name FROM entry WHERE cluster = ?1 AND kind = ?2 AND name > ?3 AND part = 0 ORDER BY name LIMIT ?4)
-    ) ORDER BY name, part`;
-    return this.#entries(this.#statement(sql).all(cluster, kind, after, limit), true);
+  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too, page by page: nothing is held open between two of them. */
+  *pages(cluster: string, kind: Kind): Generator<EntryRow[]> {
+    // The last name of a page first: an entry has several rows, and all of a page may be damaged.
+    const last = `SELECT max(name) AS name FROM (
+      SELECT name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND part = 0 ORDER BY name LIMIT ${PAGE})`;
+    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name <= ? ORDER BY name, part`;
+    for (let after = ""; ; ) {
+      const to = this.#statement(last).get(cluster, kind, after)?.name;
+      if (typeof to !== "string") return;
+      yield this.#entries(this.#statement(sql).all(cluster, kind, after, to), true);
+      after = to;
+    }
   }
 
-  /** All entries of a cluster of one kind, page by page. */
+  /** The same, one by one. */
   *all(cluster: string, kind: Kind): Generator<EntryRow> {
-    for (let page = this.page(cluster, kind); page.length > 0; ) {
-      yield* page;
-      page = this.page(cluster, kind, page.at(-1)!.name);
-    }
+    for (const page of this.pages(cluster, kind)) yield* page;
   }
 
   /** A cluster's exports, imports or services in a namespace, gone ones with a rank too. */
@@ -122,8 +126,8 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, `${namespace}/`, `${namespace}0`), true);
   }
 
-  /** What there is in a namespace, without its text: namespaces, exports, imports and services, in the order of keys. @param after the last key of the page before */
-  keysIn(namespace: string, after = "", limit = 256): EntryPlace[] {
+  /** What there is in a namespace, without its text: exports, imports and services, in the order of keys. @param after the last key of the page before */
+  keysIn(namespace: string, after = "", limit = PAGE): EntryPlace[] {
     const from = namespaceKey(namespace);
     const sql = `SELECT key, kind, cluster, name FROM entry WHERE key > ?1 AND key < ?2 AND part = 0 AND text <> '' AND key <= (
       SELECT max(key) FROM (SELECT DISTINCT key FROM entry WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)
@@ -168,7 +172,7 @@ export class Reader {
   }
 
   /** Changes after a position, in order; undefined where the log does not have them all any more, or has not come so far. */
-  changesSince(position: number, limit = 256): LogRow[] | undefined {
+  changesSince(position: number, limit = PAGE): LogRow[] | undefined {
     const sql =
       "SELECT position, cluster, generation, kind, keys FROM log WHERE position > ? ORDER BY position LIMIT ?";
     const rows = this.#statement(sql).all(position, limit);

@@ -18,7 +18,7 @@ const CREATE = `
     key TEXT NOT NULL, kind INTEGER NOT NULL, cluster TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL,
     reported INTEGER, counts INTEGER, sum INTEGER NOT NULL, text TEXT NOT NULL
   );
-  CREATE INDEX entry_by_key ON entry (key);
+  CREATE INDEX entry_by_key ON entry (key, kind, cluster, name, part);
   CREATE UNIQUE INDEX entry_by_name ON entry (cluster, kind, name, part);
   CREATE TABLE cluster (id TEXT PRIMARY KEY, text TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE log (
