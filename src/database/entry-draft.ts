@@ -12,6 +12,8 @@ const FULL_PART = 32 * 1024;
 const LONGEST_PART = 512 * 1024;
 /** An entry whose parts are shorter on average is split anew. */
 const SHORT_PART = 8 * 1024;
+/** With more parts, the names of all members are held while parts are parsed: each line of a large entry has 1,000 new ones. */
+const FEW_PARTS = 8;
 /** With more changed members it is cheaper to parse all parts than to search them. */
 const FEW_MEMBERS = 8;
 
@@ -43,6 +45,8 @@ export class EntryDraft {
   /** What takes the new members of one patch, so that those of a further line stay together, as that line has them. */
   #taking: Part | undefined;
   readonly #plan: EntryPlan;
+  /** Names that members of tables have, and may be others' too; undefined while nobody knows. */
+  #names: Set<string> | undefined;
 
   /** @param texts valid; none for an entry that does not exist */
   constructor(plan: EntryPlan, texts: readonly string[]) {
@@ -95,6 +99,7 @@ export class EntryDraft {
 
   /** Drops what was parsed. */
   close(): void {
+    this.#names = undefined;
     this.#parts = this.texts().map((text) => partOf(text));
   }
 
@@ -114,8 +119,13 @@ export class EntryDraft {
         few.some((name) => part.text.includes(name)),
     );
     const places = opened.map(placeOf);
-    const isEnough = opened.length === this.#parts.length || hasPaths(this.#plan, patch, places);
-    return isEnough ? places : this.#parts.map(placeOf);
+    if (opened.length < this.#parts.length)
+      return hasPaths(this.#plan, patch, places) ? places : this.#parts.map(placeOf);
+    if (places.length > FEW_PARTS && this.#names === undefined) {
+      this.#names = new Set();
+      for (const { object } of places) collectNames(this.#plan, object, this.#names);
+    }
+    return places;
   }
 
   /** What a patch can change, as one value. */
@@ -124,7 +134,7 @@ export class EntryDraft {
     const view: Table = {};
     for (const name of Object.keys(patch)) {
       const member = plan.kind === "table" ? plan.member : plan.fields.get(name);
-      const inner = member && within(places, name);
+      const inner = member && this.#within(plan, member, places, name);
       if (inner === undefined || inner.length === 0) continue;
       const change = patch[name];
       view[name] =
@@ -150,9 +160,9 @@ export class EntryDraft {
     if (plan.kind === "whole") return;
     for (const name of Object.keys(patch)) {
       const member = plan.kind === "table" ? plan.member : plan.fields.get(name);
-      const inner = within(places, name);
-      const value = ownMember(after, name);
       if (member === undefined) continue;
+      const inner = this.#within(plan, member, places, name);
+      const value = ownMember(after, name);
       if (value === undefined)
         for (const { part, object } of inner) {
           delete object[name];
@@ -161,6 +171,7 @@ export class EntryDraft {
       else if (inner.length === 0) {
         const { part, object } = plan.kind === "table" ? this.#placeForMore(path) : places[0]!;
         object[name] = value;
+        if (this.#names !== undefined) collectNames(plan, { [name]: value }, this.#names);
         part.hasChanged = true;
         part.length += name.length + JSON.stringify(value).length;
       } else if (member.kind === "whole") {
@@ -172,6 +183,12 @@ export class EntryDraft {
         this.#write(member, patch[name] as JsonObject, value as JsonObject, deeper, [...path, name]);
       }
     }
+  }
+
+  /** The places that have a member. */
+  #within(plan: EntryPlan, member: EntryPlan, places: readonly Place[], name: string): readonly Place[] {
+    const isNew = plan.kind === "table" && member.kind === "whole" && this.#names?.has(name) === false;
+    return isNew ? [] : within(places, name);
   }
 
   /** The object at a path in a part that has room, which may be a new one. */
@@ -205,6 +222,18 @@ function placeOf(part: Part): Place {
 
 function within(places: readonly Place[], name: string): readonly Place[] {
   return places.filter(({ object }) => Object.hasOwn(object, name));
+}
+
+/** Adds the names of the members of all tables that have no tables in them. */
+function collectNames(plan: EntryPlan, value: JsonObject, names: Set<string>): void {
+  if (plan.kind === "whole") return;
+  for (const name of Object.keys(value)) {
+    const member = plan.kind === "table" ? plan.member : plan.fields.get(name);
+    const inner = value[name];
+    if (member !== undefined && member.kind !== "whole" && isJsonObject(inner))
+      collectNames(member, inner, names);
+    else if (plan.kind === "table") names.add(name);
+  }
 }
 
 /** Whether a patch names members of tables and nothing else. @param names takes them */

@@ -1,5 +1,5 @@
-import { mergePatch } from "../snapshot/merge-patch.ts";
-import { ClusterRow } from "./cluster-row.ts";
+import { isJsonObject, ownMember } from "../snapshot/json-value.ts";
+import type { ClusterRow } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
 import { Kind, namespaceKey } from "./places.ts";
 import { sumOf } from "./sums.ts";
@@ -39,11 +39,21 @@ export interface LogRow {
   readonly keys: readonly string[] | undefined;
 }
 
-/** The value of an entry: its parts, merged by RFC 7396. */
+/** The value of an entry. Its parts have no null, so that to merge them by RFC 7396 is to join their objects. */
 export function entryValue({ texts }: Pick<EntryRow, "texts">): unknown {
-  let value: unknown = JSON.parse(texts[0]!);
-  for (let part = 1; part < texts.length; part++) value = mergePatch(value, JSON.parse(texts[part]!));
+  const value: unknown = JSON.parse(texts[0]!);
+  for (let part = 1; part < texts.length; part++) join(value as Table, JSON.parse(texts[part]!));
   return value;
+}
+
+type Table = Record<string, unknown>;
+
+function join(table: Table, more: Table): void {
+  for (const name of Object.keys(more)) {
+    const [one, other] = [ownMember(table, name), more[name]];
+    if (isJsonObject(one) && isJsonObject(other)) join(one as Table, other as Table);
+    else table[name] = other;
+  }
 }
 
 /** A row of `entry`. */
@@ -217,7 +227,7 @@ export class Reader {
 
   #cluster({ id, text, sum }: Row): ClusterRow | undefined {
     const cluster = String(id);
-    if (sumOf(cluster, String(text)) === sum) return ClusterRow.parse(JSON.parse(String(text)));
+    if (sumOf(cluster, String(text)) === sum) return JSON.parse(String(text));
     this.#onDamage({ cluster });
     return undefined;
   }

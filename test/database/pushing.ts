@@ -1,4 +1,3 @@
-import { type ClusterMeta, NO_TOTALS } from "../../src/database/cluster-row.ts";
 import { Kind } from "../../src/database/places.ts";
 import type { Sight } from "../../src/database/ranks.ts";
 import { entryValue, type Reader } from "../../src/database/reader.ts";
@@ -14,10 +13,8 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 /** Any day. */
 export const NOON = Date.UTC(2026, 5, 1, 12);
 
-export { NO_TOTALS };
-
 /** The meta of a push at a time. */
-export function metaAt(now: number, generation = now): ClusterMeta {
+export function metaAt(now: number, generation = now) {
   return { generation, pushedAt: now, renewedAt: now, expiresAt: now + 60_000 };
 }
 
