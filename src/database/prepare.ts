@@ -65,7 +65,7 @@ export function prepare(
   const known = reader.cluster(staged.cluster);
   const hasState = known?.state === "live" || known?.state === "expired";
   if (staged.kind === "changes" && !hasState) throw new NoState(`no state of "${staged.cluster}" is known`);
-  const draft = new ChangeDraft(reader, staged.cluster, { ...(hasState ? known.totals : NO_TOTALS) });
+  const draft = new ChangeDraft(reader, staged, { ...(hasState ? known.totals : NO_TOTALS) });
   if (staged.kind === "whole") draft.replace(staged);
   else draft.change(staged);
   const decision = "now" in by ? draft.decide(by, known, staged.kind, latest) : by;
@@ -80,13 +80,15 @@ class ChangeDraft {
   readonly totals: { -readonly [Name in keyof Totals]: number };
   readonly #reader: Reader;
   readonly #cluster: string;
+  readonly #isWhole: boolean;
   readonly #changes = new Map<string, EntryChange>();
   /** Whether the cluster has a namespace afterwards. */
   readonly #namespaces = new Map<string, boolean>();
 
-  constructor(reader: Reader, cluster: string, totals: Totals) {
+  constructor(reader: Reader, { cluster, kind }: Staged, totals: Totals) {
     this.#reader = reader;
     this.#cluster = cluster;
+    this.#isWhole = kind === "whole";
     this.totals = totals;
   }
 
@@ -186,7 +188,8 @@ class ChangeDraft {
       texts.length > 0 && (isThere || staged?.facts === undefined) ? entryValue({ texts }) : undefined;
     if (isThere) {
       const old = entryValue(before);
-      if (texts.length > 0 && equalJson(old, value)) return;
+      // A patch that changes nothing leaves the text as it is.
+      if (this.#isWhole && texts.length > 0 && equalJson(old, value)) return;
       countEntry(this.totals, before, factsOf(kind, name, old), -1);
     }
     let after: EntryRow | undefined;
