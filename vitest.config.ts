@@ -33,22 +33,26 @@ const MEASURING: string[] = [
 
 /** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
 const LONG: string[] = [
-  "store/many/outage",
-  "edge/worker",
-  "store/many/failover",
-  "container/container",
-  "clients/pages",
-  "answers/pages",
-  "store/many/chaos",
-  "clients/resolvers/resolvers",
-  "store/servers/sentinel",
-  "control/cut-off",
-].map((name) => fileURLToPath(new URL(`test/e2e/${name}.e2e.test.ts`, import.meta.url)));
+  "test/e2e/store/many/outage.e2e.test.ts",
+  "test/e2e/edge/worker.e2e.test.ts",
+  "test/e2e/container/container.e2e.test.ts",
+  "test/e2e/answers/pages.e2e.test.ts",
+  "test/e2e/store/many/failover.e2e.test.ts",
+  "test/package/package.e2e.test.ts",
+  "test/e2e/clients/pages.e2e.test.ts",
+  "test/e2e/kubernetes/install/manifests.e2e.test.ts",
+  "test/e2e/hosts/workerd.e2e.test.ts",
+  "test/e2e/store/servers/sentinel.e2e.test.ts",
+  "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
+  "test/e2e/store/many/chaos.e2e.test.ts",
+  "test/e2e/durability/following/churn.e2e.test.ts",
+];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const long = LONG.map((file) => fileURLToPath(new URL(file, import.meta.url)));
     const rank = ({ moduleId }: TestSpecification) =>
-      LONG.includes(moduleId) ? LONG.indexOf(moduleId) : LONG.length;
+      long.includes(moduleId) ? long.indexOf(moduleId) : long.length;
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
