@@ -23,6 +23,8 @@ import { KeyBuilder } from "./key-builder.ts";
 export interface CompiledUnit {
   /** Undefined where the key has no names. */
   readonly key: CompiledKey | undefined;
+  /** The clusters that have a part in it, one that does not count too. */
+  readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
   /** The PTR records that its addresses want, by address. */
@@ -34,6 +36,8 @@ export interface MergedEntries {
   /** Clusters whose view is that of clients outside, where that of others is not. */
   readonly likeOutside: readonly string[];
   readonly service: ClustersetService | undefined;
+  /** The clusters that have a part in it, one that does not count too. */
+  readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
 }
@@ -66,7 +70,12 @@ export function mergeEntries(
   );
   const { service } = merged;
   const hasInside = service?.byCluster.has(ABSENT_CLUSTER) === true;
-  return { ...merged, likeOutside: hasInside ? viewers.filter((one) => !service.byCluster.has(one)) : [] };
+  const parts = contributions.map(({ clusterId }) => clusterId);
+  return {
+    ...merged,
+    clusters: parts,
+    likeOutside: hasInside ? viewers.filter((one) => !service.byCluster.has(one)) : [],
+  };
 }
 
 /** Compiles the names of a service in the clusterset's zones. */
@@ -109,7 +118,7 @@ export function compileLocalKey(
   const localZone = { zone: zone!, services, pods: new Set(pods) };
   const source = { clusterId, ...cluster, namespaces, localZone };
   drain(compileClusterLocal(unit.tree(tree), source, key, [...services.keys()], pods));
-  return unit.finish({ conflicts: [], findings: [] });
+  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] });
 }
 
 /** Compiles into some trees. */
@@ -158,8 +167,12 @@ class Unit {
     return { segment: this.#scope, key, apex, shortestZoneBytes, canonicalZoneBytes };
   }
 
-  finish({ conflicts, findings }: Pick<MergedEntries, "conflicts" | "findings">): CompiledUnit {
+  finish({
+    clusters,
+    conflicts,
+    findings,
+  }: Pick<MergedEntries, "clusters" | "conflicts" | "findings">): CompiledUnit {
     const key = this.#builder.isEmpty ? undefined : this.#builder.finish();
-    return { key, conflicts, findings: [...findings, ...this.#findings], reverse: this.#reverse };
+    return { key, clusters, conflicts, findings: [...findings, ...this.#findings], reverse: this.#reverse };
   }
 }

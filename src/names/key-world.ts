@@ -27,14 +27,20 @@ import type { CompiledKey } from "./compiled-key.ts";
 import type { AddressClaim, EntryReader, WorldCluster } from "./entries.ts";
 import { compileFixedNames } from "./fixed-names.ts";
 
-/** Keeps compiled units. A unit is undefined for a key without entries. */
+/** Keeps compiled units by `<kind of zone> <namespace>/<label>`; the kind is `clusterset`, `federation` or that of `localTree`. */
 export interface UnitCache {
   get(key: string): CompiledUnit | undefined;
   set(key: string, unit: CompiledUnit): void;
 }
 
-const NO_MERGED: MergedEntries = { likeOutside: [], service: undefined, conflicts: [], findings: [] };
-const EMPTY: CompiledUnit = { key: undefined, conflicts: [], findings: [], reverse: [] };
+const NO_MERGED: MergedEntries = {
+  likeOutside: [],
+  clusters: [],
+  service: undefined,
+  conflicts: [],
+  findings: [],
+};
+const EMPTY: CompiledUnit = { key: undefined, clusters: [], conflicts: [], findings: [], reverse: [] };
 /** Of so many services it is looked whether one has a name below another name; with more, that one exists. */
 const MOST_LOOKED_AT = 1000;
 
@@ -43,7 +49,7 @@ const MOST_LOOKED_AT = 1000;
  * topology or the settings of its own zone change.
  */
 export class KeyWorld implements World {
-  readonly serial: number;
+  serial: number;
   readonly frame: Frame;
   readonly context: ZoneContext;
   readonly #entries: EntryReader;

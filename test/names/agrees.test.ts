@@ -12,6 +12,7 @@ import type { ZoneOptions } from "../../src/zone/options.ts";
 import { expectMet } from "../property-share.ts";
 import { decode, encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { interestingNames } from "./interesting-names.ts";
 
 const PLACES = [{ region: "eu" }, { region: "eu", zone: "zone-a" }, { region: "us", zone: "zone-b" }];
 const OPTIONS: Partial<ZoneOptions> = {
@@ -32,19 +33,6 @@ const TYPES = ["A", "AAAA", "SRV", "CNAME", "TXT", "ANY", "SOA", "NS", "PTR"];
 
 function worldOf(snapshots: readonly ClusterSnapshot[], options: Partial<ZoneOptions> = OPTIONS): KeyWorld {
   return new KeyWorld(new SnapshotEntries(snapshots), options, {}, new Map());
-}
-
-/** Names that exist, names above and below them, and near misses. */
-function interestingNames(names: Iterable<string>): string[] {
-  const asked = new Set<string>();
-  for (const name of names) {
-    const labels = name.replace(/\.$/, "").split(".");
-    for (let cut = 0; cut < labels.length; cut++) asked.add(labels.slice(cut).join("."));
-    asked.add(["nothing", ...labels].join("."));
-    asked.add(labels.with(0, "nothing").join("."));
-    asked.add(labels.join(".").toUpperCase());
-  }
-  return [...asked].filter((name) => name.length <= 253 && name !== "");
 }
 
 describe("a world of keys that are compiled when a query needs them", () => {
