@@ -14,7 +14,7 @@ export const ClusterMeta = z.strictObject({
   /** The machine's uptime at `renewedAt`, in milliseconds, where it is known: the wall clock may be set before this is loaded. */
   uptime: z.strictObject({ boot: z.string(), at: z.number() }).optional(),
   /** What keeps its worker from reading all of the cluster, as last reported; absent if nothing does. */
-  degraded: z.array(DegradedSince).optional(),
+  degraded: z.array(DegradedSince).readonly().optional(),
   /** What the worker that holds the lease reads, as it named it; absent for a lease without a name. */
   instance: z.string().optional(),
 });
