@@ -114,8 +114,7 @@ export class EntryDraft {
         index === 0 ||
         part.value !== undefined ||
         few === undefined ||
-        // An escape may be part of a name.
-        part.text.includes("\\") ||
+        // Parts but the first one were written here, with no escapes but those that names need.
         few.some((name) => part.text.includes(name)),
     );
     const places = opened.map(placeOf);

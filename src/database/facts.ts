@@ -1,6 +1,7 @@
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { Totals } from "./cluster-row.ts";
 import { Kind, localKey, namespaceKey } from "./places.ts";
+import { entryValue } from "./reader.ts";
 
 /** What has to be known of an entry to place, rank and count it. */
 export interface Facts {
@@ -75,6 +76,47 @@ function countEndpoints(ports: number, sources: readonly Groups[]): Pick<Facts, 
 
 function charactersOf(texts: Readonly<Record<string, string>> = {}): number {
   return Object.entries(texts).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+}
+
+/**
+ * The parts of an entry before and after a change that tell the difference of its facts: the first one, and those that differ. All, where that is not so.
+ * @returns the values of both
+ */
+export function comparedValues(
+  kind: Kind,
+  before: readonly string[],
+  after: readonly string[],
+): readonly [before: unknown, after: unknown] {
+  const differs = (_: string, part: number) => part === 0 || before[part] !== after[part];
+  const [old, now] = [before, after].map((texts) => entryValue({ texts: texts.filter(differs) })) as [
+    unknown,
+    unknown,
+  ];
+  if (before.every(differs) || hasSamePorts(kind, old, now)) return [old, now];
+  return [entryValue({ texts: before }), entryValue({ texts: after })];
+}
+
+/** Whether each group of endpoints has its ports in both values, as many as in the other one: ports count once for each endpoint. */
+function hasSamePorts(kind: Kind, one: unknown, other: unknown): boolean {
+  const [known, groups] = [one, other].map((value) => new Map(groupsOf(kind, value)));
+  return [...known!, ...groups!].every(
+    ([path]) =>
+      (known!.get(path) ?? groups!.get(path))?.ports?.length ===
+      ((groups!.get(path) ?? known!.get(path))?.ports?.length ?? Number.NaN),
+  );
+}
+
+function* groupsOf(
+  kind: Kind,
+  value: unknown,
+): Generator<[path: string, group: { readonly ports?: readonly unknown[] }]> {
+  const { endpoints } = value as ExportedService | ImportedService;
+  const sources =
+    kind === Kind.import
+      ? Object.entries((value as ImportedService).endpoints)
+      : [["", endpoints as Groups] as const];
+  for (const [source, groups] of sources)
+    for (const [name, group] of Object.entries(groups)) yield [JSON.stringify([source, name]), group];
 }
 
 /** Adds an entry to totals, which are changed, or takes it away. */

@@ -1,6 +1,6 @@
 import { equalJson } from "../snapshot/json-value.ts";
 import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./cluster-row.ts";
-import { countEntry, factsOf } from "./facts.ts";
+import { comparedValues, countEntry, factsOf } from "./facts.ts";
 import { Kind } from "./places.ts";
 import {
   type Appearance,
@@ -184,17 +184,22 @@ class ChangeDraft {
     const isThere = before !== undefined && before.texts[0] !== "";
     if (before === undefined && texts.length === 0) return;
     if (isThere && isSame(before.texts, texts)) return;
-    const value =
-      texts.length > 0 && (isThere || staged?.facts === undefined) ? entryValue({ texts }) : undefined;
+    const hasTexts = texts.length > 0;
+    const [old, value] =
+      isThere && hasTexts && !this.#isWhole
+        ? comparedValues(kind, before.texts, texts)
+        : [
+            isThere ? entryValue(before) : undefined,
+            hasTexts && (isThere || staged?.facts === undefined) ? entryValue({ texts }) : undefined,
+          ];
     if (isThere) {
-      const old = entryValue(before);
       // A patch that changes nothing leaves the text as it is.
-      if (this.#isWhole && texts.length > 0 && equalJson(old, value)) return;
+      if (this.#isWhole && hasTexts && equalJson(old, value)) return;
       countEntry(this.totals, before, factsOf(kind, name, old), -1);
     }
     let after: EntryRow | undefined;
-    if (texts.length > 0) {
-      const facts = staged?.facts ?? factsOf(kind, name, value);
+    if (hasTexts) {
+      const facts = (isThere ? undefined : staged?.facts) ?? factsOf(kind, name, value);
       countEntry(this.totals, { kind, name, texts }, facts, 1);
       const { key, reported } = facts;
       const counts = before?.reported === reported ? before.counts : null;
