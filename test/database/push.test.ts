@@ -179,6 +179,12 @@ it("a patch of an entry in many parts is RFC 7396, and writes only the parts tha
           const odd = next.exports["shop/web"]!.endpoints[`odd-${index % 3}/TCP/1`];
           if (odd !== undefined && index % 7 === 0) odd.members[name(index)] = { address: name(index) };
           if (odd !== undefined && index % 50 === 0) odd.ports = odd.ports.slice(1);
+          // A group whose members are in all parts.
+          if (index % 9 === 0)
+            next.exports["shop/web"]!.endpoints["http/TCP/8080"]!.ports = Array.from(
+              { length: index % 4 },
+              () => ({ name: "http", protocol: "TCP", port: 8080 }),
+            );
           if (ready === null) delete members[name(index)];
           else members[name(index)] = { address: name(index), ready };
         }
