@@ -47,7 +47,13 @@ export async function startOnRuntime(
   const config = join(folder, "config.json");
   writeFileSync(
     config,
-    JSON.stringify({ listen: `127.0.0.1:${port}`, stateDirectory: "state", ...settings }),
+    JSON.stringify({
+      listen: `127.0.0.1:${port}`,
+      stateDirectory: "state",
+      // On a busy machine it would count as overloaded, and reject pages and JSON.
+      limits: { loopDelayMilliseconds: 0 },
+      ...settings,
+    }),
   );
   const { tls } = settings;
   const certificate =
