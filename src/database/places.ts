@@ -65,6 +65,24 @@ export function findingsKey(name: string): string {
   return `!${bucketOf(name)}`;
 }
 
+/** In front of the name of a service of a cluster's own zone, among those for which it reports an address. */
+export const LOCAL_CLAIM = "=";
+
+/** In front of the name of a service that a cluster imports. */
+export const IMPORT_CLAIM = "<";
+
+/** An address as hexadecimal digits. */
+export function hexOf(address: Uint8Array): string {
+  let hex = "";
+  for (const byte of address) hex += byte.toString(16).padStart(2, "0");
+  return hex;
+}
+
+/** The bucket of `claim` that has an address: 64 neighbours share one, so that a pod is not a row. @param hex the address */
+export function claimBucket(hex: string): string {
+  return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);
+}
+
 /** FNV-1a. */
 function bucketOf(name: string): number {
   let hash = 0x811c9dc5;

@@ -1,7 +1,7 @@
 import { isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ClusterRow } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
-import { Kind, namespaceKey } from "./places.ts";
+import { claimBucket, hexOf, IMPORT_CLAIM, Kind, LOCAL_CLAIM, namespaceKey } from "./places.ts";
 import { sumOf } from "./sums.ts";
 
 /** An entry of a cluster. */
@@ -21,6 +21,20 @@ export interface EntryRow {
 
 /** An entry without its text. */
 export type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
+
+/** By address in hex: the position of the log at which a cluster first reported it, and for which services. */
+export type Claims = Record<string, [order: number, ...names: string[]]>;
+
+/** A service for which a cluster reports an address. */
+export interface Claim {
+  readonly cluster: string;
+  /** `<namespace>/<name>`. */
+  readonly name: string;
+  /** Whether it is a service of the cluster's own zone. */
+  readonly isLocal: boolean;
+  /** The position of the log at which the cluster first reported the address; negative where that was lost. */
+  readonly order: number;
+}
 
 /** A row whose text or place is not what was written. */
 export interface Damage {
@@ -144,6 +158,29 @@ export class Reader {
     ) ORDER BY key, kind, cluster, name`;
     const rows = this.#statement(sql).all(after === "" ? from : after, `${namespace}0`, limit);
     return rows as unknown as EntryPlace[];
+  }
+
+  /** The services for which clusters report an address, of all clusters, whatever their state. */
+  claimsOn(address: Uint8Array): Claim[] {
+    const hex = hexOf(address);
+    const bucket = claimBucket(hex);
+    const rows = this.#statement("SELECT cluster, text, sum FROM claim WHERE bucket = ? AND part = 0").all(
+      bucket,
+    );
+    return rows.flatMap((row) => {
+      const [cluster, text] = [String(row.cluster), String(row.text)];
+      if (row.sum !== sumOf(bucket, cluster, "0", text)) {
+        this.#onDamage({ cluster, key: bucket });
+        return [];
+      }
+      // Most rows have other addresses.
+      const [order = 0, ...names] = text.includes(hex) ? ((JSON.parse(text) as Claims)[hex] ?? []) : [];
+      return names.map((name) => {
+        const isLocal = name.startsWith(LOCAL_CLAIM);
+        const hasPrefix = isLocal || name.startsWith(IMPORT_CLAIM);
+        return { cluster, name: hasPrefix ? name.slice(1) : name, isLocal, order };
+      });
+    });
   }
 
   /** The clusters that report a namespace. */

@@ -1,3 +1,4 @@
+import { ClaimWriter, claimChanges, LOST_ORDER } from "./claims.ts";
 import { type ClusterMeta, type ClusterRow, NO_TOTALS } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { Kind } from "./places.ts";
@@ -58,6 +59,7 @@ export class Writer {
   readonly reader: Reader;
   readonly #database: Database;
   readonly #sql: Readonly<Record<"put" | "cut" | "clear" | "cluster" | "log" | "trim" | "meta", Statement>>;
+  readonly #claims: ClaimWriter;
   #latest: number;
 
   /** @param onDamage called for each cluster whose own row is damaged; `damage` has been applied to it */
@@ -85,6 +87,9 @@ export class Writer {
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       ),
     };
+    this.#claims = new ClaimWriter(database, (cluster, key) => {
+      throw new DamagedCluster({ cluster, key });
+    });
     const damaged: Damage[] = [];
     const clusters = new Reader(database, (damage) => damaged.push(damage)).clusters();
     this.#latest = clusters.reduce(
@@ -128,6 +133,8 @@ export class Writer {
     const before = this.reader.cluster(cluster);
     let sum = before?.sum ?? 0;
     for (const entry of entries) sum = this.#write(entry, sum);
+    const order = before?.hasLostRanks === true && kind === "whole" ? LOST_ORDER : position + 1;
+    this.#claims.change(cluster, claimChanges(entries), order);
     const isUnranked = decision.seenAt === undefined && (entries.length > 0 || before?.isUnranked === true);
     const row: ClusterRow = {
       id: cluster,
@@ -180,6 +187,7 @@ export class Writer {
       for (const row of reader.all(cluster, kind))
         if (row.counts !== null) ranks.push({ ...row, texts: [""] });
     this.#sql.clear.run(cluster);
+    this.#claims.clear(cluster);
     return ranks.reduce((sum, after) => this.#write({ before: undefined, after }, sum), 0);
   }
 

@@ -101,8 +101,10 @@ export class DatabaseEntries implements EntryReader {
     return this.#clustersWith(namespace).has(clusterId);
   }
 
-  claimsOn(): readonly AddressClaim[] {
-    return [];
+  claimsOn(address: Uint8Array): readonly AddressClaim[] {
+    return this.#reader.claimsOn(address).flatMap(({ cluster, name, isLocal, order }) => {
+      return this.#live.has(cluster) ? { clusterId: cluster, key: name, isLocal, order } : [];
+    });
   }
 
   *serviceKeys(namespace?: string): Iterable<string> {

@@ -32,7 +32,7 @@ export interface AddressClaim {
   readonly key: string;
   /** Whether it is a service of the cluster's own zone, and not of the clusterset. */
   readonly isLocal: boolean;
-  /** The order in which clusters first reported the address; equal where that is not known. */
+  /** The order in which clusters first reported the address; equal where they did so together, negative where it was lost. */
   readonly order: number;
 }
 

@@ -170,17 +170,22 @@ export class KeyWorld implements World {
   /** The candidate of the cluster that reported the address first. */
   #firstCandidate(address: Uint8Array, claims: readonly AddressClaim[]): ReverseCandidate | undefined {
     let first: Ordered | undefined;
+    const clusters = new Set<string>();
+    let isLost = false;
     for (const { key, isLocal, clusterId, order } of claims) {
       if (isLocal) continue;
       for (const candidate of this.#candidates(this.context.trees[0]!, key, address)) {
         const { source } = candidate;
         const place = source.claimants.indexOf(clusterId);
         if (source.view !== undefined || place < 0) continue;
+        clusters.add(clusterId);
+        isLost ||= order < 0;
         const own = { candidate, order, place, claim: claimOf(clusterId, source.namespace, source.name) };
         if (first === undefined || comesBefore(own, first)) first = own;
       }
     }
-    return first?.candidate;
+    // Where nobody knows who came first, nobody has the address unless it is alone.
+    return isLost && clusters.size > 1 ? undefined : first?.candidate;
   }
 
   *#candidates(planned: PlannedTree, key: string, address: Uint8Array): Generator<ReverseCandidate> {
