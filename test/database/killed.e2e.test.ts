@@ -7,13 +7,13 @@ import { createInterface } from "node:readline";
 import { afterAll, expect, it } from "vitest";
 import { Writer } from "../../src/database/writer.ts";
 import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
-import { DEADLINE } from "../deadline.ts";
+import { TEST_DEADLINE } from "../deadline.ts";
 import { snapshotOf } from "./pushing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "database-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("kill -9 loses nothing that was acknowledged, and tears nothing", { timeout: DEADLINE }, async () => {
+it("kill -9 loses nothing that was acknowledged, and tears nothing", { timeout: TEST_DEADLINE }, async () => {
   const program = join(import.meta.dirname, "pushing-program.ts");
   for (const pause of [0, 3, 7, 12, 18, 27]) {
     const path = join(folder, `killed-${pause}.db`);
