@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
 import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
-import { MovedClock } from "../harness/moved-clock.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { setServed } from "../servers/kubernetes/crds.ts";
@@ -21,7 +20,6 @@ let gateway: ScriptedGateway;
 let worker: SyncProcess;
 let objects: Objects;
 let metrics: string;
-const clock = new MovedClock({ timers: true });
 
 interface Schema {
   properties?: Record<string, Schema>;
@@ -96,7 +94,6 @@ beforeAll(async () => {
   worker = startSync({
     ...{ kubeconfig, clusterId: "b", gateways: [gateway as never], tokenFile },
     args: ["--control", "--clusterset", "mine", `--listen=127.0.0.1:${port}`],
-    env: clock.env,
   });
 });
 
@@ -132,18 +129,12 @@ test("CRDs that only have v1alpha1 and lack fields cost no needless write, and t
 test("without CRDs the log says what to apply, and goes on when they are there", async () => {
   for (const resource of ["serviceimports", "serviceexports"])
     await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", false);
-  await waitFor(
-    "the command",
-    clock.passing(() =>
-      /does not serve serviceimports[^"]*kubectl apply --server-side --filename https:/.test(worker.log()),
-    ),
+  await waitFor("the command", async () =>
+    /does not serve serviceimports[^"]*kubectl apply --server-side --filename https:/.test(worker.log()),
   );
   for (const resource of ["serviceimports", "serviceexports"])
     await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", true);
   gateway.desire(lines("10.1.0.4"));
   // The worker looks for CRDs every 30 seconds.
-  await waitFor(
-    "the worker to find them",
-    clock.passing(async () => (await objects.endpoints("db")).includes("a 10.1.0.4")),
-  );
+  await slicesHave("10.1.0.4");
 });
