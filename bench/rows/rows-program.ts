@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { Reader } from "../../src/database/reader.ts";
 import { Stage } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
+import { systemClock } from "../../src/gateway/clock.ts";
+import { KeyedGateway } from "../../src/gateway/keyed/keyed-gateway.ts";
 import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader } from "../../src/snapshot/lines/lines-reader.ts";
 import { residentMemory } from "../processes/resident-memory.ts";
@@ -13,6 +16,7 @@ import {
   memberPatch,
   servicesOf,
   wideEndpoint,
+  wideQuery,
   wideSnapshots,
   wideWorld,
 } from "../worlds/wide-world.ts";
@@ -32,6 +36,12 @@ export interface RowsCost {
   /** One changed endpoint, from its bytes to the commit. */
   readonly change: number;
   readonly key: number;
+  /** A query whose key is not compiled yet: select, parse, merge, compile, answer. */
+  readonly cold: number;
+  /** The same once more. */
+  readonly warm: number;
+  /** From opening the file to the first right answer, in milliseconds by the clock. */
+  readonly start: number;
   readonly peakMemory: number;
   readonly fileBytes: number;
 }
@@ -114,8 +124,49 @@ const read = (stride: number) => {
 };
 read(7919);
 const key = (timed(() => read(6151)) / REPEATS) * 1e6;
+/** Each service once: those with an even or an odd number. */
+const half = Math.floor(world.services / 2);
+const queriesFrom = (first: 0 | 1) =>
+  Array.from({ length: Math.min(REPEATS, half) }, (_, number) =>
+    wideQuery(2 * ((number * 7919) % half) + first),
+  );
+const queries = queriesFrom(0);
 database.close();
+const started = performance.now();
+const again = openDatabase(path);
+const fail = () => {
+  throw new Error("damage");
+};
+const gateway = new KeyedGateway({
+  writer: new Writer(again, fail),
+  reader: new Reader(again, fail),
+  clock: systemClock,
+  settings: { zones: {}, merging: {} },
+});
+function answer(query: Uint8Array): void {
+  const now = Date.now();
+  const { world: generation, leases } = gateway.answersIn({}, now)!;
+  const context = { generation, leases, now, rotation: 0, view: undefined, outside: "refuse" } as const;
+  if (resolve(query, context)?.outcome !== "answer") throw new Error("no answer");
+}
+answer(queries.at(-1)!);
+const start = performance.now() - started;
+// Others, so that the code is compiled.
+queriesFrom(1).forEach(answer);
+const answerAll = () => (timed(() => queries.forEach(answer)) / queries.length) * 1e6;
+const cold = answerAll();
+const warm = answerAll();
+again.close();
 const fileBytes = statSync(path).size;
 rmSync(folder, { recursive: true });
-const result: RowsCost = { ...cost, change: (changes / REPEATS) * 1e6, key, peakMemory, fileBytes };
+const result: RowsCost = {
+  ...cost,
+  change: (changes / REPEATS) * 1e6,
+  key,
+  cold,
+  warm,
+  start,
+  peakMemory,
+  fileBytes,
+};
 console.log(JSON.stringify(result));

@@ -1,4 +1,5 @@
-import { Kind, namespaceKey, podsKey } from "../database/places.ts";
+import { LRUCache } from "lru-cache";
+import { Kind, podsKey } from "../database/places.ts";
 import { type EntryRow, entryValue, type Reader } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
@@ -20,12 +21,16 @@ import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entr
 const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
 /** How far clocks may differ, in milliseconds. */
 const CLOCK_TOLERANCE = 300_000;
+/** Of clusters of which it is known whether they have them. */
+const MOST_NAMESPACES = 16_384;
 
 /** The rows of a database as far as they count: those of live clusters that exist in a scope. */
 export class DatabaseEntries implements EntryReader {
   readonly #reader: Reader;
   readonly #live: ReadonlySet<string>;
   readonly #filter: EntryFilter | undefined;
+  /** Whether a cluster has a namespace, by both: looking four of them up takes as long as all rows of a key. */
+  readonly #namespaces = new LRUCache<string, boolean>({ max: MOST_NAMESPACES });
 
   /** @param live ids of the live clusters @param filter default: everything exists */
   constructor(reader: Reader, live: Iterable<string>, filter?: EntryFilter) {
@@ -59,7 +64,8 @@ export class DatabaseEntries implements EntryReader {
       else if (row.kind === Kind.import) parts.set(row.cluster, { ...parts.get(row.cluster), imported: row });
     }
     if (parts.size === 0) return undefined;
-    const clusters = this.#clustersWith(namespace);
+    // A namespace may have many clusters more than one of its services.
+    const clusters = new Set([...parts.keys()].filter((id) => this.hasNamespace(id, namespace)));
     const isExported = () =>
       [...parts].some(([id, { exported }]) => exported !== undefined && clusters.has(id));
     const contributions: Contribution[] = [];
@@ -98,13 +104,25 @@ export class DatabaseEntries implements EntryReader {
   }
 
   hasNamespace(clusterId: string, namespace: string): boolean {
-    return this.#clustersWith(namespace).has(clusterId);
+    if (this.#filter?.hasNamespace(namespace) === false || !this.#live.has(clusterId)) return false;
+    const id = `${clusterId} ${namespace}`;
+    let has = this.#namespaces.get(id);
+    if (has === undefined) {
+      has = this.#reader.entry(clusterId, Kind.namespace, namespace) !== undefined;
+      this.#namespaces.set(id, has);
+    }
+    return has;
   }
 
   claimsOn(address: Uint8Array): readonly AddressClaim[] {
     return this.#reader.claimsOn(address).flatMap(({ cluster, name, isLocal, order }) => {
       return this.#live.has(cluster) ? { clusterId: cluster, key: name, isLocal, order } : [];
     });
+  }
+
+  /** Has namespaces of clusters looked up again. */
+  namespacesChanged(): void {
+    this.#namespaces.clear();
   }
 
   *serviceKeys(namespace?: string): Iterable<string> {
@@ -128,14 +146,6 @@ export class DatabaseEntries implements EntryReader {
       yield* page;
       page = this.#reader.keysIn(namespace, page.at(-1)!.key);
     }
-  }
-
-  #clustersWith(namespace: string): Set<string> {
-    if (this.#filter?.hasNamespace(namespace) === false) return new Set();
-    const clusters = new Set<string>();
-    for (const { kind, cluster } of this.#reader.rowsOf(namespaceKey(namespace)))
-      if (kind === Kind.namespace && this.#live.has(cluster)) clusters.add(cluster);
-    return clusters;
   }
 
   #contribution(

@@ -11,7 +11,7 @@ import type {
 export interface KeyEntries {
   /** By ascending cluster id, also in namespaces that their clusters do not have. */
   readonly contributions: readonly Contribution[];
-  /** The clusters that have the namespace. */
+  /** Those of these clusters that have the namespace. */
   readonly clusters: ReadonlySet<string>;
 }
 

@@ -65,7 +65,7 @@ export class SnapshotEntries implements EntryReader {
     const known = this.#keys.get(key);
     if (known === undefined) return undefined;
     const clusters = new Set(
-      this.#snapshots.flatMap(({ clusterId }) => (this.hasNamespace(clusterId, namespace) ? clusterId : [])),
+      known.flatMap(({ clusterId }) => (this.hasNamespace(clusterId, namespace) ? clusterId : [])),
     );
     const filter = this.#filter;
     const isExported = () =>

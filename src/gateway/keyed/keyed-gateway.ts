@@ -35,6 +35,12 @@ interface LiveCluster {
   readonly meta: ClusterMeta;
 }
 
+interface ScopeClusters {
+  readonly live: readonly string[];
+  /** Whether a name may be denied: somebody has pushed, and the last clusters did not die. */
+  readonly isKnown: boolean;
+}
+
 /** Takes what clusters push into the database, and gives what queries are answered from. */
 export class KeyedGateway {
   readonly #parts: KeyedParts;
@@ -44,6 +50,8 @@ export class KeyedGateway {
   /** Clusters that left on purpose, with the generation that they had; 0 for one that was not known. */
   readonly #left = new Map<string, number>();
   readonly #scopes = new Map<string, KeyedScope>();
+  /** Until a cluster comes or goes. */
+  readonly #clusters = new Map<KeyedScope, ScopeClusters>();
   #leases: Leases;
   #nextExpiry = Number.POSITIVE_INFINITY;
   /** SOA serial: the time of the newest change in seconds, which grows over restarts, too (RFC 1982). */
@@ -68,11 +76,21 @@ export class KeyedGateway {
     this.expireNow(now);
     const served = this.#scopes.get(visibilityKey(withoutView(scope)));
     if (served === undefined) throw new RangeError("the gateway was not opened with this scope");
-    const live = [...this.#live.keys()].filter((id) => served.has(id));
-    const hasExpired = [...this.#expired.keys()].some((id) => served.has(id));
-    const someLeft = () => [...this.#left].some(([id, generation]) => generation > 0 && served.has(id));
-    if (live.length === 0 && (hasExpired || !someLeft())) return undefined;
+    const { live, isKnown } = this.#clustersIn(served);
+    if (!isKnown) return undefined;
     return { world: served.world(live, this.#serial), leases: this.#leases };
+  }
+
+  /** The live clusters of a scope, and whether a name may be denied there. */
+  #clustersIn(scope: KeyedScope): ScopeClusters {
+    const known = this.#clusters.get(scope);
+    if (known !== undefined) return known;
+    const live = [...this.#live.keys()].filter((id) => scope.has(id));
+    const hasExpired = [...this.#expired.keys()].some((id) => scope.has(id));
+    const someLeft = [...this.#left].some(([id, generation]) => generation > 0 && scope.has(id));
+    const clusters = { live, isKnown: live.length > 0 || (someLeft && !hasExpired) };
+    this.#clusters.set(scope, clusters);
+    return clusters;
   }
 
   /** Whether a cluster is live, or died without leaving. */
@@ -169,6 +187,7 @@ export class KeyedGateway {
   }
 
   #clusterChanged(cluster: string): void {
+    this.#clusters.clear();
     for (const scope of this.#scopes.values()) scope.clusterChanged(cluster);
     this.#serial = this.#seconds();
   }

@@ -22,6 +22,7 @@ export class KeyedScope {
   readonly #settings: NameSettings;
   readonly #units: KeyedUnits;
   #world: KeyWorld | undefined;
+  #entries: DatabaseEntries | undefined;
 
   /**
    * @param visibility without a view
@@ -42,9 +43,9 @@ export class KeyedScope {
   /** What is answered from. @param live ids of the live clusters @param serial of the SOA record */
   world(live: Iterable<string>, serial: number): KeyWorld {
     if (this.#world === undefined) {
-      const entries = new DatabaseEntries(this.#reader, live, this.filter);
+      this.#entries = new DatabaseEntries(this.#reader, live, this.filter);
       const { zones, merging } = this.#settings;
-      this.#world = new KeyWorld(entries, { ...zones, serial }, merging, this.#units);
+      this.#world = new KeyWorld(this.#entries, { ...zones, serial }, merging, this.#units);
     }
     this.#world.serial = serial;
     return this.#world;
@@ -54,6 +55,7 @@ export class KeyedScope {
   changed(cluster: string, keys: readonly string[]): void {
     if (!this.has(cluster)) return;
     if (keys.includes("")) this.#world = undefined;
+    if (keys.some((key) => key.endsWith("/"))) this.#entries?.namespacesChanged();
     this.#units.changed(cluster, keys);
   }
 
