@@ -5,10 +5,10 @@ import { claimBucket, hexOf, IMPORT_CLAIM, Kind, LOCAL_CLAIM } from "./places.ts
 import { type Claims, type EntryRow, entryValue } from "./reader.ts";
 import { sumOf } from "./sums.ts";
 
-/** The order of claims that were lost with damaged rows: nobody knows who came first. */
+/** The order of claims that were lost with damaged rows: no gateway knows which cluster came first. */
 export const LOST_ORDER = -1;
-/** Services of one cluster that are looked at for one address. Others take the place of one that goes. */
-const MOST_LOOKED_AT = 8;
+/** Services of one cluster that answers read for one address. Another one takes the place of one that goes. */
+const MOST_READ = 8;
 /** Names beyond those, which answers do not read. */
 type More = Record<string, string[]>;
 
@@ -84,7 +84,7 @@ export class ClaimWriter {
 function add({ claims, more }: Bucket, hex: string, name: string, order: number): void {
   const own = claims[hex];
   if (own === undefined) claims[hex] = [order, name];
-  else if (own.length <= MOST_LOOKED_AT) own.push(name);
+  else if (own.length <= MOST_READ) own.push(name);
   else more[hex] = [...(more[hex] ?? []), name];
 }
 
@@ -132,13 +132,20 @@ export function* claimChanges(entries: readonly Changed[]): Generator<ClaimChang
   }
 }
 
-/**
- * The addresses of an entry that may have its reverse names: whether they have, other clusters decide, too, such as the type of the service.
- */
+/** The addresses of an entry, in hex; none for one that is gone. */
 function addressesOf(kind: Kind, row: EntryRow | undefined): Set<string> {
+  if (row === undefined || row.texts[0] === "") return new Set();
+  return claimedAddresses(kind, entryValue(row) as ClaimingEntry);
+}
+
+/** An entry that may claim addresses. */
+type ClaimingEntry = ExportedService | ImportedService | LocalService;
+
+/**
+ * The addresses for which an entry may have reverse names, in hex: whether it has, other clusters decide, too, such as the type of the service.
+ */
+export function claimedAddresses(kind: Kind, value: ClaimingEntry): Set<string> {
   const addresses = new Set<string>();
-  if (row === undefined || row.texts[0] === "") return addresses;
-  const value = entryValue(row);
   if (kind === Kind.import) {
     const { ips, endpoints } = value as ImportedService;
     for (const text of ips) addText(addresses, text);

@@ -40,6 +40,18 @@ export function judge(reported: number, { instant, notBefore }: Appearance): num
 }
 
 /**
+ * Why a reported creation time does not count; undefined where it does, or differs by no more than clocks do. Unix milliseconds.
+ */
+export function whyAdjusted(
+  reported: number,
+  counts: number,
+): "impossible" | "future" | "unseen" | undefined {
+  if (reported < FIRST_SERVICE_EXPORT) return "impossible";
+  if (reported > counts + CLOCK_TOLERANCE) return "future";
+  return reported < counts - CLOCK_TOLERANCE ? "unseen" : undefined;
+}
+
+/**
  * How what appears now counts; undefined while no clock was set.
  * @param latest the latest time that is remembered
  * @param seenAt when the cluster was last seen; undefined if never

@@ -96,7 +96,7 @@ const PAGE = 256;
 const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
 
 /**
- * Reads the database, each function with one statement. An entry with a damaged row is left out, and reported: whoever writes marks its cluster as damaged. Entries
+ * Reads the database, each function with one statement. An entry with a damaged row is left out, and reported: the writer marks its cluster as damaged. Entries
  * of all clusters are read, whatever their state: the caller knows from `clusters` which count.
  */
 export class Reader {

@@ -53,7 +53,7 @@ const LOG_ROWS = 10_000;
 /** After how many changes older ones are removed from the log. */
 const TRIM_AFTER = 256;
 
-/** The one who changes a database: each change in one transaction. */
+/** Changes a database: each change in one transaction. */
 export class Writer {
   /** Reads what is changed. @throws {DamagedCluster} from its functions */
   readonly reader: Reader;

@@ -1,20 +1,13 @@
-import { MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "../dns/codes.ts";
 import { FOLD } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { isLocalityView } from "../zone/locality.ts";
-import { check, readJson } from "../zone/segment/blob.ts";
-import { LONG_COUNT, SetField } from "../zone/segment/layout.ts";
-import {
-  countEnd,
-  fixedDataBytes,
-  listForView,
-  read16,
-  read32,
-  readCount,
-  recordsOf,
-  targetOf,
-} from "../zone/segment/record-block.ts";
+import { align, check, readJson, writeJson } from "../zone/segment/blob.ts";
+import { BlockChecks, readTables } from "../zone/segment/block-checks.ts";
+import { HEAP_START, type SegmentTables, SetField, TERMS_BYTES } from "../zone/segment/layout.ts";
+import { listForView, read16, read32 } from "../zone/segment/record-block.ts";
 import type { LeaseMemo } from "../zone/segment/segment.ts";
+import { type Terms, writeTerms } from "../zone/segment/table-builder.ts";
 import type { TreeKey } from "../zone/segment/tree-key.ts";
 import type { Names } from "../zone/world.ts";
 
@@ -26,7 +19,7 @@ import type { Names } from "../zone/world.ts";
  *   names    one after the other, by tree, then length, then folded bytes
  *   offsets  u32 of each name, from a multiple of 4 on
  *   terms    for each: TTL u32 (seconds; high bit: the order of records matters), lease group u16
- *   tables   ASCII JSON: `KeyTables`
+ *   tables   ASCII JSON: `SegmentTables`
  *
  *   name     form u8 (`KeyForm`), tree u8, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one
  *   block    set count u8, sets; if the form says so, variant count, variants (view u16, set count u8, sets)
@@ -38,9 +31,9 @@ import type { Names } from "../zone/world.ts";
 /** "CDKY" read as a little-endian word. */
 const KEY_MAGIC = 0x594b4443;
 /** Loading rejects bytes of another version. */
-export const KEY_FORMAT_VERSION = 1;
+const KEY_FORMAT_VERSION = 1;
 /** Word index of each field of the header; counts in entries. */
-export const KeyHeader = {
+const KeyHeader = {
   magic: 0,
   version: 1,
   length: 2,
@@ -49,31 +42,18 @@ export const KeyHeader = {
   terms: 5,
   tablesBytes: 6,
 } as const;
-/** Where the names start: the room that a `HeapWriter` keeps in front. */
-export const NAMES_AT = 44;
 /** Bits of a name's form. */
 export const KeyForm = { records: 1, variants: 2 } as const;
-/** Bytes of a name before its labels, and of terms. */
-export const NAME_HEAD_BYTES = 3;
-const TERMS_BYTES = 6;
-
-/** The small tables of a compiled key. */
-export interface KeyTables {
-  readonly trees: readonly TreeKey[];
-  /** The views with records of their own: cluster ids, localities, and `ABSENT_CLUSTER` for every other cluster. */
-  readonly views: readonly string[];
-  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
-  readonly leaseGroups: readonly (readonly string[])[];
-}
+/** Bytes of a name before its labels. */
+const NAME_HEAD_BYTES = 3;
 
 /** What a compiled key is made of. */
 export interface KeyParts {
-  /** With `NAMES_AT` bytes of room in front. */
+  /** With `HEAP_START` bytes of room in front. */
   readonly heap: Uint8Array;
   readonly offsets: Uint32Array;
-  /** TTL and lease group of each of the terms. */
-  readonly terms: readonly { readonly ttl: number; readonly leaseGroup: number }[];
-  readonly tables: KeyTables;
+  readonly terms: readonly Terms[];
+  readonly tables: SegmentTables;
 }
 
 /** Names and RRsets of one key. A node is the offset of a name. */
@@ -86,8 +66,8 @@ export class CompiledKey implements Names {
   readonly #offsets: Uint32Array;
   readonly #termsAt: number;
 
-  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups }: KeyTables) {
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, NAMES_AT / 4);
+  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups }: SegmentTables) {
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, HEAP_START / 4);
     const offsetsAt = align(words[KeyHeader.heapEnd]!);
     this.bytes = bytes;
     this.trees = trees;
@@ -99,7 +79,7 @@ export class CompiledKey implements Names {
 
   /** Puts a key together. */
   static of({ heap, offsets, terms, tables }: KeyParts): CompiledKey {
-    const json = asciiJson(tables);
+    const json = writeJson(tables);
     const offsetsAt = align(heap.length);
     const termsAt = offsetsAt + 4 * offsets.length;
     const tablesAt = termsAt + TERMS_BYTES * terms.length;
@@ -114,12 +94,8 @@ export class CompiledKey implements Names {
     words[KeyHeader.terms] = terms.length;
     words[KeyHeader.tablesBytes] = json.length;
     words.set(offsets, offsetsAt / 4);
-    const view = new DataView(bytes.buffer);
-    for (const [index, { ttl, leaseGroup }] of terms.entries()) {
-      view.setUint32(termsAt + TERMS_BYTES * index, ttl);
-      view.setUint16(termsAt + TERMS_BYTES * index + 4, leaseGroup);
-    }
-    for (let index = 0; index < json.length; index++) bytes[tablesAt + index] = json.charCodeAt(index);
+    bytes.set(writeTerms(terms), termsAt);
+    bytes.set(json, tablesAt);
     return new CompiledKey(bytes, tables);
   }
 
@@ -130,21 +106,6 @@ export class CompiledKey implements Names {
    */
   static load(bytes: Uint8Array<ArrayBuffer>): CompiledKey {
     return new CompiledKey(bytes, new KeyChecks(bytes).check());
-  }
-
-  /** The number of names. */
-  get names(): number {
-    return this.#offsets.length;
-  }
-
-  /** The node of a name by its index, in their order. */
-  nodeAt(index: number): number {
-    return this.#offsets[index]!;
-  }
-
-  /** The tree that a node is in. */
-  treeOf(node: number): TreeKey {
-    return this.trees[this.bytes[node + 1]!]!;
   }
 
   /** The node of a folded relative name, which is `name` from `start` to `end`, in a tree by its index; -1 if there is none. */
@@ -233,37 +194,24 @@ export class CompiledKey implements Names {
   }
 }
 
-/** The next multiple of 4. */
-function align(length: number): number {
-  return (length + 3) & ~3;
-}
-
-function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[^\x20-\x7e]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
 /** Checks bytes that claim to be a key. */
 class KeyChecks {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   /** Offset of the end of the names. */
   #end = 0;
-  #terms = 0;
-  #tables: KeyTables = { trees: [], views: [], leaseGroups: [] };
+  #trees = 0;
+  #blocks: BlockChecks | undefined;
   readonly #names = new Set<number>();
-  readonly #targets: number[] = [];
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
     this.#bytes = bytes;
   }
 
   /** @throws {FormatError} */
-  check(): KeyTables {
+  check(): SegmentTables {
     const bytes = this.#bytes;
     check(bytes.byteOffset % 4 === 0, "a key does not start at a multiple of 4");
-    check(bytes.length >= NAMES_AT && bytes.length % 4 === 0, `${bytes.length} bytes are not a key`);
+    check(bytes.length >= HEAP_START && bytes.length % 4 === 0, `${bytes.length} bytes are not a key`);
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     check(words[KeyHeader.magic] === KEY_MAGIC, "these bytes are not a key");
     const version = words[KeyHeader.version];
@@ -276,21 +224,24 @@ class KeyChecks {
       `a key should have ${words[KeyHeader.length]} bytes and has ${bytes.length}`,
     );
     this.#end = words[KeyHeader.heapEnd]!;
-    this.#terms = words[KeyHeader.terms]!;
+    const terms = words[KeyHeader.terms]!;
     const names = words[KeyHeader.names]!;
-    check(this.#end >= NAMES_AT && this.#end <= bytes.length, "the names of a key end outside of it");
+    check(this.#end >= HEAP_START && this.#end <= bytes.length, "the names of a key end outside of it");
     const offsetsAt = align(this.#end);
     // A forged count may be as large as a word can be: plain arithmetic is exact.
-    const tablesAt = offsetsAt + 4 * names + TERMS_BYTES * this.#terms;
+    const tablesAt = offsetsAt + 4 * names + TERMS_BYTES * terms;
     const tablesBytes = words[KeyHeader.tablesBytes]!;
     check(
       4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
       "the sections of a key do not end with it",
     );
-    this.#tables = readTables(readJson(bytes, tablesAt, tablesBytes, "a key"));
-    for (let at = tablesAt - TERMS_BYTES * this.#terms; at < tablesAt; at += TERMS_BYTES)
-      check(read16(bytes, at + 4) < this.#tables.leaseGroups.length, "a set has an unknown lease group");
-    let next = NAMES_AT;
+    const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "a key"), "a key", 0x100);
+    this.#trees = tables.trees.length;
+    const blocks = new BlockChecks(bytes, { end: this.#end, terms, views: tables.views.length });
+    this.#blocks = blocks;
+    for (let at = tablesAt - TERMS_BYTES * terms; at < tablesAt; at += TERMS_BYTES)
+      check(read16(bytes, at + 4) < tables.leaseGroups.length, "a set has an unknown lease group");
+    let next = HEAP_START;
     let before = -1;
     for (let index = 0; index < names; index++) {
       const node = words[offsetsAt / 4 + index]!;
@@ -300,17 +251,18 @@ class KeyChecks {
       before = node;
     }
     check(next === this.#end, "the names of a key do not end where they should");
-    for (const target of this.#targets) check(this.#names.has(target), "an SRV record has an unknown target");
-    return this.#tables;
+    for (const target of blocks.targets)
+      check(this.#names.has(target), "an SRV record has an unknown target");
+    return tables;
   }
 
   /** @returns the offset after the name */
   #checkName(node: number): number {
     const bytes = this.#bytes;
-    this.#need(node, NAME_HEAD_BYTES);
+    check(node + NAME_HEAD_BYTES <= this.#end, "a name ends outside of the names, or is too long");
     const form = bytes[node]!;
     check((form & ~(KeyForm.records | KeyForm.variants)) === 0, "a name has an unknown form");
-    check(bytes[node + 1]! < this.#tables.trees.length, "a name has an unknown tree");
+    check(bytes[node + 1]! < this.#trees, "a name has an unknown tree");
     const start = node + NAME_HEAD_BYTES;
     const end = start + bytes[node + 2]!;
     check(
@@ -327,16 +279,7 @@ class KeyChecks {
     }
     this.#names.add(node);
     if ((form & KeyForm.records) === 0) return end;
-    let at = this.#checkList(end);
-    if ((form & KeyForm.variants) === 0) return at;
-    const count = this.#checkCount(at);
-    at = countEnd(bytes, at);
-    for (let left = count; left > 0; left--) {
-      this.#need(at, 2);
-      check(read16(bytes, at) < this.#tables.views.length, "a record block has an unknown view");
-      at = this.#checkList(at + 2);
-    }
-    return at;
+    return this.#blocks!.check(end, (form & KeyForm.variants) !== 0);
   }
 
   #isBefore(one: number, other: number): boolean {
@@ -349,77 +292,4 @@ class KeyChecks {
     }
     return false;
   }
-
-  #checkCount(at: number): number {
-    this.#need(at, 1);
-    if (this.#bytes[at] === LONG_COUNT) this.#need(at, 3);
-    return readCount(this.#bytes, at);
-  }
-
-  /** @returns the offset after the set list */
-  #checkList(list: number): number {
-    this.#need(list, 1);
-    let set = list + 1;
-    for (let left = this.#bytes[list]!; left > 0; left--) set = this.#checkSet(set);
-    return set;
-  }
-
-  #checkSet(set: number): number {
-    const bytes = this.#bytes;
-    this.#need(set, SetField.count);
-    const type = bytes[set]!;
-    check(read16(bytes, set + SetField.terms) < this.#terms, "a set has unknown terms");
-    const count = this.#checkCount(set + SetField.count);
-    const fixed = fixedDataBytes(type);
-    let at = recordsOf(bytes, set);
-    if (fixed > 0) {
-      this.#need(at, count * fixed);
-      for (let record = at; type === RecordType.SRV && record < at + count * fixed; record += fixed)
-        this.#targets.push(targetOf(bytes, record));
-      return at + count * fixed;
-    }
-    for (let index = 0; index < count; index++) {
-      this.#need(at, 2);
-      const length = read16(bytes, at);
-      this.#need(at + 2, length);
-      if (type === RecordType.CNAME) checkTarget(bytes, at + 2, length);
-      at += 2 + length;
-    }
-    return at;
-  }
-
-  #need(at: number, length: number): void {
-    check(at + length <= this.#end, "a record block ends outside of the names");
-  }
-}
-
-/** Checks that RDATA is one name. */
-function checkTarget(bytes: Uint8Array, start: number, length: number): void {
-  const end = start + length;
-  let at = start;
-  while (at < end && bytes[at] !== 0) {
-    check(bytes[at]! <= MAX_LABEL_BYTES, "a CNAME record has no name");
-    at += bytes[at]! + 1;
-  }
-  check(at === end - 1 && length <= MAX_NAME_BYTES, "a CNAME record has no name");
-}
-
-function readTables(value: unknown): KeyTables {
-  const { trees, views, leaseGroups } = (value ?? {}) as Partial<Record<keyof KeyTables, unknown>>;
-  check(isNames(trees) && trees.length <= 0x100, "a key has no table of trees");
-  check(isNames(views), "a key has no table of views");
-  check(
-    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
-    "a key has no table of lease groups",
-  );
-  return { trees, views, leaseGroups };
-}
-
-/** Whether a value is a list of distinct texts. */
-function isNames(value: unknown): value is readonly string[] {
-  return (
-    Array.isArray(value) &&
-    value.every((name) => typeof name === "string") &&
-    new Set(value).size === value.length
-  );
 }

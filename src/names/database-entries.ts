@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { Kind, podsKey } from "../database/places.ts";
+import { whyAdjusted } from "../database/ranks.ts";
 import { type EntryRow, entryValue, type Reader } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
@@ -17,11 +18,7 @@ import type {
 import { podLabels } from "../zone/kinds/service-labels.ts";
 import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
 
-/** Before that no ServiceExport can have been created: KEP-1645 is of 2020. */
-const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
-/** How far clocks may differ, in milliseconds. */
-const CLOCK_TOLERANCE = 300_000;
-/** Of clusters of which it is known whether they have them. */
+/** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
 
 /** The rows of a database as far as they count: those of live clusters that exist in a scope. */
@@ -176,10 +173,7 @@ export class DatabaseEntries implements EntryReader {
 /** What counts instead of the creation time that an export reports; undefined where that counts. */
 function adjustedTime({ reported, counts }: EntryRow): AdjustedTime | undefined {
   if (counts === null || counts === reported) return undefined;
-  const at = reported!;
-  if (at < FIRST_SERVICE_EXPORT) return { counts, because: "impossible" };
-  if (at > counts + CLOCK_TOLERANCE) return { counts, because: "future" };
-  return { counts, because: at < counts - CLOCK_TOLERANCE ? "unseen" : undefined };
+  return { counts, because: whyAdjusted(reported!, counts) };
 }
 
 function isAddress(text: string, canonical: string): boolean {

@@ -1,11 +1,5 @@
 import type { Contribution } from "../merge/service/declaration.ts";
-import type {
-  ClusterZone,
-  EndpointGroups,
-  ExportedService,
-  ImportedService,
-  LocalService,
-} from "../snapshot/schema.ts";
+import type { ClusterZone, LocalService } from "../snapshot/schema.ts";
 
 /** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it counts: of live clusters that exist in the scope. */
 export interface KeyEntries {
@@ -53,27 +47,4 @@ export interface EntryReader {
   serviceKeys(namespace?: string): Iterable<string>;
   /** Keys with names of a cluster's services. */
   localKeys(clusterId: string, namespace: string): Iterable<string>;
-}
-
-/** The addresses for which a cluster's part in a service may have reverse names, as reported: whether it does is decided where the service is compiled. */
-export function* claimedAddresses(
-  exported: ExportedService | undefined,
-  imported: ImportedService | undefined,
-): Generator<string> {
-  if (imported !== undefined) {
-    yield* imported.ips;
-    for (const groups of Object.values(imported.endpoints)) yield* addressesIn(groups);
-  }
-  if (exported !== undefined) yield* addressesIn(exported.endpoints);
-}
-
-/** The same of a service of a cluster's own zone. */
-export function* localAddresses({ clusterIPs = [], endpoints }: LocalService): Generator<string> {
-  yield* clusterIPs;
-  yield* addressesIn(endpoints);
-}
-
-function* addressesIn(groups: EndpointGroups): Generator<string> {
-  for (const { members } of Object.values(groups))
-    for (const { address } of Object.values(members)) yield address;
 }

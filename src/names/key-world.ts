@@ -41,8 +41,8 @@ const NO_MERGED: MergedEntries = {
   findings: [],
 };
 const EMPTY: CompiledUnit = { key: undefined, clusters: [], conflicts: [], findings: [], reverse: [] };
-/** Of so many services it is looked whether one has a name below another name; with more, that one exists. */
-const MOST_LOOKED_AT = 1000;
+/** The most services that are searched for a name below another one. With more services the other one counts as existing. */
+const MOST_SEARCHED = 1000;
 
 /**
  * Answers from what clusters reported, in one scope: a key is compiled when a query first needs it. Made anew when a cluster joins or leaves, or its
@@ -60,7 +60,7 @@ export class KeyWorld implements World {
   readonly #fixed: CompiledKey;
 
   /**
-   * @param cache of this world alone
+   * @param cache of this scope alone; it may outlive the world
    * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
    */
   constructor(
@@ -184,7 +184,7 @@ export class KeyWorld implements World {
         if (first === undefined || comesBefore(own, first)) first = own;
       }
     }
-    // Where nobody knows who came first, nobody has the address unless it is alone.
+    // A lost order decides nothing: the address has a reverse name only while one cluster alone claims it.
     return isLost && clusters.size > 1 ? undefined : first?.candidate;
   }
 
@@ -198,12 +198,12 @@ export class KeyWorld implements World {
   #unit(planned: PlannedTree, namespace: string, label: string): CompiledUnit {
     const { plan } = planned;
     const kind = plan.kind === "cluster-local" ? planned.key : plan.kind;
-    const key = `${namespace}/${label}`;
-    const cached = this.#cache.get(`${kind} ${key}`);
+    const id = `${kind} ${namespace}/${label}`;
+    const cached = this.#cache.get(id);
     if (cached !== undefined) return cached;
     const unit =
       isKeyLabel(namespace) && isKeyLabel(label) ? this.#compile(planned, namespace, label) : EMPTY;
-    this.#cache.set(`${kind} ${key}`, unit);
+    this.#cache.set(id, unit);
     return unit;
   }
 
@@ -270,7 +270,7 @@ export class KeyWorld implements World {
   #hasAny(planned: PlannedTree, keys: Iterable<string>, suffix: string): boolean {
     let count = 0;
     for (const key of keys) {
-      if (++count > MOST_LOOKED_AT) return true;
+      if (++count > MOST_SEARCHED) return true;
       const slash = key.indexOf("/");
       const { key: compiled } = this.#unit(planned, key.slice(0, slash), key.slice(slash + 1).toLowerCase());
       if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
@@ -292,7 +292,7 @@ interface Ordered {
   readonly claim: string;
 }
 
-/** Who first reported an address comes first; of those that did so together the oldest part in its service, then by name. */
+/** The cluster that first reported an address comes first; of those that did so together the one with the oldest part in its service, then by name. */
 function comesBefore(one: Ordered, other: Ordered): boolean {
   const [{ since }, { since: otherSince }] = [one.candidate.source, other.candidate.source];
   if (one.order !== other.order) return one.order < other.order;
@@ -319,8 +319,9 @@ function wireOf(label: string): Uint8Array {
 }
 
 /** A label of a name in text, by its index from the left; each byte becomes the character with its number. */
-function labelText({ bytes, ...name }: FoldedName, index: number): string {
-  const start = labelStart({ bytes, ...name }, index);
+function labelText(name: FoldedName, index: number): string {
+  const { bytes } = name;
+  const start = labelStart(name, index);
   let text = "";
   for (let at = start + 1; at <= start + bytes[start]!; at++) text += String.fromCharCode(bytes[at]!);
   return text;

@@ -1,20 +1,21 @@
-import { formatAddress, usableAddress } from "../dns/address.ts";
+import { claimedAddresses } from "../database/claims.ts";
+import { hexOf, Kind, localKey } from "../database/places.ts";
+import { usableAddress } from "../dns/address.ts";
 import { compareText } from "../merge/order.ts";
 import type { Contribution } from "../merge/service/declaration.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
 import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
 import { createEntryFilter } from "../merge/visibility/visible.ts";
 import type { ClusterSnapshot, LocalService } from "../snapshot/schema.ts";
-import { localNameKey } from "../zone/kinds/cluster-local.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
-import {
-  type AddressClaim,
-  claimedAddresses,
-  type EntryReader,
-  type KeyEntries,
-  localAddresses,
-  type WorldCluster,
-} from "./entries.ts";
+import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
+
+/** The tables whose entries claim addresses. */
+const CLAIMING = [
+  [Kind.export, "exports"],
+  [Kind.import, "imports"],
+  [Kind.service, "services"],
+] as const;
 
 /** When exports and imports count from, where that is not what clusters reported. */
 export type Ranked = (clusterId: string, key: string) => Pick<Contribution, "adjusted" | "importedSince">;
@@ -44,7 +45,7 @@ export class SnapshotEntries implements EntryReader {
         this.#keys.set(key, [...(this.#keys.get(key) ?? []), snapshot]);
       const local = new Map<string, string[]>();
       for (const [key, service] of Object.entries(snapshot.services)) {
-        const names = localNameKey(key, service);
+        const names = localKey(key, service);
         local.set(names, [...(local.get(names) ?? []), key]);
       }
       this.#local.set(snapshot.clusterId, local);
@@ -120,23 +121,18 @@ export class SnapshotEntries implements EntryReader {
 
   claimsOn(address: Uint8Array): readonly AddressClaim[] {
     this.#claims ??= this.#readClaims();
-    return this.#claims.get(formatAddress(address)) ?? [];
+    return this.#claims.get(hexOf(address)) ?? [];
   }
 
   #readClaims(): Map<string, AddressClaim[]> {
     const claims = new Map<string, AddressClaim[]>();
-    const add = (text: string, claim: AddressClaim) => {
-      const bytes = usableAddress(text);
-      const address = bytes && formatAddress(bytes);
-      if (address !== undefined) claims.set(address, [...(claims.get(address) ?? []), claim]);
-    };
-    for (const { clusterId, exports, imports, services } of this.#snapshots) {
-      for (const key of new Set([...Object.keys(exports), ...Object.keys(imports)]))
-        for (const text of claimedAddresses(exports[key], imports[key]))
-          add(text, { clusterId, key, isLocal: false, order: 0 });
-      for (const [key, service] of Object.entries(services))
-        for (const text of localAddresses(service)) add(text, { clusterId, key, isLocal: true, order: 0 });
-    }
+    for (const { clusterId, ...snapshot } of this.#snapshots)
+      for (const [kind, table] of CLAIMING)
+        for (const [key, entry] of Object.entries(snapshot[table]))
+          for (const address of claimedAddresses(kind, entry)) {
+            const claim = { clusterId, key, isLocal: kind === Kind.service, order: 0 };
+            claims.set(address, [...(claims.get(address) ?? []), claim]);
+          }
     return claims;
   }
 

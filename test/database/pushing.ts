@@ -1,4 +1,4 @@
-import { Kind } from "../../src/database/places.ts";
+import { KIND_OF, Kind } from "../../src/database/places.ts";
 import type { Sight } from "../../src/database/ranks.ts";
 import { entryValue, type Reader } from "../../src/database/reader.ts";
 import { Stage, type Staged } from "../../src/database/stage.ts";
@@ -62,17 +62,9 @@ export function push(
 /** All that a database has of a cluster. */
 export function snapshotOf(reader: Reader, cluster: string): ClusterSnapshot {
   const snapshot = emptySnapshot(cluster) as ClusterSnapshot & Record<string, unknown>;
-  const kinds: Record<(typeof COLLECTIONS)[number], Kind> = {
-    namespaces: Kind.namespace,
-    exports: Kind.export,
-    imports: Kind.import,
-    services: Kind.service,
-    pods: Kind.pods,
-    findings: Kind.findings,
-  };
   for (const row of reader.all(cluster, Kind.single)) snapshot[row.name] = entryValue(row);
   for (const collection of COLLECTIONS)
-    for (const row of reader.all(cluster, kinds[collection])) {
+    for (const row of reader.all(cluster, KIND_OF[collection])) {
       const table: Entries = snapshot[collection];
       if (row.texts[0] === "") continue;
       const isBucket = collection === "pods" || collection === "findings";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Kind } from "../../src/database/places.ts";
+import { Kind, localKey } from "../../src/database/places.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { usableAddress } from "../../src/dns/address.ts";
@@ -13,7 +13,6 @@ import { DatabaseEntries } from "../../src/names/database-entries.ts";
 import type { EntryReader } from "../../src/names/entries.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { localNameKey } from "../../src/zone/kinds/cluster-local.ts";
 import { podLabels } from "../../src/zone/kinds/service-labels.ts";
 import { DRIVERS } from "../database/databases.ts";
 import { NOON, push, wholeLines } from "../database/pushing.ts";
@@ -38,7 +37,7 @@ function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): u
   const namespaces = new Set<string>();
   for (const { exports, imports, services, pods, namespaces: own } of snapshots) {
     for (const key of [...Object.keys(exports), ...Object.keys(imports)]) keys.add(key);
-    for (const [key, service] of Object.entries(services)) labels.add(localNameKey(key, service));
+    for (const [key, service] of Object.entries(services)) labels.add(localKey(key, service));
     for (const key of Object.keys(pods))
       for (const label of podLabels(usableAddress(nameOf(key)) ?? new Uint8Array(4)))
         labels.add(`${namespaceOf(key)}/${label}`);

@@ -30,29 +30,25 @@ export interface KeyedAnswers {
   readonly leases: Leases;
 }
 
-/** A live cluster. Times are those of the gateway's clock. */
-interface LiveCluster {
-  readonly meta: ClusterMeta;
-}
-
 interface ScopeClusters {
   readonly live: readonly string[];
-  /** Whether a name may be denied: somebody has pushed, and the last clusters did not die. */
+  /** Whether a name may be denied: a cluster is live, or the last ones left on purpose. */
   readonly isKnown: boolean;
 }
 
 /** Takes what clusters push into the database, and gives what queries are answered from. */
 export class KeyedGateway {
   readonly #parts: KeyedParts;
-  readonly #live = new Map<string, LiveCluster>();
+  /** The live clusters. Times are those of the gateway's clock. */
+  readonly #live = new Map<string, ClusterMeta>();
   /** Clusters whose lease ended. */
   readonly #expired = new Map<string, ClusterMeta>();
   /** Clusters that left on purpose, with the generation that they had; 0 for one that was not known. */
   readonly #left = new Map<string, number>();
   readonly #scopes = new Map<string, KeyedScope>();
-  /** Until a cluster comes or goes. */
+  /** Cleared when a cluster joins, leaves or expires. */
   readonly #clusters = new Map<KeyedScope, ScopeClusters>();
-  #leases: Leases;
+  #leases!: Leases;
   #nextExpiry = Number.POSITIVE_INFINITY;
   /** SOA serial: the time of the newest change in seconds, which grows over restarts, too (RFC 1982). */
   #serial: number;
@@ -66,12 +62,12 @@ export class KeyedGateway {
     }
     writer.start(unixTime(clock, clock.now()));
     for (const row of reader.clusters()) this.#resume(row);
-    this.#leases = this.#newLeases();
+    this.#leasesChanged();
     this.#serial = this.#seconds();
     this.expireNow();
   }
 
-  /** What is answered from in a scope; undefined while no name may be denied: nobody has pushed, or the last clusters died instead of leaving. */
+  /** What is answered from in a scope; undefined while no name may be denied: no cluster has pushed, or the last leases expired. */
   answersIn(scope: Visibility, now = this.#parts.clock.now()): KeyedAnswers | undefined {
     this.expireNow(now);
     const served = this.#scopes.get(visibilityKey(withoutView(scope)));
@@ -93,7 +89,7 @@ export class KeyedGateway {
     return clusters;
   }
 
-  /** Whether a cluster is live, or died without leaving. */
+  /** Whether a cluster is live, or its lease expired. */
   hasCluster(cluster: string): boolean {
     return this.#live.has(cluster) || this.#expired.has(cluster);
   }
@@ -112,7 +108,7 @@ export class KeyedGateway {
     const { clock } = this.#parts;
     this.expireNow();
     const now = clock.now();
-    const held = this.#live.get(cluster)?.meta;
+    const held = this.#live.get(cluster);
     if (kind === "changes" && held?.generation !== base) throw new GenerationMismatch(held?.generation);
     const last = this.#generationOf(cluster);
     const generation = Math.max(last + 1, unixTime(clock, now));
@@ -122,7 +118,7 @@ export class KeyedGateway {
   /** Renews a cluster's lease. @throws {GenerationMismatch} when another generation is held */
   renew(cluster: string, generation: number, terms: LeaseTerms): ClusterMeta {
     this.expireNow();
-    const held = this.#live.get(cluster)?.meta ?? this.#expired.get(cluster);
+    const held = this.#live.get(cluster) ?? this.#expired.get(cluster);
     if (held?.generation !== generation) throw new GenerationMismatch(held?.generation);
     return this.#apply(
       { cluster, kind: "changes", entries: new Map() },
@@ -146,7 +142,7 @@ export class KeyedGateway {
   /** Drops clusters whose lease ended. */
   expireNow(now = this.#parts.clock.now()): void {
     if (now < this.#nextExpiry) return;
-    for (const [cluster, { meta }] of this.#live) {
+    for (const [cluster, meta] of this.#live) {
       if (meta.expiresAt > now) continue;
       this.#live.delete(cluster);
       this.#expired.set(cluster, meta);
@@ -158,7 +154,7 @@ export class KeyedGateway {
 
   /** The last generation that is known of a cluster; 0 for none. */
   #generationOf(cluster: string): number {
-    const held = this.#live.get(cluster)?.meta ?? this.#expired.get(cluster);
+    const held = this.#live.get(cluster) ?? this.#expired.get(cluster);
     return held?.generation ?? this.#left.get(cluster) ?? 0;
   }
 
@@ -170,7 +166,7 @@ export class KeyedGateway {
     const change = writer.prepare(staged, toStored(meta, clock), sight);
     checkTotals?.(change.totals);
     const applied = writer.apply(change);
-    this.#live.set(cluster, { meta });
+    this.#live.set(cluster, meta);
     this.#expired.delete(cluster);
     this.#left.delete(cluster);
     this.#leasesChanged();
@@ -196,20 +192,13 @@ export class KeyedGateway {
     if (state === "left") {
       this.#left.set(id, meta?.generation ?? 0);
     } else if (meta !== undefined && state !== "damaged") {
-      const own = resumed(meta, this.#parts.clock);
-      if (state === "live") this.#live.set(id, { meta: own });
-      else this.#expired.set(id, own);
+      (state === "live" ? this.#live : this.#expired).set(id, resumed(meta, this.#parts.clock));
     }
   }
 
   #leasesChanged(): void {
-    this.#leases = this.#newLeases();
-    this.#nextExpiry = Math.min(...Array.from(this.#live.values(), ({ meta }) => meta.expiresAt));
-  }
-
-  #newLeases(): Leases {
-    this.#nextExpiry = Math.min(...Array.from(this.#live.values(), ({ meta }) => meta.expiresAt));
-    return new LeaseTables((cluster) => this.#live.get(cluster)?.meta.expiresAt);
+    this.#leases = new LeaseTables((cluster) => this.#live.get(cluster)?.expiresAt);
+    this.#nextExpiry = Math.min(...Array.from(this.#live.values(), ({ expiresAt }) => expiresAt));
   }
 
   #seconds(): number {

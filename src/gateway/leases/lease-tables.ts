@@ -1,4 +1,5 @@
-import type { Leased, Leases } from "../../resolve/leases.ts";
+import type { Leases } from "../../resolve/leases.ts";
+import type { Leased } from "../../zone/world.ts";
 import { leaseExpiry } from "./held-cluster.ts";
 
 /** When the leases of each segment expire. A table is made when its segment is first used; a renewal makes new tables. */

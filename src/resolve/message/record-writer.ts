@@ -9,8 +9,8 @@ import {
   recordsOf,
   targetOf,
 } from "../../zone/segment/record-block.ts";
-import type { Names, World } from "../../zone/world.ts";
-import type { Leased, Leases } from "../leases.ts";
+import type { Leased, Names, World } from "../../zone/world.ts";
+import type { Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */

@@ -2,10 +2,10 @@ import { parseZoneName, type ZoneName } from "../../dns/folded-name.ts";
 import { ABSENT_CLUSTER } from "../../merge/clusterset.ts";
 import { isLocalityView } from "../locality.ts";
 import { align, check, createBlob, readBlob, readJson, writeJson } from "../segment/blob.ts";
+import { isNames } from "../segment/block-checks.ts";
 import { BLOB_WORDS, BlobKind } from "../segment/layout.ts";
 import { treeHash } from "../segment/name-hash.ts";
 import type { LeaseMemo } from "../segment/segment.ts";
-import { isNames } from "../segment/segment-checks.ts";
 import { stemDepths, type TreeKey } from "../segment/tree-key.ts";
 
 /** The trees of a zone name. */

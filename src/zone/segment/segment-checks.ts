@@ -1,18 +1,17 @@
-import { MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
+import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "../../dns/codes.ts";
 import { check, readJson } from "./blob.ts";
+import { BlockChecks, readTables } from "./block-checks.ts";
 import { distanceToParent, isTop, runOf, treeOfTop } from "./blocks/names.ts";
 import {
   HEAP_START,
-  LONG_COUNT,
   MOST_HEAP_BYTES,
   NameForm,
   SEGMENT_WORDS,
   SegmentHeader,
   type SegmentTables,
-  SetField,
   TERMS_BYTES,
 } from "./layout.ts";
-import { countEnd, fixedDataBytes, read16, readCount, recordsOf, targetOf } from "./record-block.ts";
+import { read16 } from "./record-block.ts";
 import { offsetBits, readSlot, slotBytes } from "./slots.ts";
 
 const ALL_FORMS = Object.values(NameForm).reduce((forms, form) => forms | form, 0);
@@ -53,7 +52,7 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, termsBytes: nu
     4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
     "the tables do not end with the segment",
   );
-  const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
+  const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"), "the segment", 0x7fff);
   check(tables.trees.length === words[SegmentHeader.trees], "the tables have other trees than the header");
   return { ...sections, tables };
 }
@@ -132,19 +131,18 @@ function checkRun(bytes: Uint8Array, run: number, heapEnd: number): number {
 class NameChecks {
   readonly #bytes: Uint8Array;
   readonly #end: number;
-  readonly #terms: number;
   readonly #tables: SegmentTables;
   /** By a quarter of a name's offset: the lowest two bits of the offset and 1. No name is shorter than 4 bytes. */
   readonly #names: Uint8Array;
   /** By a quarter of a name's offset: the length of its name. */
   readonly #nameBytes: Uint8Array;
-  readonly #targets: number[] = [];
+  readonly #blocks: BlockChecks;
 
   constructor(bytes: Uint8Array, { heapEnd, terms, tables }: SegmentLayout) {
     this.#bytes = bytes;
     this.#end = heapEnd;
-    this.#terms = terms;
     this.#tables = tables;
+    this.#blocks = new BlockChecks(bytes, { end: heapEnd, terms, views: tables.views.length });
     this.#names = new Uint8Array((heapEnd >> 2) + 1);
     this.#nameBytes = new Uint8Array((heapEnd >> 2) + 1);
   }
@@ -156,7 +154,8 @@ class NameChecks {
 
   /** @throws {FormatError} if an SRV record has a target that is no name */
   checkTargets(): void {
-    for (const target of this.#targets) check(this.isName(target), "an SRV record has an unknown target");
+    for (const target of this.#blocks.targets)
+      check(this.isName(target), "an SRV record has an unknown target");
   }
 
   /** Checks a name. @returns the offset after it */
@@ -181,94 +180,6 @@ class NameChecks {
     this.#nameBytes[name >> 2] = above + length;
     const block = run + 1 + length;
     if ((form & NameForm.records) === 0) return block;
-    return this.#checkBlock(block, (form & NameForm.variants) !== 0);
+    return this.#blocks.check(block, (form & NameForm.variants) !== 0);
   }
-
-  #checkBlock(block: number, hasVariants: boolean): number {
-    const bytes = this.#bytes;
-    let position = this.#checkList(block);
-    if (!hasVariants) return position;
-    const count = this.#checkCount(position);
-    position = countEnd(bytes, position);
-    for (let left = count; left > 0; left--) {
-      this.#need(position, 2);
-      check(read16(bytes, position) < this.#tables.views.length, "a record block has an unknown view");
-      position = this.#checkList(position + 2);
-    }
-    return position;
-  }
-
-  #checkCount(at: number): number {
-    this.#need(at, 1);
-    if (this.#bytes[at] === LONG_COUNT) this.#need(at, 3);
-    return readCount(this.#bytes, at);
-  }
-
-  /** @returns the offset after the set list */
-  #checkList(list: number): number {
-    this.#need(list, 1);
-    let set = list + 1;
-    for (let left = this.#bytes[list]!; left > 0; left--) set = this.#checkSet(set);
-    return set;
-  }
-
-  #checkSet(set: number): number {
-    const bytes = this.#bytes;
-    this.#need(set, SetField.count);
-    const type = bytes[set]!;
-    check(read16(bytes, set + SetField.terms) < this.#terms, "a set has unknown terms");
-    const count = this.#checkCount(set + SetField.count);
-    const fixed = fixedDataBytes(type);
-    let at = recordsOf(bytes, set);
-    if (fixed > 0) {
-      this.#need(at, count * fixed);
-      if (type === RecordType.SRV)
-        for (let index = 0; index < count; index++) this.#targets.push(targetOf(bytes, at + index * fixed));
-      return at + count * fixed;
-    }
-    for (let index = 0; index < count; index++) {
-      this.#need(at, 2);
-      const length = read16(bytes, at);
-      this.#need(at + 2, length);
-      if (type === RecordType.CNAME) checkName(bytes, at + 2, length);
-      at += 2 + length;
-    }
-    return at;
-  }
-
-  #need(at: number, length: number): void {
-    check(at + length <= this.#end, "a record block ends outside the heap");
-  }
-}
-
-/** Checks that RDATA is one name. */
-function checkName(bytes: Uint8Array, start: number, length: number): void {
-  const end = start + length;
-  let at = start;
-  while (at < end && bytes[at] !== 0) {
-    check(bytes[at]! <= MAX_LABEL_BYTES, "a CNAME record has no name");
-    at += bytes[at]! + 1;
-  }
-  check(at === end - 1 && length <= MAX_NAME_BYTES, "a CNAME record has no name");
-}
-
-function readTables(value: unknown): SegmentTables {
-  const tables = (value ?? {}) as Partial<Record<keyof SegmentTables, unknown>>;
-  const { trees, views, leaseGroups } = tables;
-  check(isNames(trees) && trees.length < 0x8000, "the segment has no table of trees");
-  check(isNames(views), "the segment has no table of views");
-  check(
-    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
-    "the segment has no table of lease groups",
-  );
-  return { trees, views, leaseGroups };
-}
-
-/** Whether a value is a list of distinct texts. */
-export function isNames(value: unknown): value is readonly string[] {
-  return (
-    Array.isArray(value) &&
-    value.every((name) => typeof name === "string") &&
-    new Set(value).size === value.length
-  );
 }
