@@ -10,7 +10,6 @@ const ISOLATED: string[] = [
   "test/control/leader.test.ts",
   "test/control/events/event-recorder.test.ts",
   "test/snapshot/sha256.test.ts",
-  "test/store/files/crash-points.test.ts",
 ];
 
 /** The same of end-to-end tests: their mocks show which routes an application has. */
@@ -33,18 +32,18 @@ const MEASURING: string[] = [
 
 /** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
 const LONG: string[] = [
-  "test/e2e/store/many/outage.e2e.test.ts",
+  "test/e2e/replica/many/outage.e2e.test.ts",
   "test/e2e/edge/worker.e2e.test.ts",
   "test/e2e/container/container.e2e.test.ts",
   "test/e2e/answers/pages.e2e.test.ts",
-  "test/e2e/store/many/failover.e2e.test.ts",
+  "test/e2e/replica/many/failover.e2e.test.ts",
   "test/package/package.e2e.test.ts",
   "test/e2e/clients/pages.e2e.test.ts",
   "test/e2e/kubernetes/install/manifests.e2e.test.ts",
   "test/e2e/hosts/workerd.e2e.test.ts",
-  "test/e2e/store/servers/sentinel.e2e.test.ts",
+  "test/e2e/replica/servers/sentinel.e2e.test.ts",
   "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
-  "test/e2e/store/many/chaos.e2e.test.ts",
+  "test/e2e/replica/many/chaos.e2e.test.ts",
   "test/e2e/durability/following/churn.e2e.test.ts",
 ];
 

@@ -9,9 +9,8 @@ import { stallsSection } from "./change/stalls-section.ts";
 import { controlSection } from "./control/section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { nameOfShape, parseShapes, SHAPES, type Shape } from "./cpu/shapes.ts";
-import { edgeObjectSection, edgeSection, edgeSizeSection, edgeStartSection } from "./edge/section.ts";
+import { edgeObjectSection, edgeSection, edgeSizeSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
-import { generationSection } from "./generation/section.ts";
 import { idleSection } from "./idle/section.ts";
 import { manySection } from "./many/section.ts";
 import { formatTable } from "./report/format-table.ts";
@@ -28,7 +27,6 @@ const sections = [
   threadsSection,
   udpSection,
   resolveSection,
-  generationSection,
   changeSection,
   controlSection,
   costSection,
@@ -39,7 +37,6 @@ const sections = [
   edgeSection,
   edgeSizeSection,
   edgeObjectSection,
-  edgeStartSection,
   forwardSection,
   accessSection,
   manySection,
@@ -70,7 +67,7 @@ const program = new Command("npm run bench --")
   .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
   .option(
     "--endpoints <number>",
-    "endpoints of the world of edge-size, edge-object, edge-start and many (default: 1000000, with --small 20000), and of control (10000, 500)",
+    "endpoints of the world of edge-size, edge-object and many (default: 1000000, with --small 20000), and of control (10000, 500)",
     positive,
   )
   .option(
@@ -86,9 +83,9 @@ const program = new Command("npm run bench --")
       ...sections.map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`),
       "",
       "Example:",
-      "  npm run bench -- cpu generation --rounds 7 --json bench.json",
+      "  npm run bench -- cpu resolve --rounds 7 --json bench.json",
       "",
-      "All but resolve and generation start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
+      "All but resolve start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
     ].join("\n"),
   )
   .action(measureSections);
@@ -122,3 +119,5 @@ function shapes(text: string): readonly Shape[] {
 }
 
 await program.parseAsync();
+// An API server that was stopped goes on for the next one who starts one in this process, and ends with it.
+process.exit();

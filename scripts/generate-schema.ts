@@ -13,7 +13,7 @@ import {
 } from "../src/http/push/push-messages.ts";
 import { SnapshotLine } from "../src/snapshot/lines/line-schema.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
-import { TransferStateResponse } from "../src/transfer/state-message.ts";
+import { TransferStateResponse } from "../src/transfer/transfer-state.ts";
 
 const root = join(import.meta.dirname, "..");
 const SCHEMAS = "docs/reference/schema";

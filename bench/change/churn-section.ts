@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { pidOf } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import { QueryLoad } from "../processes/query-load.ts";
@@ -22,6 +23,8 @@ const NAMES = 500;
 const PARTS = { small: 4, full: 10 };
 
 const ACKNOWLEDGED = "change to acknowledgement, p99";
+/** In milliseconds: a cluster may push 50 times a second (`limits.pushesPerSecond`). */
+const BETWEEN_PUSHES = 25;
 const ANSWERED = "push to changed answer of one cluster beside, the longest";
 const MEMORY = "resident memory";
 const GROWTH = "resident memory, second half ÷ first";
@@ -101,13 +104,14 @@ function addWaits(samples: Samples, milliseconds: readonly number[]): void {
   samples.add("change to acknowledgement, median", "ms", percentile(milliseconds, 0.5));
 }
 
-/** Milliseconds from one push to its answer. */
+/** Milliseconds from one push to its answer. Takes longer than that where the next push would come too soon. */
 async function timeOfChange(probe: ChangingCluster, poller: Poller): Promise<number> {
+  const rest = sleep(BETWEEN_PUSHES);
   const begun = performance.now();
   const acknowledged = probe.change();
   // Both are awaited together: after the error of one, that of the other, which is stopped then, would end the process and hide the first.
   const answer = poller.waitForAddress(ChangingCluster.query, probe.address);
-  const [answered] = await Promise.all([answer, acknowledged]);
+  const [answered] = await Promise.all([answer, acknowledged, rest]);
   return answered - begun;
 }
 

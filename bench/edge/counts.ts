@@ -11,7 +11,7 @@ export interface CacheCounts {
 /** What the object was asked, and what it wrote. */
 export interface ObjectCounts {
   state: number;
-  /** Roots and segments. */
+  /** Keys, lists, and what else a query needs. */
   parts: number;
   pushes: number;
   /** As SQLite's cursors count them, and as they are billed; alarms come on top. */

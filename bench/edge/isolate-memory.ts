@@ -16,11 +16,11 @@ import { type PeakMemory, WatchedIsolate } from "./workerd/watched-isolate.ts";
 import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 const MEBIBYTE = 1024 * 1024;
-const WHILE_REPLACED = "while a generation replaces another, at most";
+const WHILE_FOLLOWED = "while it follows a change, at most";
 
 /**
- * What one isolate holds: nothing, the root of a large world with the segments of many queries, two of them; and what it fetches for one change.
- * @param queries for names all over the world, so that as many segments come into memory
+ * What one isolate holds: nothing, one name, many; and what it fetches for one change.
+ * @param queries for names all over the world
  */
 export async function measureIsolateMemory(
   { world, deployment, object }: EdgeWorld,
@@ -44,9 +44,9 @@ export async function measureIsolateMemory(
       title: `An isolate with ${world}, all headless`,
       rows: samples.rows,
       baselines: [],
-      goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 64 }],
+      goals: [{ row: `isolate, ${WHILE_FOLLOWED}`, atMost: 64 }],
       notes: [
-        "Of the isolate: V8's heap, with garbage while the generation is replaced, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
+        "Of the isolate: V8's heap, with garbage while it works, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
         "Of the process: what it takes of the machine's memory, with workerd itself and what V8 keeps for later.",
       ],
     },
@@ -76,18 +76,18 @@ async function measureRound(
     const poller = new Poller(`${url}/dns-query`, "");
     const answered = () => poller.waitForAddress(ChangingCluster.query, changing.address);
     add("started", await watched.settled());
-    add("while the first root is taken, at most", await watched.during(answered()));
+    add("until the first answer, at most", await watched.during(answered()));
     for (const query of queries) await poller.ask(query);
-    add(`with the segments of ${queries.length} names`, await watched.settled());
+    add(`with ${queries.length} names`, await watched.settled());
     const fetched = async () =>
       [(await objectCounts(object)).bytes, (await cacheCounts(cache)).bytes] as const;
     const before = await fetched();
     const change = changing.change().then(answered);
-    add(WHILE_REPLACED, await watched.during(change));
+    add(WHILE_FOLLOWED, await watched.during(change));
     const after = await fetched();
     samples.add("for one change: bytes from the object", "B", after[0] - before[0]);
     samples.add("for one change: bytes from the cache", "B", after[1] - before[1]);
-    add("with the new generation", await watched.settled());
+    add("after the change", await watched.settled());
     watched.close();
     await poller.close();
   } finally {

@@ -12,9 +12,8 @@ import { ELSEWHERE_MODULE, GATEWAY_MODULE, type Scripts } from "./workerd/bundle
 import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd/workerd.ts";
 import type { Binding, Service } from "./workerd/workerd-config.ts";
 
-/** For worlds whose snapshots have more than the 20 Mi characters as JSON that the object takes by default, and take hours to push on busy cores. */
+/** For worlds that take hours to push on busy cores. */
 export const LARGE_LIMITS = {
-  limits: { allSnapshotCharacters: 1024 * 1024 * 1024 },
   lease: { minimumSeconds: 10, defaultSeconds: 86_400, maximumSeconds: 86_400 },
 };
 

@@ -5,6 +5,7 @@ import { run } from "../../test/e2e/servers/run.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
+import { encodeQuery } from "../resolve/cases.ts";
 import { loadedSnapshots, prepareLoad } from "../worlds/asked.ts";
 import { ChangingCluster } from "../worlds/changing-cluster.ts";
 import type { CacheCounts, ObjectCounts } from "./counts.ts";
@@ -26,6 +27,8 @@ const ISOLATES = 8;
 const SECONDS = 10;
 /** Queries per second that each isolate is asked. */
 const RATES = [2, 100];
+/** Names that do not exist. */
+const MADE_UP = 10_000;
 const CHANGES_PER_ROUND = 4;
 /** Between two changes whose way to every isolate is timed, in milliseconds: at least, and at random as much again. */
 const REST = 1500;
@@ -54,7 +57,10 @@ export async function measureObjectRequests(
     for (const perSecond of RATES)
       for (const isChanging of [false, true])
         tables.push(await measureLoad(location, perSecond, isChanging, effort, progress));
-    tables.push(await measureChanges(location, effort, progress));
+    tables.push(
+      await measureMadeUp(location, effort, progress),
+      await measureChanges(location, effort, progress),
+    );
     return tables;
   } finally {
     await Promise.all(running.map(({ stop }) => stop()));
@@ -92,7 +98,7 @@ async function stampede(location: Location): Promise<Table> {
     title: `Requests to the object while ${ISOLATES} cold isolates of one location are asked at once`,
     rows: [
       { name: "for the state", unit: "", samples: [object.state] },
-      { name: "for roots and segments", unit: "", samples: [object.parts] },
+      { name: "for parts", unit: "", samples: [object.parts] },
     ],
     baselines: [],
     goals: [],
@@ -138,13 +144,45 @@ async function measureLoad(
     rows: [
       row("requests to the object", perQuery.object),
       row("  for the state", perQuery.state),
-      row("  for roots and segments", perQuery.parts),
+      row("  for parts", perQuery.parts),
       row("operations of the cache", perQuery.cache),
       row("for comparison: requests to the object per second", everySecond),
     ],
     baselines: [],
     goals: [],
     notes: [`${seconds} s each round, ${perSecond} queries per second at each isolate.`],
+  };
+}
+
+/** Names that do not exist, each of which is asked once. */
+async function measureMadeUp(
+  location: Location,
+  { rounds, share }: Effort,
+  progress: Progress,
+): Promise<Table> {
+  const names = Math.ceil(MADE_UP * share);
+  const samples: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    progress(`requests to the object, made-up names: round ${round} of ${rounds}`);
+    const before = await counted(location);
+    await Promise.all(
+      location.urls.map(async (url, isolate) => {
+        const poller = new Poller(url, "");
+        for (let number = isolate; number < names; number += ISOLATES)
+          await poller.ask(encodeQuery(`made-up-${round}-${number}.team-0.svc.clusterset.local`, "A"));
+        await poller.close();
+      }),
+    );
+    const { object } = difference(before, await counted(location));
+    samples.push(((object.state + object.parts) / names) * 1000);
+  }
+  const row = "requests to the object";
+  return {
+    title: `Per 1,000 queries for names that do not exist, at ${ISOLATES} isolates of one location`,
+    rows: [{ name: row, unit: "", samples }],
+    baselines: [],
+    goals: [{ row, atMost: 10 }],
+    notes: [`${names.toLocaleString("en")} names each round, none of them twice.`],
   };
 }
 

@@ -1,12 +1,11 @@
-import type { Section } from "../report/report.ts";
+import type { Section, Table } from "../report/report.ts";
 import { loadedSnapshots } from "../worlds/asked.ts";
 import { wideClusterIds, wideQueries, wideSnapshots } from "../worlds/wide-world.ts";
 import { measureColdStart } from "./cold/cold-start.ts";
-import { describeWorld, edgeWorld, withWorld } from "./edge-world.ts";
+import { describeWorld, edgeWorld, edgeWorlds, withWorld } from "./edge-world.ts";
 import { measureIsolateMemory } from "./isolate-memory.ts";
 import { measureLargePush } from "./large-push.ts";
 import { measureObjectRequests } from "./object-requests.ts";
-import { measureStoredStart } from "./stored-start.ts";
 import { measureThroughput } from "./throughput.ts";
 import { buildScripts } from "./workerd/bundles.ts";
 
@@ -60,19 +59,14 @@ export const edgeSizeSection: Section = {
 /** The object with a large world. */
 export const edgeObjectSection: Section = {
   name: "edge-object",
-  summary: "1,000,000 endpoints in the object: first pushes, memory, rows of one change, a restart",
+  summary:
+    "100,000 and 1,000,000 endpoints in the object: first pushes, memory, rows of one change, a restart",
   async measure(effort, progress) {
     progress("bundling");
-    return measureLargePush(await buildScripts(), effort, progress);
-  },
-};
-
-/** The object over the rows of a large world. */
-export const edgeStartSection: Section = {
-  name: "edge-start",
-  summary: "1,000,000 endpoints in the rows of the object: its starts, memory, the push of one cluster",
-  async measure(effort, progress) {
-    progress("bundling");
-    return measureStoredStart(await buildScripts(), effort, progress);
+    const scripts = await buildScripts();
+    const tables: Table[] = [];
+    for (const world of edgeWorlds(effort))
+      tables.push(await measureLargePush(scripts, world, effort, progress));
+    return tables;
   },
 };

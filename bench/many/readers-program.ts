@@ -1,25 +1,33 @@
-/** Secondaries in a process of their own, which follow a gateway by the transfer protocol and answer nothing. */
+/** Secondaries in a process of their own, which follow a gateway by the transfer protocol, keep one key, and answer nothing. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { HttpTransferSource, SINCE_FIELD } from "../../src/transfer/http-source.ts";
-import type { NamedBytes } from "../../src/transfer/transfer-state.ts";
+import { waitingClock } from "../../src/gateway/clock.ts";
+import { FollowedLog } from "../../src/transfer/followed-log.ts";
+import { HttpTransferSource } from "../../src/transfer/http-source.ts";
+import { PartMemory } from "../../src/transfer/part-cache.ts";
+import { PartFetcher } from "../../src/transfer/part-fetcher.ts";
+import { wantedKey } from "../../src/transfer/reader-world.ts";
 import { readSpec, takeOrders } from "../processes/forked-program.ts";
 import type { ReadersCounts, ReadersSpec } from "./readers.ts";
 
 /** Milliseconds between two requests for the state. */
 const REFRESH = 1000;
+/** For a part. */
+const TIMEOUT = 10_000;
+const MEMORY = 1024 * 1024;
 
-const { url, token, count } = await readSpec<ReadersSpec>();
-const nothing: ReadersCounts = { states: 0, stateBytes: 0, roots: 0, rootBytes: 0, wholeRoots: 0, failed: 0 };
+const { url, token, count, key } = await readSpec<ReadersSpec>();
+const nothing: ReadersCounts = { states: 0, stateBytes: 0, keys: 0, partBytes: 0, failed: 0 };
 let counts = { ...nothing };
 
 const countedFetch = async (address: string, request: RequestInit): Promise<Response> => {
   const response = await fetch(address, request);
-  const isState = new URL(address).pathname.endsWith("/state");
+  const { pathname } = new URL(address);
+  const isState = pathname.endsWith("/state");
   if (isState) counts.states++;
-  else if (response.ok && !response.headers.has(SINCE_FIELD)) counts.wholeRoots++;
+  else if (pathname.endsWith("/key") && response.ok) counts.keys++;
   const counter = new TransformStream<Uint8Array, Uint8Array>({
     transform(part, controller) {
-      counts[isState ? "stateBytes" : "rootBytes"] += part.length;
+      counts[isState ? "stateBytes" : "partBytes"] += part.length;
       controller.enqueue(part);
     },
   });
@@ -28,29 +36,30 @@ const countedFetch = async (address: string, request: RequestInit): Promise<Resp
 
 async function follow(isFollowing: () => void): Promise<void> {
   const source = new HttpTransferSource({ gateway: url, token, fetch: countedFetch });
-  let held: NamedBytes | undefined;
+  const onEvent = () => void counts.failed++;
+  const fetcher = new PartFetcher({ source, scope: "", clock: waitingClock, timeout: TIMEOUT, onEvent });
+  const log = new FollowedLog(fetcher, new PartMemory(MEMORY));
+  const [namespace, label] = key.split("/") as [string, string];
   await sleep(Math.random() * REFRESH);
-  for (;;) {
+  for (let hasKey = false; ; ) {
     const begun = performance.now();
     try {
-      const hash = (await source.state(0)).status.rootHash;
-      if (hash !== undefined && hash !== held?.hash) {
-        const root = await source.root(hash, held);
-        // Undefined if it is replaced already: the next state names another one.
-        if (root !== undefined) {
-          held = { hash, bytes: root.bytes };
-          counts.roots++;
-          isFollowing();
-        }
-      }
-    } catch {
+      // Fetches keys that are in memory and changed.
+      log.take(await log.fetch(await source.state(0)));
+      const cache = log.cache!;
+      hasKey ||= await fetcher.load(wantedKey("clusterset", namespace, label, cache.changes.newest), cache);
+      if (hasKey) isFollowing();
+    } catch (error) {
+      if (!hasKey) throw error;
       counts.failed++;
     }
     await sleep(Math.max(0, REFRESH - (performance.now() - begun)));
   }
 }
 
-await Promise.all(Array.from({ length: count }, () => new Promise<void>((resolve) => void follow(resolve))));
+await Promise.all(
+  Array.from({ length: count }, () => new Promise<void>((resolve, reject) => follow(resolve).catch(reject))),
+);
 takeOrders({
   counts(): ReadersCounts {
     const counted = counts;

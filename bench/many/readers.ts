@@ -12,6 +12,8 @@ export interface ReadersSpec {
   readonly url: string;
   readonly token: string;
   readonly count: number;
+  /** What each of them keeps: `<namespace>/<label>`. */
+  readonly key: string;
 }
 
 /** What came of them since the last look. */
@@ -19,12 +21,10 @@ export interface ReadersCounts {
   /** Responses with a state, and the bytes of their bodies. */
   readonly states: number;
   readonly stateBytes: number;
-  /** Roots that were taken over, and the bytes of the bodies of all responses to requests for one. */
-  readonly roots: number;
-  readonly rootBytes: number;
-  /** Responses with a root instead of its change. */
-  readonly wholeRoots: number;
-  /** Requests that failed. */
+  /** Responses with a key, and the bytes of the bodies of all responses to requests for parts. */
+  readonly keys: number;
+  readonly partBytes: number;
+  /** What failed. */
   readonly failed: number;
 }
 
@@ -43,7 +43,7 @@ export async function measureReaders(
   progress: Progress,
 ): Promise<Table[]> {
   const states = new Samples();
-  const roots = new Samples();
+  const keys = new Samples();
   const cpu = new Samples();
   // Those of even numbers push to the other one.
   const [cluster] = changing as [Changing, ...Changing[]];
@@ -63,19 +63,19 @@ export async function measureReaders(
     const without = await cpuDuring();
     for (const count of COUNTS) {
       progress(`${count} secondaries, round ${round} of ${rounds}`);
-      const spec: ReadersSpec = { url: followed.url, token: transferToken, count };
+      const spec: ReadersSpec = { url: followed.url, token: transferToken, count, key: cluster.key };
       const readers = await ForkedProgram.start(join(import.meta.dirname, "readers-program.ts"), spec);
       try {
         await readers.tell("counts");
         const spent = await cpuDuring();
         const counts = (await readers.tell("counts")) as ReadersCounts;
-        if (counts.failed > 0 || counts.roots < count)
+        if (counts.failed > 0 || counts.keys < count)
           throw new Error(
-            `${count} secondaries took over ${counts.roots} roots, and ${counts.failed} requests failed`,
+            `${count} secondaries fetched ${counts.keys} keys, and ${counts.failed} requests failed`,
           );
         progress(`${count}: ${JSON.stringify(counts)}`);
         states.add(`${count} secondaries`, "B", counts.stateBytes / counts.states);
-        roots.add(`${count} secondaries`, "B", counts.rootBytes / counts.roots);
+        keys.add(`${count} secondaries`, "B", counts.partBytes / counts.keys);
         cpu.add(`${count} secondaries`, "µs", (spent - without) / count / (DURATION / 1000));
       } finally {
         readers.stop();
@@ -84,21 +84,19 @@ export async function measureReaders(
   }
   const [few, many] = COUNTS.map((count) => `${count} secondaries`) as [string, string];
   const notes = [
-    `Each requests the state every second, and the changes since the root that it has. One endpoint changes every ${BETWEEN} ms, pushed to the other gateway.`,
+    `Each requests the state every second, and a key when it changed. One endpoint of it changes every ${BETWEEN} ms, pushed to the other gateway.`,
   ];
   const goals = [{ row: many, dividedBy: few, atMost: GOAL }];
+  const table = (title: string, { rows }: Samples): Table => ({
+    title: `${title}: ${held}`,
+    rows,
+    baselines: [few],
+    goals,
+    notes,
+  });
   return [
-    {
-      ...{ title: `Bytes of each state that a secondary gets: ${held}`, rows: states.rows },
-      ...{ baselines: [few], goals, notes },
-    },
-    {
-      ...{ title: `Bytes for each root that a secondary takes over: ${held}`, rows: roots.rows },
-      ...{ baselines: [few], goals, notes },
-    },
-    {
-      ...{ title: `CPU time of the gateway for each secondary and second: ${held}`, rows: cpu.rows },
-      ...{ baselines: [few], goals, notes },
-    },
+    table("Bytes of each state that a secondary gets", states),
+    table("Bytes of parts for each change that a secondary follows", keys),
+    table("CPU time of the gateway for each secondary and second", cpu),
   ];
 }

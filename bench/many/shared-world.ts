@@ -20,7 +20,8 @@ export class Changing {
   readonly gateway: GatewayProcess;
   readonly query: Uint8Array;
   readonly #cluster: PushingCluster;
-  readonly #key: string;
+  /** Of its service. */
+  readonly key: string;
   readonly #net: number;
   #address = "";
   #changes = 0;
@@ -28,7 +29,7 @@ export class Changing {
   constructor(gateway: GatewayProcess, number: number) {
     this.gateway = gateway;
     this.#net = 12_000_000 + number * 65_536;
-    this.#key = `changing/service-${number}`;
+    this.key = `changing/service-${number}`;
     this.query = encodeQuery(`service-${number}.changing.svc.clusterset.local`, "A");
     this.#cluster = new PushingCluster(gateway, Changing.idOf(number));
   }
@@ -41,7 +42,7 @@ export class Changing {
   async begin(): Promise<void> {
     this.#address = addressOf(this.#net);
     const members = { [this.#address]: { address: this.#address } };
-    const exports = { [this.#key]: headlessExport(members) };
+    const exports = { [this.key]: headlessExport(members) };
     await this.#cluster.replace({ ...emptyCluster(this.#cluster.clusterId, ["changing"]), exports });
   }
 
@@ -51,7 +52,7 @@ export class Changing {
     const address = addressOf(this.#net + (++this.#changes % 65_535) + 1);
     this.#address = address;
     const patch = memberPatch({ [before]: null, [address]: { address } });
-    return { address, acknowledged: this.#cluster.patch({ exports: { [this.#key]: patch } }) };
+    return { address, acknowledged: this.#cluster.patch({ exports: { [this.key]: patch } }) };
   }
 
   close(): Promise<void> {

@@ -1,9 +1,9 @@
 /** `node bench/resolve/program.ts ROUNDS SHARE`: prints, as JSON, tables of queries per second. */
 import dnsPacket, { type Packet } from "dns-packet";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
+import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
 import type { Table } from "../report/report.ts";
 import { measureInTurns } from "../report/rounds.ts";
 import { WORLDS } from "../worlds/worlds.ts";
@@ -14,9 +14,9 @@ const MICROSECONDS = 300_000 * share!;
 const BASELINE = "dns-packet";
 
 const snapshots = WORLDS["half headless"]();
-const { generation } = compileGeneration(mergeClusterset(snapshots));
+const world = new KeyWorld(new SnapshotEntries(snapshots), {}, {}, new Map());
 const context = {
-  generation,
+  world,
   leases: new LeaseTables(() => 1e13),
   now: 0,
   rotation: 0,

@@ -5,7 +5,7 @@ import { Reader } from "../../src/database/reader.ts";
 import { Stage } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { systemClock } from "../../src/gateway/clock.ts";
-import { KeyedGateway } from "../../src/gateway/keyed/keyed-gateway.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
@@ -137,16 +137,18 @@ const again = openDatabase(path);
 const fail = () => {
   throw new Error("damage");
 };
-const gateway = new KeyedGateway({
+const gateway = new Gateway({
   writer: new Writer(again, fail),
   reader: new Reader(again, fail),
   clock: systemClock,
-  settings: { zones: {}, merging: {} },
+  names: { zones: {}, merging: {} },
+  queries: { resolve: () => undefined, notReady: () => undefined },
+  onEvent: () => {},
 });
 function answer(query: Uint8Array): void {
   const now = Date.now();
-  const { world: generation, leases } = gateway.answersIn({}, now)!;
-  const context = { generation, leases, now, rotation: 0, view: undefined, outside: "refuse" } as const;
+  const { world, leases } = gateway.current(now)!;
+  const context = { world, leases, now, rotation: 0, view: undefined, outside: "refuse" } as const;
   if (resolve(query, context)?.outcome !== "answer") throw new Error("no answer");
 }
 answer(queries.at(-1)!);

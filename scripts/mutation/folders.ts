@@ -12,6 +12,8 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "!test/snapshot/sha256.test.ts",
   ],
   dns: ["test/dns/**"],
+  database: ["test/database/**"],
+  names: ["test/names/**"],
   transfer: [
     "test/transfer/**",
     "!test/transfer/bound.test.ts",
@@ -21,8 +23,6 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "test/gateway/**",
     "!test/gateway/isolation/{scopes,isolation}.test.ts",
     "!test/gateway/largest-cluster.test.ts",
-    "!test/gateway/precedence/damaged-memory.test.ts",
-    "!test/gateway/reverse/reverse-stores.test.ts",
     "test/http/push/desired/{desired,any-position}.test.ts",
   ],
   merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence/precedence.test.ts"],

@@ -7,7 +7,7 @@ import {
   type JWSHeaderParameters,
 } from "jose";
 import { isLoopbackHost } from "../dns/address.ts";
-import { readBounded } from "../transfer/parts/bounded-body.ts";
+import { readBounded } from "../transfer/bounded-body.ts";
 import { checkPublic, usableKeys } from "./public-keys.ts";
 
 /** Keys that one issuer signs with. Issuers never share a source, since two issuers may use the same key id. */

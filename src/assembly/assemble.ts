@@ -16,7 +16,7 @@ import { auditToLog, createAudit } from "./audit.ts";
 import { withNeverSeen } from "./never-seen.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
-import { startPrimary } from "./primary.ts";
+import { openPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
 import { createStages } from "./stages.ts";
 
@@ -40,23 +40,27 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
     ...platform,
-    ...("store" in generations && generations),
+    ...(!("pushes" in generations) && generations),
   });
   const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
-    "store" in generations
-      ? await startPrimary({ ...shared, counters }, generations)
+    "database" in generations
+      ? await openPrimary({ ...shared, counters }, generations)
       : "open" in generations
         ? generations.open(stages)
         : openSecondary(shared, generations);
-  const { gateway, pushRoutes, transferRoutes } = answers;
+  const { gateway, damage, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
   const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
-  const { damage }: StatusSource = gateway;
-  const measured = { ...withNeverSeen(gateway, clusterIds), ...(damage && { damage }) };
+  const source: StatusSource = gateway;
+  const measured: StatusSource = {
+    ...withNeverSeen(gateway, clusterIds),
+    ...(source.survey && { survey: () => source.survey!() }),
+    ...(damage && { damage }),
+  };
   const app = createApp({
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),

@@ -1,6 +1,5 @@
 import type { OnUpstreamChange } from "../forward/upstreams/upstream-health.ts";
 import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
-import type { OnStoreWarning } from "../store/store-error.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";
 
 /** The members of a log entry beside its message. */
@@ -48,11 +47,6 @@ export function logGateway(log: Log): OnGatewayEvent {
       log(levelOf(happened), event, event.replaceAll("-", " "), fields);
     }
   };
-}
-
-/** Logs the damage that a store found. */
-export function logStore(log: Log): OnStoreWarning {
-  return ({ message, ...fields }) => log("warn", "store-damage", message, { ...fields });
 }
 
 /** Logs the transfers of a secondary. */

@@ -6,13 +6,16 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Access } from "../config/access/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { ServeConfig } from "../config/serve-config.ts";
+import type { Database } from "../database/driver.ts";
 import type { ServiceExplainer } from "../explain/service-explainer.ts";
 import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";
 import type { Upstream } from "../forward/upstreams/upstream.ts";
+import type { OrderParts, SharedOrder } from "../gateway/change-order.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { Control } from "../gateway/desired/control.ts";
-import type { Gateway, GatewayDependencies } from "../gateway/gateway.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { Gateway, GatewayParts } from "../gateway/gateway.ts";
+import type { NameSettings } from "../gateway/keyed-scope.ts";
+import type { PartialStages, QueryStages } from "../gateway/scoped-gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
@@ -20,7 +23,7 @@ import type { AccessCounters } from "../http/metrics/access-counters.ts";
 import type { MetricsSource } from "../http/metrics/metrics-source.ts";
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
 import type { StatusSource } from "../http/metrics/status-gauges.ts";
-import type { ListedGeneration } from "../http/pages/directory.ts";
+import type { Listed } from "../http/pages/directory.ts";
 import type { Reach } from "../http/pages/page-parts.ts";
 import type { ControlLimits } from "../http/push/desired/control-limits.ts";
 import type { ControlCounts, createDesiredRoute } from "../http/push/desired/desired-route.ts";
@@ -30,19 +33,22 @@ import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
-import type { TransferCounters } from "../transfer/parts/transfer-counters.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
+import type { TransferCounters } from "../transfer/transfer-counters.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
-import type { HoldSegment } from "../zone/compiler/held-block.ts";
-import type { Generation } from "../zone/generation/generation.ts";
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";
 
 /** The settings of an assembly. Every host has them; only hosts with listeners have those that may be absent. */
 export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
   readonly access: Pick<Access, "public"> & { readonly rules: readonly unknown[] };
-  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters" | "isolateSegmentBytes">;
+  readonly limits: Omit<EdgeConfig["limits"], "isolateBytes">;
 } & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
+
+/** How queries are answered, with the settings applied. */
+export interface Stages extends QueryStages, PartialStages {
+  readonly names: NameSettings;
+}
 
 /** The parts in which hosts differ. */
 export interface Platform
@@ -92,12 +98,15 @@ export interface ControlParts {
   readonly createRoute: typeof createDesiredRoute;
 }
 
-/** A primary: takes pushes, stores snapshots, compiles generations. */
+/** A primary: takes pushes into its database. */
 export interface PrimaryParts
-  extends Pick<
-    GatewayDependencies<Generation>,
-    "store" | "damage" | "remembered" | "watchLeases" | "share" | "generations"
-  > {
+  extends Pick<GatewayParts, "watchLeases" | "onChange" | "onLeaseHeld" | "hold"> {
+  /** Opens the order of changes that several gateways share. Default: this gateway alone changes the database. */
+  readonly openOrder?: ((parts: OrderParts) => Promise<SharedOrder>) | undefined;
+  /** Called with the gateway before it takes anything. */
+  readonly onOpened?: (gateway: Gateway) => void;
+  /** Closed with the gateway. What it has committed is durable. */
+  readonly database: Database & { close(): void };
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** The grants of clusters. Default: each speaks for all. */
@@ -106,10 +115,6 @@ export interface PrimaryParts
   readonly exportLimits?: Pins["exports"];
   /** The control plane, for hosts that serve it. */
   readonly control?: ControlParts | undefined;
-  /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
-  readonly hold?: HoldSegment;
-  /** Called with the gateway before it starts. */
-  readonly onLoaded?: (gateway: Gateway<Generation>) => void;
   /** Explains services, for hosts that answer clients themselves. Default: answers are explained as on secondaries. */
   readonly explainer?: ServiceExplainer;
   /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
@@ -118,19 +123,19 @@ export interface PrimaryParts
   readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
-/** Answers from what another thread compiles. */
-export interface AnswersElsewhere {
-  open(stages: GatewayStages<Generation>): Answers;
+/** Answers from what another thread takes. */
+export interface AnswersElsewhere extends Pick<PrimaryParts, "grants" | "exportLimits"> {
+  open(stages: Stages): Answers;
 }
 
-/** A secondary: answers from the generations of a primary, and forwards pushes to it. */
+/** A secondary: answers from what a primary compiles, and forwards pushes to it. */
 export interface SecondaryParts {
-  /** Where the generations of what is visible come from. */
+  /** Where the parts of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
   /** What `sourceOf` counts, for `/metrics`. */
   readonly counters: TransferCounters;
-  /** Bytes of segments that are in memory, of all that queries needed. Default: all segments are. */
-  readonly segmentBytes?: number;
+  /** Bytes of parts in memory: those that queries used last. */
+  readonly partBytes: number;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
 }
 
@@ -139,13 +144,15 @@ export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
   /** Makes the metrics of the rule's clients, if each rule has its own. */
   readonly metricsOf?: (gateway: StatusSource) => MetricsSource;
   /** The currently served generation, for the pages. */
-  readonly listed: () => ListedGeneration | undefined;
+  readonly listed: () => Listed | undefined;
 }
 
 /** A primary or a secondary. */
 export interface Answers
   extends Pick<AppParts, "gateway" | "transferRoutes">,
     Required<Pick<AppParts, "pushRoutes">> {
+  /** Absent for a gateway without a database. */
+  readonly damage?: StatusSource["damage"];
   of(rule: AccessRule): RuleSource;
   close(): Promise<void>;
 }

@@ -1,20 +1,24 @@
 import type { ClientAddress } from "../access/client/client-address.ts";
 import { type AccessRules, visibilitiesOf } from "../access/rules/access-rule.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
+import { Reader } from "../database/reader.ts";
+import { Writer } from "../database/writer.ts";
 import type { Clock } from "../gateway/clock.ts";
 import { Gateway } from "../gateway/gateway.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
+import type { Listed } from "../http/pages/directory.ts";
 import { createPushRoutes } from "../http/push/push-routes.ts";
 import { createTransferRoutes } from "../http/transfer-routes.ts";
-import type { Generation } from "../zone/generation/generation.ts";
+import { Accounts } from "../names/accounts.ts";
 import { type Log, logGateway } from "./log.ts";
-import type { Answers, GatewayConfig, PrimaryParts } from "./platform.ts";
+import type { Answers, GatewayConfig, PrimaryParts, Stages } from "./platform.ts";
+import { settingsText } from "./stages.ts";
 
 /** The parts of an assembly that a primary shares. */
 export interface PrimarySurroundings {
   readonly config: Pick<GatewayConfig, "lease" | "limits">;
-  readonly stages: GatewayStages<Generation>;
+  readonly stages: Stages;
   readonly rules: AccessRules;
   readonly counters?: QueryCounters;
   readonly clock: Clock;
@@ -25,51 +29,58 @@ export interface PrimarySurroundings {
 
 /** A primary, with its gateway. */
 export interface PrimaryAnswers extends Answers {
-  readonly gateway: Gateway<Generation>;
+  readonly gateway: Gateway;
 }
 
-/**
- * Opens a primary over its store. It answers from all stored live snapshots once `gateway.started` resolves; leases can be renewed at once.
- * @throws {StoreError} if the store cannot be loaded
- */
+/** Opens a primary over its database. */
 export async function openPrimary(
-  { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,
-  {
-    store,
-    damage,
-    remembered,
-    watchLeases,
-    share,
-    generations,
-    onLoaded,
-    authority,
-    explainer,
-    control,
-    transfer,
-    transferKey,
-  }: PrimaryParts,
+  { config, stages, rules, counters, clock: own, log, audit, clientAddress }: PrimarySurroundings,
+  parts: PrimaryParts,
 ): Promise<PrimaryAnswers> {
-  const gateway = await Gateway.load({
-    ...{ store, stages, clock },
-    ...(damage && { damage }),
-    ...(remembered && { remembered }),
-    ...(watchLeases && { watchLeases }),
-    ...(share && { share }),
-    ...(generations && { generations }),
-    ...(control && { control: control.control }),
-    onEvent: logGateway(log),
+  const { database, openOrder, onOpened, authority, explainer, control, transfer, transferKey } = parts;
+  const { watchLeases, onChange, onLeaseHeld, hold } = parts;
+  const damage = { count: 0 };
+  const logEvent = logGateway(log);
+  const onEvent: OnGatewayEvent = (event) => {
+    if (event.event === "rows-damaged") damage.count++;
+    logEvent(event);
+  };
+  const writer = new Writer(database, (damage) => onEvent({ event: "rows-damaged", ...damage }));
+  const order = await openOrder?.({ database, writer, clock: own, onEvent });
+  const clock = order?.clock ?? own;
+  const reader = new Reader(database, (damage) => clock.setTimer(0, () => gateway.damaged(damage)));
+  const gateway = new Gateway({
+    writer,
+    order,
+    hold,
+    reader,
+    names: stages.names,
+    queries: stages,
+    clock,
+    onEvent,
     limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),
+    control: control?.control,
+    watchLeases,
+    onChange,
+    onLeaseHeld,
   });
-  onLoaded?.(gateway);
+  onOpened?.(gateway);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   return {
     gateway,
+    damage,
     of: ({ visibility }) => {
       const within = gateway.within(visibility);
-      const listed = () => {
-        const served = within.current(clock.now());
-        return served && { ...served, explainer };
+      const listed = (): Listed | undefined => {
+        const current = within.current();
+        if (current === undefined) return undefined;
+        const { world } = current;
+        const accounts = new Accounts(world);
+        return {
+          world,
+          merged: { accounts, explainer, turns: gateway.turns, survey: () => within.survey() },
+        };
       };
       return { gateway: within, listed };
     },
@@ -82,25 +93,31 @@ export async function openPrimary(
         counters: counters?.limits,
         onError,
       }),
-      ...{ gateway, authority, onError, limits: config.limits, audit, clientAddress },
+      gateway,
+      authority,
+      onError,
+      limits: config.limits,
+      audit,
+      clientAddress,
       ...(counters && { counters: counters.limits }),
     }),
     ...(transfer && {
       transferRoutes: createTransferRoutes({
-        ...{ gateway, onError, clock: clock.now, key: transferKey, audit, clientAddress },
+        gateway: gateway.state,
+        reader,
+        turns: gateway.turns,
+        settings: settingsText(stages.names),
+        clock: () => clock.now(),
+        key: transferKey,
+        onError,
+        audit,
+        clientAddress,
         ...(transfer !== "public" && { authority: transfer }),
       }),
     }),
-    close: () => gateway.close(),
+    close: async () => {
+      await gateway.close();
+      database.close();
+    },
   };
-}
-
-/** Opens a primary, which has started when this resolves. @throws {StoreError} as `openPrimary` */
-export async function startPrimary(
-  surroundings: PrimarySurroundings,
-  parts: PrimaryParts,
-): Promise<PrimaryAnswers> {
-  const primary = await openPrimary(surroundings, parts);
-  await primary.gateway.started;
-  return primary;
 }

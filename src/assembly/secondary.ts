@@ -2,14 +2,12 @@ import type { ClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
 import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
-import type { PartialStages } from "../gateway/stages.ts";
+import type { PartialStages } from "../gateway/scoped-gateway.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
-import type { AnySegment } from "../transfer/parts/any-segment.ts";
-import { SegmentCache } from "../transfer/parts/segment-cache.ts";
+import { PartMemory } from "../transfer/part-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";
-import type { Generation } from "../zone/generation/generation.ts";
 import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
@@ -17,7 +15,7 @@ import { createPushForward } from "./push-forward.ts";
 /** The parts of an assembly that a secondary shares. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
-  readonly stages: PartialStages<Generation>;
+  readonly stages: PartialStages;
   readonly rules: AccessRules;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,19 +31,19 @@ const NOBODY: Answers["gateway"] = {
 const ACCESS_NOT_STATED =
   "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
-/** Opens a secondary: each rule is answered from generations that have only what its clients may see. It requests states from the primary when a query needs one. */
+/** Opens a secondary: each rule is answered from parts that have only what its clients may see. It requests states from the primary when a query needs one. */
 export function openSecondary(
   { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
-  { sourceOf, counters, segmentBytes, pushes }: SecondaryParts,
+  { sourceOf, counters, partBytes, pushes }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
   const secondaries = new Map<string, Secondary>();
-  const cache = segmentBytes === undefined ? undefined : new SegmentCache<AnySegment>(segmentBytes);
+  const memory = new PartMemory(partBytes);
   const secondaryOf = ({ visibility: scope }: AccessRule): Secondary => {
     const key = visibilityKey(scope);
     const secondary =
       secondaries.get(key) ??
-      new Secondary({ source: sourceOf(scope), stages, scope, cache, onEvent: logTransfers(log), clock });
+      new Secondary({ source: sourceOf(scope), stages, scope, memory, onEvent: logTransfers(log), clock });
     secondaries.set(key, secondary);
     return secondary;
   };
@@ -58,9 +56,12 @@ export function openSecondary(
       return {
         gateway: secondary,
         prepare: (background) => secondary.freshen(clock.now(), background),
-        // A secondary knows services, but neither conflicts nor findings.
-        listed: () => secondary.listed,
-        metricsOf: (gateway) => createStatusMetrics(gateway, clock.now, { counters, cache }),
+        // A secondary knows services that queries needed, but neither conflicts nor findings.
+        listed: () => {
+          const { world } = secondary;
+          return world && { world, services: (asked) => secondary.services(asked) };
+        },
+        metricsOf: (gateway) => createStatusMetrics(gateway, clock.now, { counters, memory }),
       };
     },
     pushRoutes: createPushForward({

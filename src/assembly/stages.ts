@@ -2,18 +2,15 @@ import { federationOptions } from "../config/federations.ts";
 import { givenPolicy } from "../config/forward.ts";
 import { locationLocalities } from "../config/location.ts";
 import { ownNames } from "../config/own-names.ts";
-import type { AnswerContext, GatewayStages, PartialStages } from "../gateway/stages.ts";
+import type { NameSettings } from "../gateway/keyed-scope.ts";
+import type { AnswerContext } from "../gateway/scoped-gateway.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
-import type { HoldSegment } from "../zone/compiler/held-block.ts";
-import type { CompilerNotes } from "../zone/compiler/notes/compiler-notes.ts";
-import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { NO_HISTORY } from "../zone/reverse/reverse-history.ts";
-import type { GatewayConfig } from "./platform.ts";
+import type { GatewayConfig, Stages } from "./platform.ts";
+import { VERSION } from "./version.ts";
 
 /** The settings that the stages read. */
 export type StageConfig = Pick<
@@ -39,10 +36,6 @@ export interface StageParts {
   readonly exportLimits?: Pins["exports"];
   /** The designated resolver; read with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
-  /** Holds compiled segments. Default: they are in memory as long as a generation has them. */
-  readonly hold?: HoldSegment;
-  /** The notes of a scope's compiler, by `visibilityKey`. Default: nothing is noted. */
-  readonly notes?: (scope: string) => CompilerNotes;
 }
 
 const MOST_ROTATION = 0x3fffffff;
@@ -50,26 +43,14 @@ const MOST_ROTATION = 0x3fffffff;
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
   config: StageConfig,
-  { grants, exportLimits, designated = () => undefined, hold, notes }: StageParts = {},
-): GatewayStages<Generation> & PartialStages<Generation> {
+  { grants, exportLimits, designated = () => undefined }: StageParts = {},
+): Stages {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
-  const options = {
-    ...{ zones, ttl, negativeTtl, ...ownNames(config) },
-    federations: federationOptions(config.federations),
-    localities: locationLocalities(config.location),
-  };
   let rotation = 0;
-  const settled = ({
-    generation,
-    leases,
-    view,
-    now,
-    transport,
-    stale,
-  }: AnswerContext<Generation>): ResolveContext => {
+  const settled = ({ world, leases, view, now, transport, stale }: AnswerContext): ResolveContext => {
     rotation = (rotation + 1) & MOST_ROTATION;
     return {
-      generation,
+      world,
       leases,
       view,
       now,
@@ -81,23 +62,30 @@ export function createStages(
     };
   };
   return {
-    merging: {
-      ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
-      ...(grants !== undefined && { grants }),
-    },
-    createCompiler(scope) {
-      const compiler = new ZoneCompiler(options, undefined, hold, notes?.(scope));
-      return {
-        resume: (source) => compiler.resume(source),
-        *compile(source, change, now, history = NO_HISTORY) {
-          // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-          const serial = Math.floor(now / 1000) % 2 ** 32;
-          return yield* compiler.compile(source, change, { serial, history });
-        },
-      };
+    names: {
+      zones: {
+        zones,
+        ttl,
+        negativeTtl,
+        ...ownNames(config),
+        federations: federationOptions(config.federations),
+        localities: locationLocalities(config.location),
+      },
+      merging: {
+        outsideOrder,
+        pins: { exports: exportLimits, owners: config.services },
+        ...(grants !== undefined && { grants }),
+      },
     },
     resolve: (query, context) => resolve(query, settled(context)),
     resolveOrMiss: (query, context) => resolveOrMiss(query, settled(context)),
     notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
+}
+
+/** A text of all that names depend on beside what clusters push: the program, its settings, and what clusters may do. */
+export function settingsText(names: NameSettings): string {
+  const plain = (_: string, value: unknown) =>
+    value instanceof Map || value instanceof Set ? [...value] : value;
+  return JSON.stringify([VERSION, names], plain);
 }

@@ -12,10 +12,7 @@ import { UsageError } from "./values/usage-error.ts";
 
 const MEBI = 1024 * 1024;
 
-/**
- * The limits in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and at least as much again
- * during a push (docs/how-to/deploy/edge.md).
- */
+/** The limits in a Durable Object, which has 128 MB of memory: a push is staged there, while others may be (docs/how-to/deploy/edge.md). */
 const edgeLimits = {
   ...gatewayLimits,
   snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
@@ -23,14 +20,8 @@ const edgeLimits = {
   pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
   pushSmallBytes: gatewayLimits.pushSmallBytes.removeDefault().default(16 * 1024),
   pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
-  /** The size of the snapshots of all clusters as JSON. */
-  allSnapshotCharacters: z
-    .int()
-    .min(1024)
-    .max(2 ** 30)
-    .default(20 * MEBI),
-  /** Segments that a Worker's isolate holds, of all that queries needed. Its program takes the rest of 64 MB. */
-  isolateSegmentBytes: z
+  /** Compiled names that a Worker's isolate holds: those that queries used last. Its program takes the rest of 64 MB. */
+  isolateBytes: z
     .int()
     .min(MEBI)
     .max(64 * MEBI)

@@ -37,13 +37,13 @@ const Settings = z.strictObject({
   store: Store.optional(),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
-  /** Threads that answer clients. auto: by what the process may use. With more than one, pushes and compiling have another thread of their own. */
+  /** Threads that answer clients, beside the one that takes pushes. 0: that one answers, too. auto: by what the process may use. */
   threads: z
     .union(
-      [z.literal("auto"), z.int().min(1).max(MOST_THREADS)],
-      `must be auto or a number from 1 to ${MOST_THREADS}`,
+      [z.literal("auto"), z.int().min(0).max(MOST_THREADS)],
+      `must be auto or a number from 0 to ${MOST_THREADS}`,
     )
-    .default("auto"),
+    .default(1),
   audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),

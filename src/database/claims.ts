@@ -1,171 +1,303 @@
 import { usableAddress } from "../dns/address.ts";
 import type { EndpointGroups, ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { Database, Statement } from "./driver.ts";
-import { claimBucket, hexOf, IMPORT_CLAIM, Kind, LOCAL_CLAIM } from "./places.ts";
-import { type Claims, type EntryRow, entryValue } from "./reader.ts";
+import { comparedValues } from "./facts.ts";
+import { BASES, type Basis, claimBucket, hexOf, Kind } from "./places.ts";
+import { type Claims, type EntryRow, entryValue, type Reader } from "./reader.ts";
+import type { ClaimRow } from "./row-change.ts";
 import { sumOf } from "./sums.ts";
 
-/** The order of claims that were lost with damaged rows: no gateway knows which cluster came first. */
-export const LOST_ORDER = -1;
-/** Services of one cluster that answers read for one address. Another one takes the place of one that goes. */
-const MOST_READ = 8;
-/** Names beyond those, which answers do not read. */
-type More = Record<string, string[]>;
+/** Services of one cluster that claim one address on each basis. Further ones have no claim: a row, and what a query has to look at, are bounded. */
+const MOST_NAMES = 32;
+/** Names of which no label of a DNS name can be made have no claim, either. */
+const NAME = /^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/;
 
+/** A row as it becomes. */
 interface Bucket {
   readonly claims: Claims;
-  readonly more: More;
+  readonly isNew: boolean;
 }
 
-/** Writes which addresses clusters report. */
-export class ClaimWriter {
-  readonly #read: Statement;
-  readonly #put: Statement;
-  readonly #cut: Statement;
-  readonly #clear: Statement;
-  readonly #onDamage: (cluster: string, key: string) => never;
-
-  constructor(database: Database, onDamage: (cluster: string, key: string) => never) {
-    this.#read = database.prepare("SELECT part, text, sum FROM claim WHERE bucket = ? AND cluster = ?");
-    this.#put = database.prepare(
-      "INSERT INTO claim (bucket, cluster, part, text, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (bucket, cluster, part) DO UPDATE SET text = excluded.text, sum = excluded.sum",
-    );
-    this.#cut = database.prepare("DELETE FROM claim WHERE bucket = ? AND cluster = ? AND part = ?");
-    this.#clear = database.prepare("DELETE FROM claim WHERE cluster = ?");
-    this.#onDamage = onDamage;
-  }
-
-  /** Takes over what a change makes of a cluster's claims. @param order that of addresses which it did not report before */
-  change(cluster: string, changes: Iterable<ClaimChange>, order: number): void {
-    const buckets = new Map<string, Bucket>();
-    const open = (hex: string) => {
-      const name = claimBucket(hex);
-      const bucket = buckets.get(name) ?? this.#open(name, cluster);
-      buckets.set(name, bucket);
-      return bucket;
-    };
-    // An address that moves from one service to another stays claimed.
-    const removed: [hex: string, name: string][] = [];
-    for (const { name, before, after } of changes) {
-      for (const hex of after) if (!before.has(hex)) add(open(hex), hex, name, order);
-      for (const hex of before) if (!after.has(hex)) removed.push([hex, name]);
-    }
-    for (const [hex, name] of removed) remove(open(hex), hex, name);
-    for (const [name, { claims, more }] of buckets) {
-      this.#write(name, cluster, 0, claims);
-      this.#write(name, cluster, 1, more);
-    }
-  }
-
-  /** Removes all claims of a cluster. */
-  clear(cluster: string): void {
-    this.#clear.run(cluster);
-  }
-
-  #open(bucket: string, cluster: string): Bucket {
-    const found: Bucket = { claims: {}, more: {} };
-    for (const { part, text, sum } of this.#read.all(bucket, cluster)) {
-      if (sum !== sumOf(bucket, cluster, String(part), String(text))) this.#onDamage(cluster, bucket);
-      Object.assign(part === 0 ? found.claims : found.more, JSON.parse(String(text)));
-    }
-    return found;
-  }
-
-  #write(bucket: string, cluster: string, part: number, value: Claims | More): void {
-    if (Object.keys(value).length === 0) {
-      this.#cut.run(bucket, cluster, part);
-      return;
-    }
-    const text = JSON.stringify(value);
-    this.#put.run(bucket, cluster, part, text, sumOf(bucket, cluster, String(part), text));
-  }
+/** What a change does. */
+interface ChangedClaims {
+  readonly rows: readonly ClaimRow[];
+  /** How many rows more the cluster has. */
+  readonly more: number;
 }
 
-function add({ claims, more }: Bucket, hex: string, name: string, order: number): void {
-  const own = claims[hex];
-  if (own === undefined) claims[hex] = [order, name];
-  else if (own.length <= MOST_READ) own.push(name);
-  else more[hex] = [...(more[hex] ?? []), name];
+/** An entry as it was and as it is. */
+export interface ChangedEntry {
+  readonly before: EntryRow | undefined;
+  readonly after: EntryRow | undefined;
 }
 
-function remove({ claims, more }: Bucket, hex: string, name: string): void {
-  const own = claims[hex];
-  const others = more[hex] ?? [];
-  const at = own?.indexOf(name, 1) ?? -1;
-  if (own !== undefined && at > 0) {
-    own.splice(at, 1);
-    const next = others.shift();
-    if (next !== undefined) own.push(next);
-    if (own.length === 1) delete claims[hex];
-  } else if (others.includes(name)) others.splice(others.indexOf(name), 1);
-  if (others.length === 0) delete more[hex];
-  else more[hex] = others;
-}
-
-/** The addresses that a service had and has of a cluster, in hex. */
-export interface ClaimChange {
+/** The addresses that a service had and has of a cluster on some basis, in hex. */
+interface ClaimChange {
+  readonly basis: Basis;
   readonly name: string;
   readonly before: ReadonlySet<string>;
   readonly after: ReadonlySet<string>;
 }
 
-/** In front of the names of services for which entries report addresses, by kind. */
-const PREFIXES: ReadonlyMap<Kind, string> = new Map([
-  [Kind.export, ""],
-  [Kind.import, IMPORT_CLAIM],
-  [Kind.service, LOCAL_CLAIM],
-]);
+/** Finds out what changes in the addresses that clusters report. What a cluster's rows become depends on nothing that other clusters report. */
+export class ClaimBuckets {
+  readonly #reader: Reader;
+  readonly #read: Statement;
+  readonly #all: Statement;
+  readonly #onDamage: (cluster: string, key: string) => never;
 
-/** An entry as it was and as it is. */
-interface Changed {
-  readonly before: EntryRow | undefined;
-  readonly after: EntryRow | undefined;
-}
+  constructor(database: Database, reader: Reader, onDamage: (cluster: string, key: string) => never) {
+    this.#reader = reader;
+    this.#read = database.prepare("SELECT text, sum FROM claim WHERE bucket = ? AND cluster = ?");
+    this.#all = database.prepare("SELECT bucket, text, sum FROM claim WHERE cluster = ?");
+    this.#onDamage = onDamage;
+  }
 
-/** What changes in the claims of a cluster. @param entries all that change */
-export function* claimChanges(entries: readonly Changed[]): Generator<ClaimChange> {
-  for (const { before, after } of entries) {
-    const { kind, name } = (before ?? after)!;
-    const prefix = PREFIXES.get(kind);
-    if (prefix === undefined) continue;
-    yield { name: prefix + name, before: addressesOf(kind, before), after: addressesOf(kind, after) };
+  /**
+   * The rows that a change makes of a cluster's claims.
+   * @param order see `Claim`, of addresses that it did not report before
+   * @param given addresses that were given up by an earlier part of the same change, with their orders; it is added to. An address that moves from one service to another of its namespace stays claimed
+   */
+  changed(
+    cluster: string,
+    entries: readonly ChangedEntry[],
+    order: number,
+    given: Map<string, number> = new Map(),
+  ): ChangedClaims {
+    const buckets = new Map<string, Bucket>();
+    const open = (hex: string) => {
+      const name = claimBucket(hex);
+      const bucket = buckets.get(name) ?? this.#open(name, cluster);
+      buckets.set(name, bucket);
+      return bucket.claims;
+    };
+    const removed: [hex: string, place: string, name: string][] = [];
+    for (const { basis, name, before, after } of this.#changes(cluster, entries)) {
+      for (const hex of after)
+        if (!before.has(hex)) {
+          const place = BASES[basis] + hex;
+          add(open(hex), place, name, given.get(`${place} ${namespaceIn(name)}`) ?? order);
+        }
+      for (const hex of before) if (!after.has(hex)) removed.push([hex, BASES[basis] + hex, name]);
+    }
+    for (const [hex, place, name] of removed) {
+      const held = remove(open(hex), place, name);
+      if (held !== undefined) given.set(`${place} ${namespaceIn(name)}`, held);
+    }
+    let more = 0;
+    const rows: ClaimRow[] = [];
+    for (const [bucket, { claims, isNew }] of buckets) {
+      const isGone = Object.keys(claims).length === 0;
+      more += (isGone ? 0 : 1) - (isNew ? 0 : 1);
+      rows.push({ bucket, text: isGone ? "" : JSON.stringify(claims) });
+    }
+    return { rows, more };
+  }
+
+  /** All rows of a cluster's claims. */
+  *all(cluster: string): Generator<ClaimRow> {
+    for (const row of this.#all.all(cluster)) {
+      const [bucket, text] = [String(row.bucket), String(row.text)];
+      if (row.sum !== sumOf(bucket, cluster, text)) this.#onDamage(cluster, bucket);
+      yield { bucket, text };
+    }
+  }
+
+  *#changes(cluster: string, entries: readonly ChangedEntry[]): Generator<ClaimChange> {
+    const services = new Map<string, { exported?: ChangedEntry; imported?: ChangedEntry }>();
+    for (const entry of entries) {
+      const { kind, name } = (entry.before ?? entry.after)!;
+      if (!NAME.test(name)) continue;
+      if (kind === Kind.service) {
+        const [before, after] = valuesOf<LocalService>(entry);
+        yield { basis: "local", name, before: localAddresses(before), after: localAddresses(after) };
+      } else if (kind === Kind.export) services.set(name, { ...services.get(name), exported: entry });
+      else if (kind === Kind.import) services.set(name, { ...services.get(name), imported: entry });
+    }
+    const unchanged = (kind: Kind, name: string): ChangedEntry => {
+      const row = this.#reader.entry(cluster, kind, name);
+      return { before: row, after: row };
+    };
+    for (const [name, service] of services) {
+      const exported = service.exported ?? unchanged(Kind.export, name);
+      const exports = valuesOf<ExportedService>(exported);
+      const [old, now] = [basesOf(exported.before, exports[0]), basesOf(exported.after, exports[1])];
+      // What an import is the basis of depends on the export.
+      const isSame = old.ofExport === now.ofExport && old.ofImport === now.ofImport;
+      const imported = service.imported ?? (isSame ? undefined : unchanged(Kind.import, name));
+      const imports = imported === undefined ? [undefined, undefined] : valuesOf<ImportedService>(imported);
+      const before = claimsBy(old, exports[0], imports[0]);
+      const after = claimsBy(now, exports[1], imports[1]);
+      for (const basis of new Set([...before.keys(), ...after.keys()]))
+        yield { basis, name, before: before.get(basis) ?? NONE, after: after.get(basis) ?? NONE };
+    }
+  }
+
+  #open(bucket: string, cluster: string): Bucket {
+    const row = this.#read.get(bucket, cluster);
+    if (row === undefined) return { claims: {}, isNew: true };
+    const text = String(row.text);
+    if (row.sum !== sumOf(bucket, cluster, text)) this.#onDamage(cluster, bucket);
+    return { claims: JSON.parse(text), isNew: false };
   }
 }
 
-/** The addresses of an entry, in hex; none for one that is gone. */
-function addressesOf(kind: Kind, row: EntryRow | undefined): Set<string> {
-  if (row === undefined || row.texts[0] === "") return new Set();
-  return claimedAddresses(kind, entryValue(row) as ClaimingEntry);
+function add(claims: Claims, place: string, name: string, order: number): void {
+  const own = claims[place];
+  if (own === undefined) {
+    claims[place] = [order, name];
+    return;
+  }
+  if (own.includes(name) || own.filter((one) => typeof one === "string").length >= MOST_NAMES) return;
+  const beside = own.findIndex((one) => typeof one === "string" && namespaceIn(one) === namespaceIn(name));
+  if (beside < 0) own.push(order, name);
+  else own.splice(beside, 0, name);
 }
 
-/** An entry that may claim addresses. */
-type ClaimingEntry = ExportedService | ImportedService | LocalService;
+/** @returns the order of an address that the cluster no longer reports for the namespace */
+function remove(claims: Claims, place: string, name: string): number | undefined {
+  const own = claims[place];
+  const at = own?.indexOf(name) ?? -1;
+  if (own === undefined || at < 0) return undefined;
+  own.splice(at, 1);
+  const order = own[at - 1];
+  if (typeof order !== "number" || typeof own[at] === "string") return undefined;
+  own.splice(at - 1, 1);
+  if (own.length === 0) delete claims[place];
+  return order;
+}
+
+function namespaceIn(name: string): string {
+  return name.slice(0, name.indexOf("/"));
+}
+
+type Values<Value> = readonly [before: Value | undefined, after: Value | undefined];
+type Service = ExportedService | LocalService;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The values of an entry before and after a change: of what tells the difference of its addresses, where that is enough. */
+function valuesOf<Value>({ before, after }: ChangedEntry): Values<Value> {
+  const [old, now] = [before, after].map((row) =>
+    row === undefined || row.texts[0] === "" ? undefined : row,
+  );
+  if (old !== undefined && now !== undefined && old.texts.length > 1 && old.kind !== Kind.import) {
+    const some = comparedValues(old.kind, old.texts, now.texts) as [Service, Service];
+    const [known, left] = some.map((value) => {
+      const addresses = new Set<string>();
+      addEndpoints(addresses, value);
+      return addresses;
+    });
+    const gone = [...known!].filter((hex) => !left!.has(hex));
+    if (isShownAlike(...some) && !mayHave(old.texts, now.texts, gone))
+      return some as Values<unknown> as Values<Value>;
+  }
+  return [old && (entryValue(old) as Value), now && (entryValue(now) as Value)];
+}
+
+/** Whether an address may be in a part that did not change. An IPv4 address has one spelling; parts but the first one were written here. */
+function mayHave(before: readonly string[], after: readonly string[], addresses: readonly string[]): boolean {
+  const same = after.filter((text, part) => part > 0 && text === before[part]);
+  return addresses.some((hex) => {
+    if (hex.length !== 8) return true;
+    const text = [0, 2, 4, 6].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(".");
+    return same.some((part) => part.includes(`"${text}"`));
+  });
+}
+
+function isShownAlike(one: Service, other: Service): boolean {
+  return one.headless === other.headless && one.publishNotReadyAddresses === other.publishNotReadyAddresses;
+}
+
+/** What the addresses of an export, and of an import beside it, are the basis of. */
+interface Bases {
+  readonly ofExport: Basis;
+  /** Of `ips`. Endpoints count where there is no export. */
+  readonly ofImport: Basis;
+}
+
+/** @param row it has a rank exactly while its cluster has the namespace */
+function basesOf(row: EntryRow | undefined, exported: ExportedService | undefined): Bases {
+  if (row === undefined || exported === undefined) return { ofExport: "other", ofImport: "import" };
+  if (row.counts === null) return { ofExport: "other", ofImport: "other" };
+  return exported.headless
+    ? { ofExport: "export", ofImport: "other" }
+    : { ofExport: "other", ofImport: "export" };
+}
+
+/** The addresses that a cluster reports of a service, in hex, by the basis of the claims. @param exportRow of the export, which may be reduced to what exists in a scope */
+export function claimsOfService(
+  exportRow: EntryRow | undefined,
+  exported: ExportedService | undefined,
+  imported: ImportedService | undefined,
+): ReadonlyMap<Basis, ReadonlySet<string>> {
+  return claimsBy(basesOf(exportRow, exported), exported, imported);
+}
+
+function claimsBy(
+  { ofExport, ofImport }: Bases,
+  exported: ExportedService | undefined,
+  imported: ImportedService | undefined,
+): Map<Basis, Set<string>> {
+  const claims = new Map<Basis, Set<string>>();
+  const by = (basis: Basis) => {
+    const addresses = claims.get(basis) ?? new Set();
+    claims.set(basis, addresses);
+    return addresses;
+  };
+  if (exported !== undefined) addEndpoints(by(ofExport), exported);
+  if (imported === undefined) return claims;
+  // What the cluster's own worker made of the desired state is for its own view.
+  addTexts(by(imported.managed === true ? "other" : ofImport), imported.ips);
+  for (const groups of Object.values(imported.endpoints))
+    addGroups(by(ofImport === "import" ? "import" : "other"), groups, false);
+  return claims;
+}
 
 /**
  * The addresses for which an entry may have reverse names, in hex: whether it has, other clusters decide, too, such as the type of the service.
  */
-export function claimedAddresses(kind: Kind, value: ClaimingEntry): Set<string> {
+export function claimedAddresses(
+  kind: Kind,
+  value: ExportedService | ImportedService | LocalService,
+): ReadonlySet<string> {
+  if (kind === Kind.service) return localAddresses(value as LocalService);
   const addresses = new Set<string>();
-  if (kind === Kind.import) {
+  if (kind === Kind.export) addEndpoints(addresses, value as ExportedService);
+  else {
     const { ips, endpoints } = value as ImportedService;
-    for (const text of ips) addText(addresses, text);
-    for (const groups of Object.values(endpoints)) addEndpoints(addresses, groups, false);
-  } else {
-    const service = value as ExportedService | LocalService;
-    if (kind === Kind.service) for (const text of service.clusterIPs ?? []) addText(addresses, text);
-    if (kind === Kind.export || service.headless)
-      addEndpoints(addresses, service.endpoints, service.publishNotReadyAddresses === true);
+    addTexts(addresses, ips);
+    for (const groups of Object.values(endpoints)) addGroups(addresses, groups, false);
   }
   return addresses;
 }
 
-function addEndpoints(to: Set<string>, groups: EndpointGroups, evenIfNotReady: boolean): void {
-  for (const { members } of Object.values(groups))
-    for (const { address, ready } of Object.values(members))
-      if (ready !== false || evenIfNotReady) addText(to, address);
+function localAddresses(service: LocalService | undefined): Set<string> {
+  const addresses = new Set<string>();
+  if (service === undefined) return addresses;
+  addTexts(addresses, service.clusterIPs ?? []);
+  if (service.headless) addEndpoints(addresses, service);
+  return addresses;
 }
 
-function addText(to: Set<string>, text: string): void {
-  const bytes = usableAddress(text);
-  if (bytes !== undefined) to.add(hexOf(bytes));
+function addEndpoints(to: Set<string>, { endpoints, publishNotReadyAddresses }: Service): void {
+  addGroups(to, endpoints, publishNotReadyAddresses === true);
+}
+
+/** @param groups of some parts of an entry they may lack members, or be missing */
+function addGroups(to: Set<string>, groups: EndpointGroups | undefined, evenIfNotReady: boolean): void {
+  for (const { members = {} } of Object.values(groups ?? {}))
+    addTexts(
+      to,
+      Object.values(members).flatMap(({ address, ready }) =>
+        ready !== false || evenIfNotReady ? address : [],
+      ),
+    );
+}
+
+function addTexts(to: Set<string>, texts: readonly string[]): void {
+  for (const text of texts) {
+    const bytes = usableAddress(text);
+    if (bytes !== undefined) to.add(hexOf(bytes));
+  }
 }

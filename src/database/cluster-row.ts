@@ -53,15 +53,21 @@ export interface ClusterRow {
   /**
    * - `live`: until the lease ends by the clock.
    * - `expired`: the lease ended; its entries stay in the database, and come back with the next renewal, patch or push.
+   * - `removed`: the lease ended, others after it, and its entries went. Ranks are there; the next push must be whole.
    * - `left`: on purpose, also without ever having come. No entry is there; ranks are.
    * - `damaged`: rows were lost. No entry is there; the next push must be whole.
+   * - `arriving`: its first push is not there whole. Nothing of it counts; the next push must be whole.
    */
-  readonly state: "live" | "expired" | "left" | "damaged";
+  readonly state: "live" | "expired" | "removed" | "left" | "damaged" | "arriving";
+  /** A large push is there in part, each entry whole: the next push must be whole. */
+  readonly isPartial?: true | undefined;
   /** As of the last change; absent where it is not known. */
   readonly meta?: ClusterMeta | undefined;
   readonly totals: Totals;
   /** The sum of the sums of its rows, modulo 2^48. */
   readonly sum: number;
+  /** How many rows of claims it has; absent for none. Their sums differ from gateway to gateway, as positions of the log do. */
+  readonly claims?: number | undefined;
   /** When it was last seen with its exports and imports. */
   readonly seenAt: number;
   /** The latest time that its ranks ever had. */

@@ -1,8 +1,7 @@
-import { drain } from "../snapshot/drain.ts";
 import { isJsonObject, type JsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { EntryPlan } from "../snapshot/lines/entry-plan.ts";
 import type { EntryPatch } from "../snapshot/lines/patch-line.ts";
-import { ValuePatcher } from "../snapshot/lines/patch-value.ts";
+import { patchValue } from "../snapshot/lines/patch-value.ts";
 import { splitPatch } from "../snapshot/lines/split-patch.ts";
 import { entryValue } from "./reader.ts";
 
@@ -72,7 +71,7 @@ export class EntryDraft {
     this.#taking = undefined;
     const places = this.#parts.length === 0 ? [] : this.#open(patch);
     const before = places.length === 0 ? undefined : this.#viewOf(this.#plan, patch, places);
-    const after = drain(new ValuePatcher(report).apply(this.#plan, before, undefined, patch, path));
+    const after = patchValue(this.#plan, before, patch, path, report);
     if (after === before || !isJsonObject(after)) return;
     if (places.length === 0 || this.#plan.kind === "whole")
       this.#parts = [partOf(JSON.stringify(after), after as Table)];

@@ -60,16 +60,29 @@ export function podsKey(name: string): string {
   return `#${bucketOf(bytes === undefined ? name : name.slice(0, slash + 1) + formatAddress(bytes))}`;
 }
 
-/** The key of the row that has a finding. */
+/** The key of the row that has a finding: one for all findings of an object. @param name `<kind>/[<namespace>/]<name>/<reason>`; another text has some row */
 export function findingsKey(name: string): string {
-  return `!${bucketOf(name)}`;
+  const [first, last] = [name.indexOf("/"), name.lastIndexOf("/")];
+  return findingsKeyOf(first < last ? name.slice(first + 1, last) : name);
 }
 
-/** In front of the name of a service of a cluster's own zone, among those for which it reports an address. */
-export const LOCAL_CLAIM = "=";
+/** The key of the row that has the findings of an object. @param object `<namespace>/<name>`, or the name of one without a namespace */
+export function findingsKeyOf(object: string): string {
+  return `!${bucketOf(object)}`;
+}
 
-/** In front of the name of a service that a cluster imports. */
-export const IMPORT_CLAIM = "<";
+/**
+ * What a cluster reports an address by:
+ *
+ * - `export`: by its own export, in a namespace that it has. It would have the reverse name if nobody else had a part in the service.
+ * - `import`: by an import of a service that it does not export.
+ * - `other`: in such a way that it has the reverse name only if another cluster decides the type of the service.
+ * - `local`: for a service of its own zone.
+ */
+export type Basis = keyof typeof BASES;
+
+/** In front of an address in the text of claims. */
+export const BASES = { export: "", import: "<", other: "~", local: "=" } as const;
 
 /** An address as hexadecimal digits. */
 export function hexOf(address: Uint8Array): string {
@@ -81,6 +94,16 @@ export function hexOf(address: Uint8Array): string {
 /** The bucket of `claim` that has an address: 64 neighbours share one, so that a pod is not a row. @param hex the address */
 export function claimBucket(hex: string): string {
   return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);
+}
+
+/** The range of addresses in which a bucket of `claim` is: its first two bytes of IPv4, six of IPv6, in hex. */
+export function claimedRange(bucket: string): string {
+  return bucket.slice(0, bucket.length < 8 ? 4 : 12);
+}
+
+/** The key by which the log names a bucket of `claim`. */
+export function claimsKey(bucket: string): string {
+  return `@${bucket}`;
 }
 
 /** FNV-1a. */

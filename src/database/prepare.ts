@@ -31,13 +31,13 @@ export interface Decision {
   readonly counts: readonly (readonly [kind: Kind, name: string, counts: number | null])[];
 }
 
-/** A change of a cluster that can be applied as long as nothing else is. */
+/** A change of a cluster that can be applied as long as the cluster's rows are as they were. */
 export interface Change {
   readonly kind: Staged["kind"];
   readonly cluster: string;
   readonly meta: ClusterMeta;
-  /** Of the log when this was prepared. */
-  readonly position: number;
+  /** `ClusterRow.sum` when this was prepared; 0 for a new cluster. */
+  readonly base: number;
   readonly entries: readonly EntryChange[];
   /** What the cluster has afterwards, for bounds. */
   readonly totals: Totals;
@@ -49,30 +49,34 @@ export class NoState extends Error {}
 
 const KINDS: readonly Kind[] = Object.values(Kind);
 
+/** Entries that are compared in one step. */
+const ENTRIES_AT_ONCE = 16;
+
 /**
- * What staged entries change. Nothing is written. A renewal is changes without entries.
+ * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other clusters may change meanwhile.
  * @param by how the cluster is seen, or what another gateway decided
  * @param latest the latest time that is remembered
  * @throws {NoState} for changes of a cluster that is neither live nor expired
  */
-export function prepare(
+export function* prepare(
   reader: Reader,
   staged: Staged,
   meta: ClusterMeta,
   by: Sight | Decision,
   latest: number,
-): Change {
+): Generator<void, Change> {
   const known = reader.cluster(staged.cluster);
-  const hasState = known?.state === "live" || known?.state === "expired";
+  const hasState = (known?.state === "live" || known?.state === "expired") && known.isPartial !== true;
   if (staged.kind === "changes" && !hasState) throw new NoState(`no state of "${staged.cluster}" is known`);
   const draft = new ChangeDraft(reader, staged, { ...(hasState ? known.totals : NO_TOTALS) });
-  if (staged.kind === "whole") draft.replace(staged);
-  else draft.change(staged);
+  // What a push left that is not there whole was never counted.
+  if (staged.kind === "whole") yield* draft.replace(staged, known?.isPartial === true);
+  else yield* draft.change(staged);
   const decision = "now" in by ? draft.decide(by, known, staged.kind, latest) : by;
   draft.rank(decision);
   const { entries, totals } = draft;
   const { kind, cluster } = staged;
-  return { kind, cluster, meta, position: reader.position(), entries, totals, decision };
+  return { kind, cluster, meta, base: known?.sum ?? 0, entries, totals, decision };
 }
 
 /** Compares staged entries with those of the database. */
@@ -97,24 +101,34 @@ class ChangeDraft {
   }
 
   /** The cluster has the staged entries alone. */
-  replace({ entries }: Staged): void {
+  *replace({ entries }: Staged, isUncounted: boolean): Generator<void> {
+    let count = 0;
     for (const kind of KINDS) {
       const staged = entries.get(kind);
       const found = new Set<string>();
       for (const row of this.#reader.all(this.#cluster, kind)) {
         found.add(row.name);
+        if (isUncounted && row.texts[0] !== "")
+          countEntry(this.totals, row, factsOf(kind, row.name, entryValue(row)), 1);
         this.#compare(kind, row.name, row, staged?.get(row.name));
+        if (++count % ENTRIES_AT_ONCE === 0) yield;
       }
-      for (const [name, entry] of staged ?? [])
-        if (!found.has(name)) this.#compare(kind, name, undefined, entry);
+      for (const [name, entry] of staged ?? []) {
+        if (found.has(name)) continue;
+        this.#compare(kind, name, undefined, entry);
+        if (++count % ENTRIES_AT_ONCE === 0) yield;
+      }
     }
   }
 
   /** The cluster has the staged entries instead of others of their names. */
-  change({ entries }: Staged): void {
+  *change({ entries }: Staged): Generator<void> {
+    let count = 0;
     for (const [kind, staged] of entries)
-      for (const [name, entry] of staged)
+      for (const [name, entry] of staged) {
         this.#compare(kind, name, this.#reader.entry(this.#cluster, kind, name), entry);
+        if (++count % ENTRIES_AT_ONCE === 0) yield;
+      }
   }
 
   /** Decides from when on counts what appears now. Every export and import that is served has a rank afterwards, and no other. */

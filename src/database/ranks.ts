@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /** No ServiceExport is older: KEP-1645 is of 2020. */
-export const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
+const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
 /** How far the clocks of a cluster and of the gateway may differ, and how late a push may be, in milliseconds. */
 export const CLOCK_TOLERANCE = 300_000;
 /** How long the gateway's first day is, on which reported creation times count, in milliseconds. */

@@ -1,7 +1,7 @@
 import { isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ClusterRow } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
-import { claimBucket, hexOf, IMPORT_CLAIM, Kind, LOCAL_CLAIM, namespaceKey } from "./places.ts";
+import { BASES, type Basis, claimBucket, claimedRange, hexOf, Kind, namespaceKey } from "./places.ts";
 import { sumOf } from "./sums.ts";
 
 /** An entry of a cluster. */
@@ -22,17 +22,22 @@ export interface EntryRow {
 /** An entry without its text. */
 export type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
 
-/** By address in hex: the position of the log at which a cluster first reported it, and for which services. */
-export type Claims = Record<string, [order: number, ...names: string[]]>;
+/**
+ * By the prefix of a basis and an address in hex: for each namespace the order (see `Claim`), then the services. A namespace that is hidden in a scope has no part in the order of
+ * others.
+ */
+export type Claims = Record<string, (number | string)[]>;
 
 /** A service for which a cluster reports an address. */
 export interface Claim {
   readonly cluster: string;
   /** `<namespace>/<name>`. */
   readonly name: string;
-  /** Whether it is a service of the cluster's own zone. */
-  readonly isLocal: boolean;
-  /** The position of the log at which the cluster first reported the address; negative where that was lost. */
+  readonly basis: Basis;
+  /**
+   * The position of the log from which on the cluster has reported the address on this basis, for whatever services of the namespace. Negative where rows were lost then: it may have done so
+   * at any time before.
+   */
   readonly order: number;
 }
 
@@ -48,8 +53,9 @@ export interface LogRow {
   readonly position: number;
   readonly cluster: string;
   readonly generation: number;
+  /** Of a `Change` or an `Event`; `return` for a change by which a cluster is live that was not. */
   readonly kind: string;
-  /** Keys of entries that changed; undefined for all of the cluster. */
+  /** Keys of entries and of buckets of claims that changed; undefined for all of the cluster. */
   readonly keys: readonly string[] | undefined;
 }
 
@@ -93,6 +99,9 @@ export function rowSum({
 
 /** Entries that are read at once. */
 const PAGE = 256;
+const BASIS_NAMES = Object.keys(BASES) as Basis[];
+/** Characters of a bucket of IPv4 and of IPv6 addresses. */
+const [BUCKET_4, BUCKET_6] = [claimBucket("0".repeat(8)).length, claimBucket("0".repeat(32)).length];
 const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
 
 /**
@@ -150,37 +159,117 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, `${namespace}/`, `${namespace}0`), true);
   }
 
-  /** What there is in a namespace, without its text: exports, imports and services, in the order of keys. @param after the last key of the page before */
-  keysIn(namespace: string, after = "", limit = PAGE): EntryPlace[] {
-    const from = namespaceKey(namespace);
-    const sql = `SELECT key, kind, cluster, name FROM entry WHERE key > ?1 AND key < ?2 AND part = 0 AND text <> '' AND key <= (
-      SELECT max(key) FROM (SELECT DISTINCT key FROM entry WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3)
-    ) ORDER BY key, kind, cluster, name`;
-    const rows = this.#statement(sql).all(after === "" ? from : after, `${namespace}0`, limit);
-    return rows as unknown as EntryPlace[];
+  /**
+   * Keys of exports and imports of some clusters, each once, in order, page by page. Only an index is read.
+   * @param clusters live ones: others may have gone entries @param namespace default: all
+   */
+  *serviceKeys(clusters: Iterable<string>, namespace?: string): Generator<string[]> {
+    const sql = `SELECT DISTINCT key FROM entry INDEXED BY entry_by_key WHERE key > ? AND key < ? AND kind IN (${Kind.export}, ${Kind.import})
+      AND cluster IN (SELECT value FROM json_each(?)) ORDER BY key LIMIT ${PAGE}`;
+    // In ASCII "0" follows "/".
+    const [from, to] =
+      namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
+    const ids = JSON.stringify([...clusters]);
+    for (let after = from; ; ) {
+      const keys = this.#statement(sql)
+        .all(after, to, ids)
+        .map(({ key }) => String(key));
+      if (keys.length === 0) return;
+      yield keys;
+      after = keys.at(-1)!;
+    }
+  }
+
+  /** Keys of a cluster's entries of one kind, gone ones with a rank too, in the order of names, page by page. @param namespace default: all */
+  *keysOf(cluster: string, kind: Kind, namespace?: string): Generator<string[]> {
+    const sql = `SELECT key, name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND part = 0 ORDER BY name LIMIT ${PAGE}`;
+    const [from, to] =
+      namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
+    for (let after = from; ; ) {
+      const rows = this.#statement(sql).all(cluster, kind, after, to);
+      if (rows.length === 0) return;
+      yield rows.map(({ key }) => String(key));
+      after = String(rows.at(-1)!.name);
+    }
+  }
+
+  /** Characters of all entries under a key, at least. */
+  charactersOf(key: string): number {
+    const sql = "SELECT sum(octet_length(text)) AS characters FROM entry WHERE key = ?";
+    return Number(this.#statement(sql).get(key)?.characters ?? 0);
+  }
+
+  /** Keys from one on to before another one, each with a cluster that has an entry there, in order. */
+  keysFrom(from: string, to: string, limit: number): Pick<EntryPlace, "key" | "cluster">[] {
+    const sql = `SELECT DISTINCT key, cluster FROM entry WHERE key >= ? AND key < ? AND part = 0 AND text <> '' ORDER BY key, cluster LIMIT ?`;
+    return this.#statement(sql).all(from, to, limit) as unknown as EntryPlace[];
+  }
+
+  /** The last key from one on to before another one; undefined if there is none. */
+  lastKey(from: string, to: string): string | undefined {
+    const row = this.#statement("SELECT max(key) AS key FROM entry WHERE key >= ? AND key < ?").get(from, to);
+    return typeof row?.key === "string" ? row.key : undefined;
+  }
+
+  /** Namespaces with any entry, from one on to before another one, in order. */
+  namespacesFrom(from: string, to: string, limit: number): string[] {
+    const next = this.#statement("SELECT min(key) AS key FROM entry WHERE key >= ?");
+    const found: string[] = [];
+    for (let at = from; found.length < limit; ) {
+      const key = next.get(at)?.key;
+      if (typeof key !== "string" || key >= to) break;
+      found.push(key.slice(0, key.indexOf("/")));
+      // In ASCII "0" follows "/".
+      at = `${found.at(-1)}0`;
+    }
+    return found;
+  }
+
+  /** Whether a cluster has exports, imports or services in a namespace, or reports it. */
+  hasAny(cluster: string, namespace: string): boolean {
+    if (this.entry(cluster, Kind.namespace, namespace) !== undefined) return true;
+    const sql =
+      "SELECT 1 AS found FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND text <> '' LIMIT 1";
+    return [Kind.export, Kind.import, Kind.service].some(
+      (kind) => this.#statement(sql).get(cluster, kind, `${namespace}/`, `${namespace}0`) !== undefined,
+    );
   }
 
   /** The services for which clusters report an address, of all clusters, whatever their state. */
   claimsOn(address: Uint8Array): Claim[] {
     const hex = hexOf(address);
-    const bucket = claimBucket(hex);
-    const rows = this.#statement("SELECT cluster, text, sum FROM claim WHERE bucket = ? AND part = 0").all(
-      bucket,
+    return this.claimsIn(claimBucket(hex)).flatMap(({ cluster, text }) =>
+      // Most rows have other addresses.
+      text.includes(hex) ? readClaims(cluster, JSON.parse(text), hex) : [],
     );
+  }
+
+  /** The addresses of a bucket that clusters report, as the JSON of `Claims`. */
+  claimsIn(bucket: string): { readonly cluster: string; readonly text: string }[] {
+    const rows = this.#statement("SELECT cluster, text, sum FROM claim WHERE bucket = ?").all(bucket);
     return rows.flatMap((row) => {
       const [cluster, text] = [String(row.cluster), String(row.text)];
-      if (row.sum !== sumOf(bucket, cluster, "0", text)) {
-        this.#onDamage({ cluster, key: bucket });
-        return [];
-      }
-      // Most rows have other addresses.
-      const [order = 0, ...names] = text.includes(hex) ? ((JSON.parse(text) as Claims)[hex] ?? []) : [];
-      return names.map((name) => {
-        const isLocal = name.startsWith(LOCAL_CLAIM);
-        const hasPrefix = isLocal || name.startsWith(IMPORT_CLAIM);
-        return { cluster, name: hasPrefix ? name.slice(1) : name, isLocal, order };
-      });
+      if (row.sum === sumOf(bucket, cluster, text)) return { cluster, text };
+      this.#onDamage({ cluster, key: bucket });
+      return [];
     });
+  }
+
+  /** The beginnings of addresses that are claimed, in hex: two bytes of IPv4, six of IPv6. */
+  claimedRanges(limit: number): string[] {
+    const next = this.#statement(
+      "SELECT min(bucket) AS bucket FROM claim WHERE bucket >= ? AND length(bucket) = ?",
+    );
+    const found: string[] = [];
+    for (const length of [BUCKET_4, BUCKET_6])
+      for (let at = ""; found.length < limit; ) {
+        const bucket = next.get(at, length)?.bucket;
+        if (typeof bucket !== "string") break;
+        found.push(claimedRange(bucket));
+        // After all hexadecimal digits.
+        at = `${found.at(-1)}g`;
+      }
+    return found;
   }
 
   /** The clusters that report a namespace. */
@@ -197,8 +286,17 @@ export class Reader {
 
   /** Every cluster that is known, in the order of ids; one whose row is damaged is reported and left out. */
   clusters(): ClusterRow[] {
-    const rows = this.#statement("SELECT id, text, sum FROM cluster ORDER BY id").all();
-    return rows.flatMap((row) => this.#cluster(row) ?? []);
+    return this.clustersSince(0).rows;
+  }
+
+  /** The clusters whose rows changed since a call that returned `change`; 0 for all of them. */
+  clustersSince(since: number): { readonly rows: ClusterRow[]; readonly change: number } {
+    const sql = "SELECT id, text, sum, change FROM cluster WHERE change > ? ORDER BY id";
+    const rows = this.#statement(sql).all(since);
+    return {
+      rows: rows.flatMap((row) => this.#cluster(row) ?? []),
+      change: rows.reduce((most, { change }) => Math.max(most, Number(change)), since),
+    };
   }
 
   cluster(id: string): ClusterRow | undefined {
@@ -207,10 +305,11 @@ export class Reader {
   }
 
   /** Whether no row of a cluster is missing. Texts are not read. */
-  isWhole({ id, sum }: ClusterRow): boolean {
+  isWhole({ id, sum, claims = 0 }: ClusterRow): boolean {
     const halves = "SELECT sum(sum & 0xffffff) AS low, sum(sum >> 24) AS high FROM entry WHERE cluster = ?";
     const { low, high } = this.#statement(halves).get(id) as { low: number | null; high: number | null };
-    return ((low ?? 0) + ((high ?? 0) % 2 ** 24) * 2 ** 24) % 2 ** 48 === sum;
+    const rows = this.#statement("SELECT count(*) AS rows FROM claim WHERE cluster = ?").get(id)?.rows;
+    return rows === claims && ((low ?? 0) + ((high ?? 0) % 2 ** 24) * 2 ** 24) % 2 ** 48 === sum;
   }
 
   /** Of the newest change in the log; 0 before the first. */
@@ -277,6 +376,23 @@ export class Reader {
     }
     return statement;
   }
+}
+
+/** The claims of a cluster on one address. @param hex the address */
+export function readClaims(cluster: string, claims: Claims, hex: string): Claim[] {
+  return BASIS_NAMES.flatMap((basis) => {
+    let order = 0;
+    return (claims[BASES[basis] + hex] ?? []).flatMap((one) => {
+      if (typeof one === "string") return { cluster, name: one, basis, order };
+      order = one;
+      return [];
+    });
+  });
+}
+
+/** The addresses on which there are claims, in hex. */
+export function claimedAddressesIn(claims: Claims): ReadonlySet<string> {
+  return new Set(Object.keys(claims).map((place) => place.replace(/^[^0-9a-f]/, "")));
 }
 
 function isOneEntry(one: Row, other: Row): boolean {

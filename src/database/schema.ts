@@ -9,22 +9,13 @@ const TABLES = ["entry", "claim", "cluster", "log", "meta"] as const;
  * - `entry`: what clusters report, by the key in which queries are answered (`places.ts`). A large entry has several parts. `text` is JSON, empty
  *   for an entry that is gone and has a rank. `reported` and `counts` are the rank (`ranks.ts`), of part 0. `sum` is that of the row. With row ids: in a
  *   table `WITHOUT ROWID` texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the CPU to write and to read.
- * - `claim`: which addresses clusters report for which services, by 64 neighbours (`claims.ts`). Part 1 has what answers do not read.
- * - `cluster`: a `ClusterRow` as JSON.
+ * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
+ * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which are not in the log.
  * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster.
- * - `meta`: single values.
+ * - `meta`: single values. `id` is that of this database, no other one has it.
  */
 const CREATE = `
-  CREATE TABLE entry (
-    key TEXT NOT NULL, kind INTEGER NOT NULL, cluster TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL,
-    reported INTEGER, counts INTEGER, sum INTEGER NOT NULL, text TEXT NOT NULL
-  );
-  CREATE INDEX entry_by_key ON entry (key, kind, cluster, name, part);
-  CREATE UNIQUE INDEX entry_by_name ON entry (cluster, kind, name, part);
-  CREATE TABLE claim (bucket TEXT NOT NULL, cluster TEXT NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, sum INTEGER NOT NULL);
-  CREATE UNIQUE INDEX claim_by_bucket ON claim (bucket, cluster, part);
-  CREATE INDEX claim_by_cluster ON claim (cluster);
-  CREATE TABLE cluster (id TEXT PRIMARY KEY, text TEXT NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+  ${createRowTables("")}
   CREATE TABLE log (
     position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT
   );
@@ -41,6 +32,22 @@ export function migrate(database: Database): boolean {
     for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
     database.exec(CREATE);
     database.prepare("INSERT INTO meta (name, value) VALUES ('version', ?)").run(String(DATABASE_VERSION));
+    database.exec("INSERT INTO meta (name, value) VALUES ('id', hex(randomblob(8)))");
     return isThere;
   });
+}
+
+/** The statements that create the tables of clusters and their rows. @param prefix of the names of the tables */
+export function createRowTables(prefix: string): string {
+  return `
+  CREATE TABLE ${prefix}entry (
+    key TEXT NOT NULL, kind INTEGER NOT NULL, cluster TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL,
+    reported INTEGER, counts INTEGER, sum INTEGER NOT NULL, text TEXT NOT NULL
+  );
+  CREATE INDEX ${prefix}entry_by_key ON ${prefix}entry (key, kind, cluster, name, part);
+  CREATE UNIQUE INDEX ${prefix}entry_by_name ON ${prefix}entry (cluster, kind, name, part);
+  CREATE TABLE ${prefix}claim (bucket TEXT NOT NULL, cluster TEXT NOT NULL, text TEXT NOT NULL, sum INTEGER NOT NULL);
+  CREATE UNIQUE INDEX ${prefix}claim_by_bucket ON ${prefix}claim (bucket, cluster);
+  CREATE INDEX ${prefix}claim_by_cluster ON ${prefix}claim (cluster);
+  CREATE TABLE ${prefix}cluster (id TEXT PRIMARY KEY, text TEXT NOT NULL, sum INTEGER NOT NULL, change INTEGER NOT NULL) WITHOUT ROWID;`;
 }

@@ -49,7 +49,7 @@ const BEFORE_VALUE = /\s*\[\s*"(?:[^"\\]|\\.)*"\s*,\s*(?:"(?:[^"\\]|\\.)*"\s*,\s
 export class Stage {
   readonly #cluster: string;
   readonly #kind: Staged["kind"];
-  readonly #reader: Reader;
+  readonly #reader: Pick<Reader, "entry">;
   readonly #entries = new Map<Kind, Map<string, OpenEntry>>();
   /** Pods and findings: by kind, row and name; empty for one that is removed. */
   readonly #buckets = new Map<Kind, Map<string, Map<string, string>>>();
@@ -59,7 +59,7 @@ export class Stage {
   #last: OpenEntry | undefined;
   #line = 0;
 
-  constructor(reader: Reader, cluster: string, kind: Staged["kind"]) {
+  constructor(reader: Pick<Reader, "entry">, cluster: string, kind: Staged["kind"]) {
     this.#reader = reader;
     this.#cluster = cluster;
     this.#kind = kind;

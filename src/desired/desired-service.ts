@@ -1,5 +1,5 @@
+import type { ServiceAccount } from "../merge/account.ts";
 import type { ClustersetService } from "../merge/clusterset.ts";
-import type { ServiceAccount } from "../merge/index/merged-services.ts";
 import type { DeclaredService } from "../merge/service/service.ts";
 import type { DesiredImport } from "../snapshot/desired/desired-line.ts";
 import type { Endpoint, ExportedService, ServicePort } from "../snapshot/schema.ts";

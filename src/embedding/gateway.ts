@@ -11,10 +11,11 @@ import { isStated } from "../config/access/access.ts";
 import type { EdgePushCredential } from "../config/access/push-credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { UsageError } from "../config/values/usage-error.ts";
+import { overSqlite, type SqliteConnection } from "../database/driver.ts";
+import { migrate } from "../database/schema.ts";
 import { SERVICE_EXPLAINER } from "../explain/service/explainer.ts";
 import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts";
 import { createOpenApi } from "../http/openapi/open-api.ts";
-import { createMemoryStore } from "../store/memory-store.ts";
 
 export type { Client } from "../access/client/client.ts";
 export type { Log, LogFields } from "../assembly/log.ts";
@@ -60,7 +61,7 @@ export interface EmbeddedGateway {
 
 /**
  * Creates a gateway that answers `/dns-query`, JSON, the push API and the pages.
- * @throws {UsageError} with each wrong setting or credential
+ * @throws {UsageError} with each wrong setting or credential, and on a host without SQLite
  */
 export async function createGateway(options: GatewayOptions): Promise<EmbeddedGateway> {
   const { settings, pushCredentials = [], client = () => ({}), log = logJson, clock = systemClock } = options;
@@ -73,10 +74,7 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
     ...identities,
     ...{ version: VERSION, clock, log },
     ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(VERSION) },
-    generations: {
-      ...{ store: createMemoryStore(), authority, grants, exportLimits },
-      explainer: SERVICE_EXPLAINER,
-    },
+    generations: { database: openMemory(), authority, grants, exportLimits, explainer: SERVICE_EXPLAINER },
   });
   const gateway = assembly.app;
   return {
@@ -84,4 +82,23 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
     fetch: async (request, from) => gateway.fetch(request, from),
     close: () => assembly.close(),
   };
+}
+
+/** What Node.js, Deno and Bun have. An import would keep the module from loading on other hosts. */
+interface HostWithSqlite {
+  readonly process?: { getBuiltinModule?(id: "node:sqlite"): SqliteModule | undefined };
+}
+
+interface SqliteModule {
+  readonly DatabaseSync: new (path: string) => SqliteConnection & { close(): void };
+}
+
+/** An empty database in memory. */
+function openMemory() {
+  const sqlite = (globalThis as HostWithSqlite).process?.getBuiltinModule?.("node:sqlite");
+  if (sqlite === undefined) throw new UsageError("a gateway needs a host with SQLite: Node.js, Deno or Bun");
+  const connection = new sqlite.DatabaseSync(":memory:");
+  const database = overSqlite(connection);
+  migrate(database);
+  return { ...database, close: () => connection.close() };
 }

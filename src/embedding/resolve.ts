@@ -1,12 +1,15 @@
 /** `clusterset-doh/resolve`: snapshots to DNS answers, without a gateway: no I/O, no timers, no host. */
+import { LRUCache } from "lru-cache";
 import { LeaseTables } from "../gateway/leases/lease-tables.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import { mergeClusterset } from "../merge/merge.ts";
+import type { CompiledUnit } from "../names/compile-key.ts";
+import { KeyWorld } from "../names/key-world.ts";
+import { SnapshotEntries } from "../names/snapshot-entries.ts";
+import { type Survey, surveyOf } from "../names/survey.ts";
 import type { Outcome } from "../resolve/answer.ts";
 import { HTTPS, type Transport } from "../resolve/message/transport.ts";
 import { resolve } from "../resolve/resolve.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { compileGeneration } from "../zone/compile.ts";
 import type { ZoneOptions } from "../zone/options.ts";
 
 export type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
@@ -35,7 +38,10 @@ export interface ResolvedAnswer {
   readonly freshness: number;
 }
 
-/** One compiled generation: it never changes. */
+/** Services whose names are kept once they were compiled, and names without a service. */
+const MOST_KEPT = 10_000;
+
+/** The names of some snapshots: they never change. A service is compiled when a query first needs it; the properties compile all services once. */
 export interface CompiledClusterset {
   /** How many services have names. */
   readonly services: number;
@@ -68,16 +74,36 @@ export function compileSnapshots(
   const ids = snapshots.map(({ clusterId }) => clusterId);
   const twice = ids.find((clusterId, index) => ids.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new RangeError(`two snapshots have the cluster id "${twice}"`);
-  const clusterset = mergeClusterset(snapshots);
-  const { generation, findings } = compileGeneration(clusterset, options);
+  const world = new KeyWorld(
+    new SnapshotEntries(snapshots),
+    options,
+    {},
+    new LRUCache<string, CompiledUnit>({ max: MOST_KEPT }),
+  );
   const leases = new LeaseTables(() => Number.POSITIVE_INFINITY);
+  let survey: Survey | undefined;
+  const surveyed = () => {
+    survey ??= surveyOf(world);
+    return survey;
+  };
   return {
-    services: clusterset.services.length,
-    conflicts: clusterset.conflicts,
-    findings: [...clusterset.findings, ...findings],
+    get services() {
+      return surveyed().services.length;
+    },
+    get conflicts() {
+      return surveyed().conflicts;
+    },
+    get findings() {
+      return surveyed().findings;
+    },
     resolve(query, { view, transport = HTTPS, outside = "refuse", rotation = 0 } = {}) {
       const answer = resolve(query, {
-        ...{ generation, leases, view, transport, outside, rotation },
+        world,
+        leases,
+        view,
+        transport,
+        outside,
+        rotation,
         now: 0,
       });
       return answer && { bytes: answer.bytes, outcome: answer.outcome, freshness: answer.freshness };

@@ -1,10 +1,12 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import { type FoldedName, labelText } from "../dns/folded-name.ts";
-import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import type { MergedServices, ServiceAccount } from "../merge/index/merged-services.ts";
+import type { ServiceAccount } from "../merge/account.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import { sizeOfService } from "../merge/service/size.ts";
+import type { Accounts } from "../names/accounts.ts";
 import { isInAnyZone } from "../resolve/names/find.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
+import { CLUSTERSET_TREE } from "../zone/tree-key.ts";
+import type { World } from "../zone/world.ts";
 import type { ExplainedRecord, Explanation } from "./explanation.ts";
 import { clustersOfRecord, foldedName, servedName } from "./lease-groups.ts";
 import { type KnownNames, nearZones } from "./near/near-names.ts";
@@ -15,13 +17,11 @@ import { judge } from "./verdict.ts";
 
 /** What answers come from, as far as it exists for the client. */
 export interface ExplainSource {
-  readonly generation: Generation;
+  readonly world: World;
   /** Absent on hosts that do not merge. */
-  readonly merged?: MergedServices | undefined;
+  readonly accounts?: Accounts | undefined;
   /** Absent on hosts that do not merge; they need none. */
   readonly explainer?: ServiceExplainer | undefined;
-  readonly conflicts?: readonly Conflict[] | undefined;
-  readonly findings?: readonly ClusterFinding[] | undefined;
   /** Unix milliseconds by the gateway's clock; undefined for a cluster that is not live. */
   readonly leaseOf: (clusterId: string) => number | undefined;
 }
@@ -30,8 +30,8 @@ export interface ExplainSource {
 const MOST_SIZE = 5000;
 /** Conflicts and findings of a name that are listed. */
 const MOST_OBJECTIONS = 50;
-/** Records that a message of 65,535 bytes has in any case: with more, some may be left out of an answer. */
-const SURELY_FIT = 1500;
+/** Characters of what clusters report of a service with about as many: a larger one is not merged to be explained. */
+const MOST_CHARACTERS = 1024 * 1024;
 /** The types that a service's names have. */
 const SERVICE_TYPES: ReadonlySet<number> = new Set([RecordType.A, RecordType.AAAA, RecordType.SRV]);
 
@@ -45,137 +45,115 @@ const TOO_LARGE = `The service has more than ${MOST_SIZE} ports, endpoints and a
  * @throws {NameError} for a malformed name
  */
 export function explain(source: ExplainSource, question: AnsweredQuestion): Explanation {
-  const { generation, explainer } = source;
-  const merged = explainer && source.merged;
-  const { frame } = generation;
+  const { world, explainer } = source;
+  const accounts = explainer && source.accounts;
+  const { frame } = world;
   const name = foldedName(question.name);
   const view = frame.viewOf(question.view);
   const nothing = { leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] };
   if (question.isForwarded)
     return {
-      ...{
-        ...nothing,
-        code: "FORWARDED",
-        records: question.records.map((record) => ({ ...record, from: [] })),
-      },
+      ...nothing,
+      code: "FORWARDED",
+      records: question.records.map((record) => ({ ...record, from: [] })),
       message: "The name is out of zone: another name server answered.",
     };
-  const known: KnownNames = {
-    ...{ frame, view, keys: merged?.keys() },
-    hasService: (key) => merged?.sizeOf(key) !== undefined,
-  };
+  const known: KnownNames = { frame, view, accounts };
   const subject = readSubject(frame, name, view);
   if (subject === undefined && question.status !== ResponseCode.NOERROR)
     return {
-      ...{ ...nothing, code: "OUT_OF_ZONE", records: [] },
+      ...nothing,
+      code: "OUT_OF_ZONE",
+      records: [],
       message: isInAnyZone(frame, name)
         ? "The zone of this name exists only in the views of single clusters."
         : "The name is in none of the gateway's zones, and no service has it as the reverse name of an address.",
       suggestions: nearZones(labelsOf(name), known),
     };
 
-  const account = accountOf(source, subject);
+  const service = subject?.service;
+  const explained = accounts && service && explainedService(accounts, service.key);
+  const { account, findings = [] } = explained ?? {};
   const records = recordsOf(source, question, subject, account, view);
   const clusters = new Set(
-    question.records.flatMap((record) => clustersOfRecord(generation, record.name, record.type, view)),
+    question.records.flatMap((record) => clustersOfRecord(world, record.name, record.type, view)),
   );
-  const isSubjects = (one: { readonly namespace?: string | undefined; readonly name: string }) =>
-    one.namespace === subject?.service?.namespace && one.name === subject?.service?.name;
-  const isService = subject?.service !== undefined;
-  const findings = isService ? (source.findings?.filter(isSubjects) ?? []) : [];
-  const verdict =
-    records === "changing"
-      ? ({
-          code: "CHANGING",
-          message: "A change is merged, but not in the answers yet: look again.",
-          suggestions: [],
-        } as const)
-      : judge(
-          {
-            ...{ question, subject, account, findings, known, view },
-            served: subject && servedName(generation, name, subject, view),
-            isMerged: merged !== undefined,
-            clustersWith: (namespace) => merged?.visible.viewers(namespace, false) ?? [],
-          },
-          explainer,
-        );
+  const verdict = judge(
+    {
+      question,
+      subject,
+      account,
+      findings,
+      known,
+      isTooLarge: explained?.isTooLarge === true,
+      served: subject && servedName(world, name, subject, view),
+    },
+    explainer,
+  );
   return {
     ...verdict,
     service:
-      account === undefined || account.service === undefined
+      account?.service === undefined
         ? undefined
         : explainer?.explainService(account.service, account, frame.viewName(view)),
-    records: records === "changing" ? answered(source, question, view) : records,
+    records,
     leases: [...clusters].sort().map((clusterId) => ({ clusterId, expiresAt: source.leaseOf(clusterId) })),
-    conflicts: isService ? (source.conflicts?.filter(isSubjects).slice(0, MOST_OBJECTIONS) ?? []) : [],
+    conflicts: account?.conflicts.slice(0, MOST_OBJECTIONS) ?? [],
     findings: findings.slice(0, MOST_OBJECTIONS),
-    omitted: merged === undefined ? [NOT_MERGED] : isTooLarge(source, subject) ? [TOO_LARGE] : [],
+    omitted: accounts === undefined ? [NOT_MERGED] : explained?.isTooLarge ? [TOO_LARGE] : [],
   };
 }
 
-/** The records of the answer: of a service's name as they follow from the merge, of another name those of the answer. */
+interface ExplainedAccount {
+  readonly account?: ServiceAccount;
+  readonly findings?: readonly ClusterFinding[];
+  readonly isTooLarge: boolean;
+}
+
+function explainedService(accounts: Accounts, key: string): ExplainedAccount {
+  if (accounts.charactersOf(key) > MOST_CHARACTERS) return { isTooLarge: true };
+  const account = accounts.of(key);
+  if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE)
+    return { isTooLarge: true };
+  return { account, findings: accounts.findingsOf(key), isTooLarge: false };
+}
+
+/** The records of the answer, with the clusters that report each of them. */
 function recordsOf(
   source: ExplainSource,
   question: AnsweredQuestion,
   subject: Subject | undefined,
   account: ServiceAccount | undefined,
   view: number,
-): readonly ExplainedRecord[] | "changing" {
-  const service = account?.service;
-  const { type } = question;
-  const { explainer } = source;
-  const isOfService = subject?.key === CLUSTERSET_TREE && subject.service !== undefined;
-  if (
-    !isOfService ||
-    account === undefined ||
-    explainer === undefined ||
-    !SERVICE_TYPES.has(type) ||
-    isTooLarge(source, subject)
-  )
-    return answered(source, question, view);
-  const { frame } = source.generation;
-  const { namespace, below } = subject.service;
-  const isLacking = frame.lacks(view, frame.namespaceOf(namespace));
-  const zones = frame.zones.filter((zone) => frame.treeFor(zone, -1) === subject.tree);
-  const records: readonly ExplainedRecord[] =
-    service === undefined || isLacking
-      ? []
-      : explainer.recordsFrom(
-          { ...account, service },
-          { prefix: below.join("."), type, view: frame.viewName(view) },
-          { name: subject.zone.name, shortestBytes: Math.min(...zones.map(({ wire }) => wire.length)) },
-        );
-  return isSame(records, question.records) ? records : "changing";
-}
-
-function answered(
-  { generation }: ExplainSource,
-  { records }: AnsweredQuestion,
-  view: number,
 ): readonly ExplainedRecord[] {
-  return records.map(({ name, type, data }) => ({
-    ...{ name, type, data },
-    from: clustersOfRecord(generation, name, type, view),
+  const derived = derivedRecords(source, question.type, subject, account, view);
+  const known = new Map(derived.map((record) => [record.data.toLowerCase(), record]));
+  return question.records.map(({ name, type, data }) => ({
+    name,
+    type,
+    data,
+    from: known.get(data.toLowerCase())?.from ?? clustersOfRecord(source.world, name, type, view),
   }));
 }
 
-function isSame(derived: readonly ExplainedRecord[], records: AnsweredQuestion["records"]): boolean {
-  const known = new Set(derived.map(({ data }) => data.toLowerCase()));
-  const isCut = records.length < derived.length && records.length >= SURELY_FIT;
-  // Without the weight, which depends on how many records there are.
-  return (
-    (records.length === derived.length || isCut) && records.every(({ data }) => known.has(data.toLowerCase()))
+/** The records of a service's name as they follow from the merge; none of another name. */
+export function derivedRecords(
+  { world: { frame }, accounts, explainer }: ExplainSource,
+  type: number,
+  subject: Subject | undefined,
+  account: ServiceAccount | undefined,
+  view: number,
+): readonly ExplainedRecord[] {
+  if (subject?.key !== CLUSTERSET_TREE || subject.service === undefined) return [];
+  if (account?.service === undefined || explainer === undefined || !SERVICE_TYPES.has(type)) return [];
+  const { namespace, below } = subject.service;
+  if (accounts?.isLacking(view, namespace)) return [];
+  const zones = frame.zones.filter((zone) => frame.treeFor(zone, -1) === subject.tree);
+  return explainer.recordsFrom(
+    { ...account, service: account.service },
+    { prefix: below.join("."), type, view: frame.viewName(view) },
+    { name: subject.zone.name, shortestBytes: Math.min(...zones.map(({ wire }) => wire.length)) },
   );
-}
-
-function accountOf(source: ExplainSource, subject: Subject | undefined): ServiceAccount | undefined {
-  if (source.explainer === undefined) return undefined;
-  if (subject?.service === undefined || isTooLarge(source, subject)) return undefined;
-  return source.merged?.accountOf(subject.service.key);
-}
-
-function isTooLarge({ merged }: ExplainSource, subject: Subject | undefined): boolean {
-  return subject?.service !== undefined && (merged?.sizeOf(subject.service.key) ?? 0) > MOST_SIZE;
 }
 
 function labelsOf(name: FoldedName): string[] {

@@ -31,9 +31,7 @@ export type ExplanationCode =
   /** Another name server answered. */
   | "FORWARDED"
   /** Nothing can be denied: no cluster has pushed, or every lease has expired. */
-  | "NOT_READY"
-  /** A change is merged and not in the answers yet. */
-  | "CHANGING";
+  | "NOT_READY";
 
 /** A record of the answer section. */
 export interface ExplainedRecord {

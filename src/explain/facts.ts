@@ -1,5 +1,5 @@
+import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { ServiceAccount } from "../merge/index/merged-services.ts";
 import type { Explanation, Suggestion } from "./explanation.ts";
 import type { ServedName } from "./lease-groups.ts";
 import type { KnownNames } from "./near/near-names.ts";
@@ -16,12 +16,9 @@ export interface Facts {
   /** Those of the service. */
   readonly findings: readonly ClusterFinding[];
   readonly known: KnownNames;
-  /** Its index. */
-  readonly view: number;
+  /** Whether the service is too large to be explained. */
+  readonly isTooLarge: boolean;
   readonly served: ServedName | "missing" | undefined;
-  readonly isMerged: boolean;
-  /** The clusters that have a namespace. */
-  readonly clustersWith: (namespace: string) => readonly string[];
 }
 
 /** What an answer is, in a word and a sentence, and what was perhaps meant. */

@@ -1,5 +1,5 @@
+import type { ServiceAccount } from "../merge/account.ts";
 import type { ClustersetService } from "../merge/clusterset.ts";
-import type { ServiceAccount } from "../merge/index/merged-services.ts";
 import type { ExplainedRecord, ExplainedService, Suggestion } from "./explanation.ts";
 import type { Facts, Verdict } from "./facts.ts";
 import type { KnownNames } from "./near/near-names.ts";
@@ -22,8 +22,13 @@ export interface ServiceExplainer {
     question: { readonly prefix: string; readonly type: number; readonly view: string | undefined },
     zone: RecordZone,
   ): readonly ExplainedRecord[];
-  /** The verdict on a name below a namespace that the view has, where no such name is served. */
-  judgeMissing(facts: Facts, service: NamedService, near: () => Suggestion[]): Verdict;
+  /** The verdict on a name below a namespace that the view has, where no such name is served. @param having the clusters that have the namespace */
+  judgeMissing(
+    facts: Facts,
+    service: NamedService,
+    having: readonly string[],
+    near: () => Suggestion[],
+  ): Verdict;
   /** Services with a similar name. @param zone with the trailing dot */
   nearServices(service: NamedService, zone: string, known: KnownNames): Suggestion[];
   /** Some services of a namespace. */

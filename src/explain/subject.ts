@@ -1,7 +1,7 @@
 import { type FoldedName, labelText } from "../dns/folded-name.ts";
 import { findZone } from "../resolve/names/find.ts";
-import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { CLUSTERSET_TREE, type TreeKey } from "../zone/segment/tree-key.ts";
+import type { Frame, Zone } from "../zone/frame.ts";
+import { CLUSTERSET_TREE, type TreeKey } from "../zone/tree-key.ts";
 
 /** Where a name is, by its form. */
 export interface Subject {

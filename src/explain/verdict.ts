@@ -1,5 +1,5 @@
 import { RecordType } from "../dns/codes.ts";
-import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
+import { CLUSTERSET_TREE } from "../zone/tree-key.ts";
 import { type Facts, type Verdict, verdict } from "./facts.ts";
 import type { ServedName } from "./lease-groups.ts";
 import { withSvc } from "./near/near-names.ts";
@@ -75,20 +75,23 @@ function judgeMissing(
   zone: string,
   explainer: ServiceExplainer | undefined,
 ): Verdict {
-  const { known, view, account, isMerged } = facts;
-  const { namespace, name, key } = service;
-  const { frame } = known;
-  const near = () => explainer?.nearServices(service, zone, known) ?? [];
-  if (frame.namespaceOf(namespace) < 0)
+  const { known } = facts;
+  const { accounts } = known;
+  const { namespace, name } = service;
+  if (accounts === undefined || explainer === undefined)
+    return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
+  const near = () => explainer.nearServices(service, zone, known);
+  const having = accounts.clustersWith(namespace);
+  if (having.length === 0)
     return verdict("NO_NAMESPACE", `No live cluster has the namespace ${namespace}.`, near());
-  if (frame.lacks(view, frame.namespaceOf(namespace))) {
-    const cluster = frame.viewName(view);
+  if (accounts.isLacking(known.view, namespace)) {
+    const cluster = known.frame.viewName(known.view);
     return verdict(
       "NAMESPACE_NOT_IN_VIEW",
       `The cluster of this view (${cluster}) does not have the namespace ${namespace}.`,
     );
   }
-  if (!isMerged || explainer === undefined || (account === undefined && known.hasService(key)))
+  if (facts.isTooLarge)
     return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
-  return explainer.judgeMissing(facts, service, near);
+  return explainer.judgeMissing(facts, service, having, near);
 }

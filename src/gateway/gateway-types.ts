@@ -1,6 +1,5 @@
-import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { DegradedSince } from "../snapshot/report/degradation.ts";
-import type { StoreTrouble } from "./keeping/store-health.ts";
+import type { StoreTrouble } from "./store-health.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
 export interface Acknowledgement {
@@ -28,15 +27,14 @@ export interface ClusterStatus {
 export interface ServingStatus {
   /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
   readonly ready: boolean;
-  /** Content hash of the generation (hex), if there is one. */
+  /** Hash of all rows of live clusters (hex); for clients that see everything alone. */
   readonly rootHash: string | undefined;
+  /** Bytes of compiled keys in memory; for clients that see everything alone, 0 for others. */
   readonly generationBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
   /** Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of a transfer. */
   readonly neverSeen?: readonly string[];
-  /** Why the newest state could not be compiled: an older generation is served, or none. */
-  readonly compileError?: string;
   /**
    * Where answers say that they are stale: when what is answered from was last known to be what the primary serves, in
    * Unix milliseconds.
@@ -50,12 +48,6 @@ export interface ServingStatus {
   readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
   readonly transferError?: string;
-}
-
-/** What the gateway serves now, with what was said while it was compiled. */
-export interface GatewayStatus extends ServingStatus {
-  readonly conflicts: readonly Conflict[];
-  readonly findings: readonly ClusterFinding[];
 }
 
 /** The client of a full push, or of a leave: such a request replaces whatever generation there is. */

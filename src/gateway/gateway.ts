@@ -1,237 +1,246 @@
-import { type Visibility, visibilityKey, withoutView } from "../merge/visibility/visibility.ts";
+import type { ClusterMeta, Totals } from "../database/cluster-row.ts";
+import { type Change, NoState } from "../database/prepare.ts";
+import type { Damage, Reader } from "../database/reader.ts";
+import { Stage, type Staged } from "../database/stage.ts";
+import { isDiskFailure, StoreError } from "../database/store-error.ts";
+import { type Applied, DamagedCluster, type Event, StaleChange, type Writer } from "../database/writer.ts";
+import {
+  checkVisibility,
+  type Visibility,
+  visibilityKey,
+  withoutView,
+} from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import type { HeldState } from "../snapshot/lines/held-state.ts";
-import { DamageCounters } from "../store/damage-counters.ts";
-import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
-import type { SnapshotStore } from "../store/store.ts";
-import { type Clock, unixTime } from "./clock.ts";
+import { type AnsweringParts, AnsweringState } from "./answering-state.ts";
+import { type ChangeOrder, ownOrder } from "./change-order.ts";
+import { unixTime } from "./clock.ts";
 import type { Control } from "./desired/control.ts";
 import type { DesiredFeed } from "./desired/desired-feed.ts";
-import type { ScopedGateway, ScopeTerms, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
-import type { Acknowledgement, GatewayStatus, Sender } from "./gateway-types.ts";
-import type { GenerationStore } from "./keeping/generation-store.ts";
-import { KeyedQueue } from "./keeping/keyed-queue.ts";
-import { loadStore } from "./keeping/load-store.ts";
-import type { LoadedState, StateSource } from "./keeping/loaded-state.ts";
-import type { RequestedTerms } from "./leases/lease-terms.ts";
-import type { LeaseWatch } from "./leases/lease-timer.ts";
-import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
-import type { SettlePush } from "./pushing/push-backlog.ts";
-import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
-import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
-import type { WholeState } from "./pushing/whole-state.ts";
-import { Serving } from "./serving/serving.ts";
-import type { GatewayStages, ServedGeneration } from "./stages.ts";
+import {
+  type Acknowledgement,
+  GenerationMismatch,
+  refuseLate,
+  type Sender,
+  type ServingStatus,
+} from "./gateway-types.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import {
+  type LeaseTerms,
+  leasedAt,
+  type RequestedTerms,
+  renewed,
+  reportChange,
+} from "./leases/lease-terms.ts";
+import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
+import { type Contention, refuseOtherInstance } from "./leases/other-instance.ts";
+import { toStored } from "./leases/stored-lease.ts";
+import {
+  checkBounds,
+  checkCharacters,
+  DEFAULT_GATEWAY_LIMITS,
+  type GatewayLimits,
+  leaseMilliseconds,
+  PushRefused,
+} from "./pushing/limits.ts";
+import { PushBacklog, type SettlePush } from "./pushing/push-backlog.ts";
+import type { ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import { StoreHealth } from "./store-health.ts";
 import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
-export interface GatewayDependencies<Generation extends ServedGeneration> {
-  /** A store of this gateway, or what several gateways share: see `replicaOf`. */
-  readonly store: SnapshotStore | StateSource;
-  /** Remembers which cluster came first, also after leases and restarts. Default: as long as the process lives. */
-  readonly remembered?: RememberedStore;
-  readonly stages: GatewayStages<Generation>;
-  readonly clock: Clock;
+export interface GatewayParts
+  extends Omit<AnsweringParts, "turns" | "behindSince" | "contentionOf" | "onExpired"> {
+  /** Of the database that `reader` reads. What it has applied is durable. */
+  readonly writer: Writer;
+  /** In which changes are applied. Default: this gateway alone changes the database. */
+  readonly order?: ChangeOrder | undefined;
   readonly onEvent: OnGatewayEvent;
   readonly limits?: Partial<GatewayLimits>;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
-  readonly watchLeases?: (onDue: () => void) => LeaseWatch;
-  /** Brings what was compiled to where it is answered from beside this gateway, in steps. Called before a compilation counts as done. */
-  readonly share?: () => Generator<void>;
-  /** What the stores found damaged, for metrics. */
-  readonly damage?: DamageCounters;
-  /** Keeps what is compiled. Default: generations end with the process. */
-  readonly generations?: GenerationStore<Generation> | undefined;
-  /** The scopes that it answers in, beside everything. Default: none. */
-  readonly scopes?: readonly Visibility[];
+  readonly watchLeases?: ((onDue: () => void) => LeaseWatch) | undefined;
   /** Which clusters may read what the gateway desires in them. Default: none. */
   readonly control?: Control | undefined;
+  /** Called when answers may be others than before, or their leases. */
+  readonly onChange?: (() => void) | undefined;
+  /** Called with a lease that goes on although the disk did not take its renewal. */
+  readonly onLeaseHeld?: ((clusterId: string, meta: ClusterMeta) => void) | undefined;
 }
 
-/**
- * Joins the stages: takes what clusters push, keeps it, compiles it and answers from the newest generation.
- * A cluster whose lease has expired leaves the answers, alone. Itself it is the gateway for whom everything exists.
- */
-export class Gateway<Generation extends ServedGeneration> implements ScopedGateway<Generation> {
-  /** What the stores found damaged. */
-  readonly damage: DamageCounters;
+/** A push that was taken. */
+export interface TakenPush {
+  readonly acknowledgement: Acknowledgement;
+  readonly change: Change;
+}
+
+/** How often a change is decided again whose cluster changed meanwhile. */
+const MOST_TRIES = 5;
+const NO_ENTRIES: Staged["entries"] = new Map();
+
+/** Takes what clusters push into the database, and answers from it. It is itself the gateway for clients for whom everything exists. */
+export class Gateway implements ScopedGateway {
   /** What all its long work has in turn. */
   readonly turns: Turns;
-  readonly #store: SnapshotStore | StateSource;
-  readonly #clock: Clock;
-  readonly #serving: Serving<Generation>;
-  readonly #pushes: Pushes<Generation>;
-  #started: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly state: AnsweringState;
+  readonly #parts: GatewayParts;
+  readonly #limits: GatewayLimits;
+  readonly #backlog: PushBacklog;
+  readonly #health: StoreHealth;
+  readonly #leases: LeaseWatch;
+  readonly #order: ChangeOrder;
+  /** What a cluster does, one after the other. */
+  readonly #queue = new KeyedQueue();
+  /** The desired state of clusters, by `visibilityKey` without a view. */
+  readonly #feeds: ReadonlyMap<string, DesiredFeed>;
+  /** By cluster: who pushes beside the worker that holds its lease. */
+  readonly #contentions = new Map<string, Contention>();
+  #isClosed = false;
 
-  private constructor(
-    dependencies: GatewayDependencies<Generation>,
-    turns: Turns,
-    { precedence, reverse, hold, ...loaded }: LoadedState<Generation>,
-  ) {
-    const { stages, clock, onEvent, watchLeases, share, generations, scopes = [] } = dependencies;
-    const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
-    this.#store = dependencies.store;
-    this.#clock = clock;
-    this.turns = turns;
-    this.damage = dependencies.damage ?? new DamageCounters();
-    this.#serving = new Serving({
-      stages,
-      clock,
-      turns,
-      onEvent,
-      mostLapsed: limits.clusters,
-      hold,
-      position: loaded.position,
-      disconnectedAt: loaded.disconnectedAt,
-      generations,
-      scopes,
-      control: dependencies.control,
-      remembered: precedence,
-      reverse,
-      mostBehind: limits.pushDelaySeconds * 1000,
-      watchLeases,
-      share,
-      onExpired: (expired) => this.#pushes.forget(expired),
+  /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
+  constructor(parts: GatewayParts) {
+    const { writer, clock, onEvent, watchLeases } = parts;
+    this.#parts = parts;
+    this.#limits = { ...DEFAULT_GATEWAY_LIMITS, ...parts.limits };
+    this.turns = new Turns(clock);
+    this.#backlog = new PushBacklog(clock, this.#limits.pushDelaySeconds * 1000, (id) =>
+      this.state.live.has(id),
+    );
+    this.#health = new StoreHealth(clock, onEvent, (id) => this.state.live.has(id));
+    this.#order = parts.order ?? ownOrder(writer, clock, this.turns);
+    this.state = new AnsweringState({
+      ...parts,
+      scopes: [...(parts.scopes ?? []), ...controlScopes(parts.control)],
+      turns: this.turns,
+      behindSince: (now) => this.#behindSince(now),
+      contentionOf: (id) => this.#contentions.get(id),
+      onExpired: (clusterId, meta) => this.#expired(clusterId, meta),
     });
-    const serving = this.#serving;
-    const parts = { precedence, clock, turns, limits, onEvent, serving };
-    const queue = new KeyedQueue();
-    this.#pushes = new Pushes(parts, loaded.createKeeper(parts, queue), queue, loaded.stateOf);
-  }
-
-  /**
-   * Loads the store and serves what is live in it at once.
-   * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
-   */
-  static async open<Generation extends ServedGeneration>(
-    dependencies: GatewayDependencies<Generation>,
-  ): Promise<Gateway<Generation>> {
-    const gateway = await Gateway.load(dependencies);
-    await gateway.started;
-    return gateway;
-  }
-
-  /** As `open`, without waiting until what was loaded is compiled: leases can be renewed meanwhile. Anything else must wait for `started`. */
-  static async load<Generation extends ServedGeneration>(
-    dependencies: GatewayDependencies<Generation>,
-  ): Promise<Gateway<Generation>> {
-    const { store, clock, damage = new DamageCounters() } = dependencies;
-    const now = clock.now();
-    const onEvent: OnGatewayEvent = (event) => {
-      if (event.event === "memory-damaged") damage.countPart("memory");
-      if (event.event === "memory-lost") damage.countPart("memory-lost");
-      dependencies.onEvent(event);
+    this.#feeds = this.#openFeeds();
+    const onDue = () => {
+      this.state.expireNow();
+      this.#changed();
     };
-    const turns = new Turns(clock);
-    const loaded: LoadedState<Generation> =
-      "loadState" in store
-        ? await store.loadState({ clock, turns, onEvent })
-        : await loadStore(store, dependencies.remembered ?? createMemoryRememberedStore(), {
-            ...{ clock, turns, onEvent },
-          });
-    const gateway = new Gateway({ ...dependencies, damage }, turns, loaded);
-    for (const gone of loaded.gone ?? []) gateway.#serving.recall(gone.clusterId, gone);
-    gateway.#started = gateway.#serving.start(loaded.kept, now);
-    loaded.follow?.();
-    // Whoever waits for it is told.
-    gateway.#started.catch(() => {});
-    return gateway;
+    this.#leases = watchLeases?.(onDue) ?? new LeaseTimer(clock, onDue);
+    this.#order.follow({
+      applied: (applied) => this.#applied(applied),
+      reloaded: () => {
+        this.state.reload();
+        this.#changed();
+      },
+    });
+    onDue();
   }
 
-  /** Resolves when what was loaded is served. */
-  get started(): Promise<void> {
-    return this.#started;
+  get scopes(): ReadonlyMap<string, ScopedGateway> {
+    return this.state.scopes;
   }
 
-  /** The gateways by `visibilityKey` of their scopes, this one included, under the empty key. */
-  get scopes(): ReadonlyMap<string, ScopedGateway<Generation>> {
-    return this.#serving.scopes;
-  }
-
-  /**
-   * The gateway as far as things exist in a scope: this one itself where that is everything.
-   * @throws {RangeError} for a scope that it was not opened with
-   */
-  within(scope: Visibility): ScopedGateway<Generation> {
-    const key = visibilityKey(scope);
-    if (key === "") return this;
-    const within = this.scopes.get(key);
-    if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);
-    return within;
+  /** @throws {RangeError} for a scope that it was not opened with */
+  within(scope: Visibility): ScopedGateway {
+    return visibilityKey(scope) === "" ? this : this.state.within(scope);
   }
 
   /** The desired state of clusters as things exist in a scope; undefined where nobody may read it. */
   desiredWithin(scope: Visibility): DesiredFeed | undefined {
-    return this.#serving.feeds.get(visibilityKey(withoutView(scope)));
+    return this.#feeds.get(visibilityKey(withoutView(scope)));
   }
 
   /** Milliseconds of the clock by which leases expire. */
   now(): number {
-    return this.#clock.now();
+    return this.#parts.clock.now();
   }
 
   /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */
   unixTime(at: number): number {
-    return unixTime(this.#clock, at);
+    return unixTime(this.#parts.clock, at);
   }
 
-  /**
-   * What is held of a cluster, whenever it is read: nothing of one that is not live.
-   * @param generation the one that must be held now
-   * @throws {GenerationMismatch} where another one is
-   */
-  held(clusterId: string, generation?: number): HeldState {
-    return this.#pushes.held(clusterId, generation);
-  }
-
-  /**
-   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
-   * once that takes too long.
-   */
+  /** Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale once that takes too long. */
   arrived(clusterId: string): SettlePush {
-    return this.#serving.backlog.arrived(clusterId);
+    return this.#backlog.arrived(clusterId);
   }
 
   /**
-   * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
-   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} above the limits. @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate`
+   * Takes the lines of a push, for `push`.
+   * @param base for changes: the generation that they build on
+   * @throws {GenerationMismatch} where another one is held; from the stage, where a row that the lines change is damaged
    */
-  replace(
-    clusterId: string,
-    whole: WholeState,
-    terms: RequestedTerms = {},
+  stage(clusterId: string, kind: Staged["kind"], base?: number): Stage {
+    if (kind === "changes") this.#checkHeld(clusterId, base);
+    const { reader } = this.#parts.writer;
+    const entry: Reader["entry"] = (...place) => {
+      try {
+        return reader.entry(...place);
+      } catch (error) {
+        if (!(error instanceof DamagedCluster)) throw error;
+        this.damaged(error.damage);
+        if (kind === "changes") throw new GenerationMismatch(undefined);
+        return undefined;
+      }
+    };
+    return new Stage({ entry }, clusterId, kind);
+  }
+
+  /**
+   * Takes what a cluster pushed: when this resolves it is stored, and in the answers of every scope. A large push gets there service by service.
+   * @param base for changes: the generation that they build on
+   * @throws {PushRefused} above the limits @throws {OtherInstance} @throws {GenerationMismatch} @throws {SenderGone} see `refuseLate` @throws {StoreError} where the disk fails
+   */
+  push(
+    staged: Staged,
+    requested: RequestedTerms = {},
     sender: Sender = {},
-  ): Promise<Acknowledgement> {
-    return this.#pushes.replace(clusterId, whole, terms, sender);
-  }
-
-  /** Counts what is held of a cluster, in steps: nothing of one that is not live. */
-  count(clusterId: string): Generator<void, SnapshotTotals> {
-    return this.#pushes.count(clusterId);
+    base?: number,
+  ): Promise<TakenPush> {
+    const { clock, onEvent } = this.#parts;
+    const { cluster: clusterId, kind } = staged;
+    const terms = this.#terms(requested);
+    return this.#inTurn(clusterId, async () => {
+      const now = this.state.expireNow();
+      this.refuseOther(clusterId, terms.instance);
+      if (kind === "changes") this.#checkHeld(clusterId, base);
+      const held = this.state.live.get(clusterId);
+      // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor below the generation before, should the clock have been set back since.
+      const generation = Math.max(this.state.generationOf(clusterId) + 1, unixTime(clock, now));
+      const meta = { generation, pushedAt: now, ...leasedAt(now, terms, held?.instance) };
+      const change = await this.#take(staged, meta, ({ totals }) => {
+        checkBounds(this.#limits, totals);
+        if (kind === "changes") checkCharacters(this.#limits, totals);
+        this.#admit(clusterId);
+        refuseLate(sender, {
+          generation: this.state.live.get(clusterId)?.generation,
+          left: this.state.left.get(clusterId),
+        });
+        if (this.state.generationOf(clusterId) >= generation) throw new StaleChange("another push was taken");
+      });
+      onEvent({ event: "pushed", clusterId, generation, kind: kind === "whole" ? "snapshot" : "patch" });
+      return { acknowledgement: this.#acknowledge(clusterId, meta), change };
+    });
   }
 
   /**
-   * Applies changes that were validated against the generation that they build on. Resolves when they are kept and answered from.
-   * @throws {GenerationMismatch} when that generation is not held. @throws {PushRefused} above the limits.
+   * Renews a cluster's lease, or gives it a new one where it expired. Where the gateway's own disk does not take that, a lease that runs goes on all the same: what is answered
+   * needs no disk.
+   * @throws {GenerationMismatch} when that generation is not held @throws {PushRefused} TOO_MANY_CLUSTERS @throws {StoreError} where the lease expired, and the disk fails
    */
-  change(
-    clusterId: string,
-    baseGeneration: number,
-    changes: ValidChanges,
-    terms: RequestedTerms = {},
-  ): Promise<Acknowledgement> {
-    return this.#pushes.change(clusterId, baseGeneration, changes, terms);
-  }
-
-  /**
-   * Renews a cluster's lease; nothing is compiled.
-   * @throws {GenerationMismatch} when that generation is not held, or the lease ran out already.
-   */
-  renew(clusterId: string, generation: number, terms: RequestedTerms = {}): Promise<Acknowledgement> {
-    return this.#pushes.renew(clusterId, generation, terms);
+  renew(clusterId: string, generation: number, requested: RequestedTerms = {}): Promise<Acknowledgement> {
+    const terms = this.#terms(requested);
+    return this.#inTurn(clusterId, async () => {
+      const now = this.state.expireNow();
+      this.refuseOther(clusterId, terms.instance);
+      const meta = renewed(this.#checkHeld(clusterId, generation), now, terms);
+      const renewal = { cluster: clusterId, kind: "changes", entries: NO_ENTRIES } as const;
+      try {
+        await this.#take(renewal, meta, () => {
+          this.#checkHeld(clusterId, generation);
+          this.#admit(clusterId);
+        });
+      } catch (error) {
+        if (!isDiskFailure(error) || !this.state.live.has(clusterId) || this.#order.isShared) throw error;
+      }
+      return this.#acknowledge(clusterId, meta);
+    });
   }
 
   /**
@@ -239,21 +248,46 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
    * @throws {OtherInstance}
    */
   refuseOther(clusterId: string, instance: string | undefined): void {
-    this.#serving.expireNow();
-    this.#pushes.refuseOther(clusterId, instance);
+    this.state.expireNow();
+    const meta = this.state.live.get(clusterId);
+    if (meta === undefined) return;
+    const contentions = this.#contentions;
+    refuseOtherInstance(
+      {
+        clusterId,
+        meta,
+        get contention() {
+          return contentions.get(clusterId);
+        },
+        set contention(contention) {
+          if (contention === undefined) contentions.delete(clusterId);
+          else contentions.set(clusterId, contention);
+        },
+      },
+      instance,
+      this.#parts,
+    );
   }
 
-  /** Forgets a cluster on its own wish; false where it was not known. @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` */
+  /**
+   * Forgets a cluster on its own wish.
+   * @returns false where it was not known
+   * @throws {OtherInstance} @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` @throws {StoreError} where the disk fails: then it has not left
+   */
   leave(clusterId: string, sender: Sender = {}): Promise<boolean> {
-    return this.#pushes.leave(clusterId, sender);
+    return this.#inTurn(clusterId, async () => {
+      this.refuseOther(clusterId, sender.instance);
+      const isKnown = this.hasCluster(clusterId);
+      refuseLate(sender, { generation: this.state.live.get(clusterId)?.generation });
+      await this.#append({ kind: "departure", cluster: clusterId });
+      this.#contentions.delete(clusterId);
+      if (isKnown) this.#parts.onEvent({ event: "left", clusterId });
+      return isKnown;
+    });
   }
 
-  current(now: number): ServedZone<Generation> | undefined {
-    return this.#serving.everything.current(now);
-  }
-
-  terms(now: number): ScopeTerms {
-    return this.#serving.everything.terms(now);
+  current(now?: number): ServedWorld | undefined {
+    return this.state.everything.current(now);
   }
 
   answer(
@@ -262,29 +296,204 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     now: number,
     transport?: Transport,
   ): Answer | undefined {
-    return this.#serving.everything.answer(query, view, now, transport);
+    return this.state.everything.answer(query, view, now, transport);
   }
 
   hasCluster(clusterId: string): boolean {
-    return this.#serving.everything.hasCluster(clusterId);
+    return this.state.everything.hasCluster(clusterId);
   }
 
   hasLeft(clusterId: string): boolean {
-    return this.#serving.everything.hasLeft?.(clusterId) === true;
+    return this.state.everything.hasLeft(clusterId);
   }
 
-  status(): GatewayStatus {
-    const { storeTrouble } = this.#pushes;
-    const status = this.#serving.everything.status();
-    return storeTrouble === undefined ? status : { ...status, storeTrouble };
+  /** How much a cluster has; undefined where it is not live. */
+  totalsOf(clusterId: string): Totals | undefined {
+    return this.state.live.has(clusterId) ? this.#parts.writer.reader.cluster(clusterId)?.totals : undefined;
   }
 
-  /** Lets pushes in progress end, then closes the store. What is served goes on being served. */
+  status(): ServingStatus {
+    const trouble = this.#order.trouble ?? this.#health.trouble;
+    return {
+      ...this.state.everything.status(),
+      ...(this.#order.isShared && { position: this.state.position }),
+      ...(trouble !== undefined && { storeTrouble: trouble }),
+    };
+  }
+
+  survey(): Promise<Surveyed | undefined> {
+    return this.state.everything.survey();
+  }
+
+  /** A row was found damaged while answers were made of it: its cluster leaves them until it pushes in full. May be called for each such row. */
+  damaged(damage: Damage): void {
+    if (this.hasCluster(damage.cluster))
+      void this.#attempt({ kind: "damage", cluster: damage.cluster }, damage);
+  }
+
+  /** Lets pushes in progress end. What is served goes on being served. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#serving.close();
-    await this.#pushes.close();
-    await this.#store.close();
+    this.#parts.control?.close();
+    this.#leases.stop();
+    await this.#queue.idle();
+    this.#isClosed = true;
+    this.#order.close();
   }
+
+  /** Runs what a cluster does when all before it is done, and again where its rows changed meanwhile, or one of them is damaged: a whole push replaces all that it had. */
+  #inTurn<Result>(clusterId: string, task: () => Promise<Result>): Promise<Result> {
+    return this.#queue.run(clusterId, async () => {
+      for (let tries = 1; ; tries++)
+        try {
+          return await task();
+        } catch (error) {
+          if (error instanceof NoState) throw new GenerationMismatch(undefined);
+          if (error instanceof DamagedCluster)
+            await this.#append({ kind: "damage", cluster: error.damage.cluster }, error.damage);
+          else if (!(error instanceof StaleChange)) throw error;
+          if (tries === MOST_TRIES) throw new GenerationMismatch(this.state.generationOf(clusterId));
+        }
+    });
+  }
+
+  #openFeeds(): Map<string, DesiredFeed> {
+    const { control, onEvent } = this.#parts;
+    const feeds = new Map<string, DesiredFeed>();
+    for (const scope of controlScopes(control)) {
+      const key = visibilityKey(scope);
+      if (feeds.has(key)) continue;
+      const readers = control!.clusters.filter(
+        ({ visibility }) => visibilityKey(withoutView(visibility)) === key,
+      );
+      const within = this.within(scope);
+      const feed = control!.createFeed({
+        world: () => within.current()?.world,
+        clusters: new Set(readers.map(({ clusterId }) => clusterId)),
+        reachOf: control!.reachOf,
+        expiresAt: (clusterId) => this.state.live.get(clusterId)?.expiresAt,
+        onError: (error) => onEvent({ event: "desired-failed", error }),
+      });
+      this.state.followScope(scope, feed);
+      feeds.set(key, feed);
+    }
+    return feeds;
+  }
+
+  /** Takes entries, or a renewal without any. @param check throws where it must not be applied */
+  async #take(staged: Staged, meta: ClusterMeta, check: (change: Change) => void): Promise<Change> {
+    const { writer, clock } = this.#parts;
+    const { cluster: clusterId } = staged;
+    const before = this.state.live.get(clusterId);
+    const sight = { now: unixTime(clock, clock.now()), live: before !== undefined };
+    const change = await this.turns.run(writer.prepareInSteps(staged, toStored(meta, clock), sight));
+    check(change);
+    try {
+      await this.#append(change);
+      return change;
+    } catch (error) {
+      // What is held of a cluster whose change the disk did not take goes on being answered.
+      if (isDiskFailure(error) && before !== undefined && !this.#order.isShared) {
+        const held = { ...meta, generation: before.generation, pushedAt: before.pushedAt };
+        this.state.hold(clusterId, held);
+        this.#parts.onLeaseHeld?.(clusterId, held);
+        this.#changed();
+      }
+      throw error;
+    }
+  }
+
+  async #append(change: Change | Event, damage?: Damage): Promise<void> {
+    if (this.#isClosed) throw new StoreError("STORE_CLOSED", "the gateway is closed");
+    await this.#health.must(change.cluster, () => this.#order.append(change));
+    if (damage !== undefined) this.#parts.onEvent({ event: "rows-damaged", ...damage });
+  }
+
+  /** Appends what counts whether or not it can be stored. */
+  async #attempt(event: Event, damage?: Damage): Promise<void> {
+    try {
+      await this.#append(event, damage);
+    } catch (error) {
+      if (!(error instanceof StoreError || error instanceof StaleChange)) throw error;
+    }
+  }
+
+  /** Takes over what was applied to the database, whichever gateway took it. */
+  #applied(applied: Applied): void {
+    const { id: clusterId, state, meta } = applied.cluster;
+    const before = this.state.live.get(clusterId);
+    this.state.applied(applied);
+    // Another gateway may have taken what this one could not.
+    this.#health.works(clusterId);
+    const after = this.state.live.get(clusterId);
+    const event = after && reportChange(clusterId, before ?? {}, after);
+    if (event !== undefined) this.#parts.onEvent(event);
+    if (after !== undefined && meta !== undefined) this.#backlog.takenElsewhere(clusterId, meta.renewedAt);
+    if (before !== undefined && state === "expired") this.#noteExpired(clusterId, before);
+    this.#changed();
+  }
+
+  /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
+  #behindSince(now: number): number | undefined {
+    const since = this.#order.trouble?.since ?? Number.POSITIVE_INFINITY;
+    const isLate = this.unixTime(now) - since > this.#limits.pushDelaySeconds * 1000;
+    const waiting = this.#backlog.behindSince(now);
+    return isLate ? Math.min(since, waiting ?? since) : waiting;
+  }
+
+  #admit(clusterId: string): void {
+    const { live } = this.state;
+    if (live.has(clusterId) || live.size < this.#limits.clusters) return;
+    throw new PushRefused(
+      "TOO_MANY_CLUSTERS",
+      `the gateway holds its most of ${this.#limits.clusters} clusters already`,
+    );
+  }
+
+  #expired(clusterId: string, meta: ClusterMeta): void {
+    this.#noteExpired(clusterId, meta);
+    void this.#attempt({ kind: "expiry", cluster: clusterId });
+    this.#removeExpired();
+  }
+
+  #noteExpired(clusterId: string, meta: ClusterMeta): void {
+    this.#contentions.delete(clusterId);
+    this.#parts.onEvent({ event: "lease-expired", clusterId, expiredAt: this.unixTime(meta.expiresAt) });
+  }
+
+  /** Of clusters whose lease expired only so many are kept: those that expired last. */
+  #removeExpired(): void {
+    const expired = [...this.state.expired].sort(([, one], [, other]) => other.expiresAt - one.expiresAt);
+    for (const [cluster] of expired.slice(this.#limits.clusters))
+      void this.#attempt({ kind: "removal", cluster });
+  }
+
+  #changed(): void {
+    if (this.#isClosed) return;
+    this.#leases.watch(this.state.nextExpiry);
+    this.#parts.onChange?.();
+  }
+
+  /** @throws {GenerationMismatch} where another generation of a cluster is held, or none */
+  #checkHeld(clusterId: string, generation: number | undefined): ClusterMeta {
+    const held = this.state.live.get(clusterId) ?? this.state.expired.get(clusterId);
+    if (held === undefined || held.generation !== generation) throw new GenerationMismatch(held?.generation);
+    return held;
+  }
+
+  /** @throws {PushRefused} LEASE_OUT_OF_RANGE */
+  #terms({ leaseSeconds, degraded = [], instance }: RequestedTerms): LeaseTerms {
+    return { lease: leaseMilliseconds(this.#limits, leaseSeconds), degraded, instance };
+  }
+
+  #acknowledge(clusterId: string, { generation, expiresAt }: ClusterMeta): Acknowledgement {
+    return { clusterId, generation, expiresAt: this.unixTime(expiresAt) };
+  }
+}
+
+/** The scopes in which clusters read what is desired in them, without views. @throws {RangeError} for a scope that contradicts itself */
+function controlScopes(control: Control | undefined): Visibility[] {
+  return (control?.clusters ?? []).map(({ visibility }) => {
+    checkVisibility(visibility);
+    return withoutView(visibility);
+  });
 }

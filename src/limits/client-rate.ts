@@ -20,9 +20,6 @@ export interface ClientBuckets {
 /** The rates of clients that a process limits. */
 export type RateName = "requests" | "connections" | "datagrams" | "forwarded";
 
-/** Makes the buckets of a rate, where a host shares them between threads. */
-export type CreateClientBuckets = (name: RateName, rate: Rate) => ClientBuckets;
-
 /** A token bucket for each client. */
 export class ClientRate {
   readonly #isOff: boolean;

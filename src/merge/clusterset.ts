@@ -1,4 +1,4 @@
-import type { ClusterZone, EndpointPort, Finding, LocalService, ServicePort } from "../snapshot/schema.ts";
+import type { EndpointPort, Finding, ServicePort } from "../snapshot/schema.ts";
 
 /** An endpoint of a clusterset service that may be answered with: ready, or published although not ready. */
 export interface ClustersetEndpoint {
@@ -67,17 +67,6 @@ export interface Shard {
   readonly externalNames: readonly string[];
 }
 
-/** The zone that a cluster wants served to itself (DNS-based service discovery 1.0.1). */
-export interface LocalZone {
-  readonly clusterId: string;
-  readonly zone: ClusterZone;
-  readonly namespaces: ReadonlySet<string>;
-  /** By `<namespace>/<name>`. */
-  readonly services: Readonly<Record<string, LocalService>>;
-  /** `<namespace>/<address>` of each pod. */
-  readonly pods: Readonly<Record<string, unknown>>;
-}
-
 /** A property on which the exporters of one service disagree (KEP-1645, Constraints and Conflict Resolution). */
 export interface Conflict {
   readonly namespace: string;
@@ -107,23 +96,3 @@ export interface ClusterFinding extends Finding {
  * `spec.ips`, and those of others need not route there. No cluster id is like it.
  */
 export const ABSENT_CLUSTER = "*";
-
-/** All live clusters taken together. */
-export interface Clusterset {
-  /** Sorted by cluster id. */
-  readonly clusters: readonly {
-    readonly clusterId: string;
-    readonly namespaces: ReadonlySet<string>;
-    readonly region?: string;
-    readonly zones: readonly string[];
-  }[];
-  /** Whether there is a view of clusters that are not live: `byCluster` has it as `ABSENT_CLUSTER`. Default: none. */
-  readonly withAbsent?: boolean;
-  /** Sorted by namespace, then name. */
-  readonly services: readonly ClustersetService[];
-  /** Zones of single clusters, by cluster id. */
-  readonly localZones: readonly LocalZone[];
-  readonly conflicts: readonly Conflict[];
-  /** Sorted by cluster id, namespace, name, kind, reason. */
-  readonly findings: readonly ClusterFinding[];
-}

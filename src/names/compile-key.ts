@@ -4,31 +4,36 @@ import {
   type ClustersetService,
   type Conflict,
 } from "../merge/clusterset.ts";
-import { type MergeRules, mergeKey } from "../merge/index/merge-key.ts";
-import { drain } from "../snapshot/drain.ts";
-import type { PlacedHost } from "../zone/compiler/hosts.ts";
-import type { PlannedTree, ZoneContext } from "../zone/compiler/zone-context.ts";
+import { type MergeRules, mergeKey } from "../merge/merge-key.ts";
+import { namespaceOf } from "../merge/service-key.ts";
+import type { LocalService } from "../snapshot/schema.ts";
+import type { PlacedHost } from "../zone/hosts.ts";
 import { compileClusterLocal } from "../zone/kinds/cluster-local.ts";
 import { compileClustersetService } from "../zone/kinds/clusterset.ts";
 import { compileFederatedService } from "../zone/kinds/federation.ts";
-import type { SegmentScope, TreeScope } from "../zone/kinds/tree-scope.ts";
-import type { Pace } from "../zone/pace.ts";
-import type { ReverseCandidate } from "../zone/reverse/reverse-candidate.ts";
-import { RecordSets } from "../zone/segment/record-sets.ts";
+import type { KeyContext, TreeScope } from "../zone/kinds/tree-scope.ts";
+import { NameTree } from "../zone/name-tree.ts";
+import { RecordSets } from "../zone/record-sets.ts";
+import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
+import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
 import type { CompiledKey } from "./compiled-key.ts";
-import type { EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
-import { KeyBuilder } from "./key-builder.ts";
+import { type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import type { WantedNames } from "./reverse-names.ts";
+import { writeKey } from "./write-key.ts";
 
 /** The names of a key in one kind of zone, with what compiling it found. */
 export interface CompiledUnit {
   /** Undefined where the key has no names. */
   readonly key: CompiledKey | undefined;
-  /** The clusters that have a part in it, one that does not count too. */
+  /** Whether it is a service of the clusterset: one may have no name. */
+  readonly hasService: boolean;
+  /** The clusters that have a part in it, one that does not count or is not live too. */
   readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
   /** The PTR records that its addresses want, by address. */
-  readonly reverse: readonly (readonly [address: Uint8Array, candidate: ReverseCandidate])[];
+  readonly reverse: WantedNames;
 }
 
 /** What a service is merged to, and what there is to say of it. */
@@ -36,15 +41,14 @@ export interface MergedEntries {
   /** Clusters whose view is that of clients outside, where that of others is not. */
   readonly likeOutside: readonly string[];
   readonly service: ClustersetService | undefined;
-  /** The clusters that have a part in it, one that does not count too. */
+  /** The clusters that have a part in it, one that does not count or is not live too. */
   readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
 }
 
 const NO_HOSTS: readonly PlacedHost[] = [];
-/** A key is compiled in one turn. */
-const NO_PACE = { isOver: () => false } as unknown as Pace;
+const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
 
 /**
  * Merges what clusters have of a service. `byCluster` has the clusters with addresses of their own, and `ABSENT_CLUSTER` for all others: so it does not
@@ -52,25 +56,16 @@ const NO_PACE = { isOver: () => false } as unknown as Pace;
  */
 export function mergeEntries(
   key: string,
-  { contributions, clusters }: KeyEntries,
+  { contributions, clusters, parts }: KeyEntries,
   rules: MergeRules,
 ): MergedEntries {
-  const isThere = (clusterId: string) => clusters.has(clusterId);
   const own = contributions.filter(
-    ({ clusterId, imported, managed }) => (imported ?? managed) !== undefined && isThere(clusterId),
+    ({ clusterId, imported, managed }) => (imported ?? managed) !== undefined && clusters.has(clusterId),
   );
   const viewers = own.map(({ clusterId }) => clusterId);
-  const merged = drain(
-    mergeKey(
-      { contributions: () => contributions, isThere, viewers: () => [...viewers, ABSENT_CLUSTER] },
-      key,
-      rules,
-      true,
-    ),
-  );
+  const merged = mergeKey(key, { contributions, clusters }, [...viewers, ABSENT_CLUSTER], rules);
   const { service } = merged;
   const hasInside = service?.byCluster.has(ABSENT_CLUSTER) === true;
-  const parts = contributions.map(({ clusterId }) => clusterId);
   return {
     ...merged,
     clusters: parts,
@@ -85,11 +80,11 @@ export function compileClustersetKey(context: ZoneContext, key: string, merged: 
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, new Set(service?.byCluster.keys()));
   for (const clusterId of merged.likeOutside) unit.addView(clusterId);
-  if (service !== undefined) drain(compileClustersetService(unit.tree(trees[0]!), service));
-  return unit.finish(merged);
+  if (service !== undefined) compileClustersetService(unit.tree(trees[0]!), service);
+  return unit.finish(merged, service !== undefined);
 }
 
-/** Compiles the names of a service in all federation zones. */
+/** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
 export function compileFederationKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
   const { service } = merged;
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
@@ -97,15 +92,15 @@ export function compileFederationKey(context: ZoneContext, key: string, merged: 
   const unit = new Unit(context, trees, hosts, context.clusterViews);
   for (const tree of trees)
     for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
-      drain(compileFederatedService(unit.tree(tree), zone, service!, context.distances));
-  return unit.finish(merged);
+      compileFederatedService(unit.tree(tree), zone, service!, context.distances);
+  return unit.finish({ clusters: merged.clusters, conflicts: [], findings: [] }, service !== undefined);
 }
 
 /** Compiles the names of a key in a cluster's own zone. */
 export function compileLocalKey(
   context: ZoneContext,
   tree: PlannedTree,
-  { clusterId, zone, ...cluster }: WorldCluster,
+  { clusterId, zone }: ZoneCluster,
   key: string,
   entries: EntryReader,
 ): CompiledUnit {
@@ -114,17 +109,35 @@ export function compileLocalKey(
   const unit = new Unit(context, [tree], context.hosts.get(key) ?? NO_HOSTS, context.clusterViews);
   const services = entries.localServices(clusterId, namespace, label);
   const pods = zone?.pods === "verified" ? entries.localPods(clusterId, namespace, label) : [];
-  const namespaces = new Set(entries.hasNamespace(clusterId, namespace) ? [namespace] : []);
-  const localZone = { zone: zone!, services, pods: new Set(pods) };
-  const source = { clusterId, ...cluster, namespaces, localZone };
-  drain(compileClusterLocal(unit.tree(tree), source, key, [...services.keys()], pods));
-  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] });
+  const hasNamespace = entries.hasNamespace(clusterId, namespace);
+  compileClusterLocal(unit.tree(tree), { clusterId, key, hasNamespace, services, pods });
+  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] }, false);
+}
+
+/** Compiles the names of pods of a cluster's own zone. @param pods `<namespace>/<address>` @returns what is found */
+export function compilePods(
+  context: ZoneContext,
+  tree: PlannedTree,
+  pods: readonly string[],
+  entries: EntryReader,
+): readonly ClusterFinding[] {
+  const { plan } = tree;
+  if (plan.kind !== "cluster-local") return [];
+  const { clusterId } = plan.cluster;
+  const unit = new Unit(context, [tree], NO_HOSTS, context.clusterViews);
+  const own = unit.tree(tree);
+  for (const pod of pods)
+    for (const key of keysOfPod(pod)) {
+      const hasNamespace = entries.hasNamespace(clusterId, namespaceOf(key));
+      compileClusterLocal(own, { clusterId, key, hasNamespace, services: NO_SERVICES, pods: [pod] });
+    }
+  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] }, false).findings;
 }
 
 /** Compiles into some trees. */
 class Unit {
-  readonly #builder: KeyBuilder;
-  readonly #scope: SegmentScope;
+  readonly #names: NameTree;
+  readonly #context: KeyContext;
   readonly #findings: ClusterFinding[] = [];
   readonly #reverse: [Uint8Array, ReverseCandidate][] = [];
 
@@ -136,43 +149,42 @@ class Unit {
     clusterViews: ReadonlySet<string>,
   ) {
     const keys = trees.map(({ key }) => key);
-    this.#builder = new KeyBuilder(keys);
-    this.#scope = {
-      builder: this.#builder,
+    this.#names = new NameTree(keys);
+    this.#context = {
+      names: this.#names,
       clusterViews,
       localities,
       ttl: options.ttl,
       findings: this.#findings,
       addReverse: (bytes, candidate) => this.#reverse.push([bytes, candidate]),
-      pace: NO_PACE,
     };
     // The name of a host is not a service's.
     for (const { tree, labels, addresses } of hosts) {
       const apex = keys.indexOf(tree);
       if (apex < 0) continue;
-      const node = labels.reduceRight((parent, label) => this.#builder.child(parent, label), apex);
+      const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);
       const sets = new RecordSets();
       for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
-      this.#builder.setRecords(node, sets);
+      this.#names.setRecords(node, sets);
     }
   }
 
   /** Adds a view that has no records of its own. */
   addView(name: string): void {
-    this.#builder.tables.view(name);
+    this.#names.view(name);
   }
 
   tree({ key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree): TreeScope {
-    const apex = this.#builder.tables.tree(key);
-    return { segment: this.#scope, key, apex, shortestZoneBytes, canonicalZoneBytes };
+    const apex = this.#names.apex(key);
+    return { context: this.#context, key, apex, shortestZoneBytes, canonicalZoneBytes };
   }
 
-  finish({
-    clusters,
-    conflicts,
-    findings,
-  }: Pick<MergedEntries, "clusters" | "conflicts" | "findings">): CompiledUnit {
-    const key = this.#builder.isEmpty ? undefined : this.#builder.finish();
-    return { key, clusters, conflicts, findings: [...findings, ...this.#findings], reverse: this.#reverse };
+  finish(
+    { clusters, conflicts, findings }: Pick<MergedEntries, "clusters" | "conflicts" | "findings">,
+    hasService: boolean,
+  ): CompiledUnit {
+    const key = this.#names.isEmpty ? undefined : writeKey(this.#names);
+    const all = [...findings, ...this.#findings];
+    return { key, hasService, clusters, conflicts, findings: all, reverse: this.#reverse };
   }
 }

@@ -1,15 +1,13 @@
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "../dns/codes.ts";
 import { FOLD } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
+import type { LeaseMemo } from "../zone/frame.ts";
 import { isLocalityView } from "../zone/locality.ts";
-import { align, check, readJson, writeJson } from "../zone/segment/blob.ts";
-import { BlockChecks, readTables } from "../zone/segment/block-checks.ts";
-import { HEAP_START, type SegmentTables, SetField, TERMS_BYTES } from "../zone/segment/layout.ts";
-import { listForView, read16, read32 } from "../zone/segment/record-block.ts";
-import type { LeaseMemo } from "../zone/segment/segment.ts";
-import { type Terms, writeTerms } from "../zone/segment/table-builder.ts";
-import type { TreeKey } from "../zone/segment/tree-key.ts";
+import { listForView, read16, read32, SetField, write16, write32 } from "../zone/record-block.ts";
+import type { TreeKey } from "../zone/tree-key.ts";
 import type { Names } from "../zone/world.ts";
+import { BlockChecks } from "./block-checks.ts";
+import { align, check, readJson, writeJson } from "./format.ts";
 
 /*
  * A compiled key: the names and RRsets of one service in one kind of zone, as immutable bytes. Words are little-endian and 4-aligned, other numbers
@@ -19,13 +17,9 @@ import type { Names } from "../zone/world.ts";
  *   names    one after the other, by tree, then length, then folded bytes
  *   offsets  u32 of each name, from a multiple of 4 on
  *   terms    for each: TTL u32 (seconds; high bit: the order of records matters), lease group u16
- *   tables   ASCII JSON: `SegmentTables`
+ *   tables   ASCII JSON: `KeyTables`
  *
- *   name     form u8 (`KeyForm`), tree u8, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one
- *   block    set count u8, sets; if the form says so, variant count, variants (view u16, set count u8, sets)
- *   set      type u8, terms u16, count, data: A 4, AAAA 16, SRV 6 bytes each (port u16; where its target's name is, from the start of the record on,
- *            i32); other types: length u16 and RDATA for each
- *   count    u8; if it is 255, the count is in the u16 after it
+ *   name     form u8 (`KeyForm`), tree u8, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one (zone/record-block.ts)
  */
 
 /** "CDKY" read as a little-endian word. */
@@ -42,18 +36,40 @@ const KeyHeader = {
   terms: 5,
   tablesBytes: 6,
 } as const;
+/** Bytes of the header: where the names start. */
+export const KEY_HEADER_BYTES = 28;
+/** Bytes of one of the terms. */
+const TERMS_BYTES = 6;
+/** The byte of a name has its tree. */
+const MOST_TREES = 0x100;
 /** Bits of a name's form. */
 export const KeyForm = { records: 1, variants: 2 } as const;
 /** Bytes of a name before its labels. */
 const NAME_HEAD_BYTES = 3;
 
+/** TTL and lease group of sets. */
+export interface Terms {
+  /** In seconds, with KEEP_ORDER if the order of records matters. */
+  readonly ttl: number;
+  readonly leaseGroup: number;
+}
+
+/** What names refer to by index. */
+export interface KeyTables {
+  readonly trees: readonly TreeKey[];
+  /** The names of the views with records of their own: cluster ids, and localities (`localityView`). */
+  readonly views: readonly string[];
+  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
+  readonly leaseGroups: readonly (readonly string[])[];
+}
+
 /** What a compiled key is made of. */
 export interface KeyParts {
-  /** With `HEAP_START` bytes of room in front. */
+  /** With `KEY_HEADER_BYTES` bytes of room in front. */
   readonly heap: Uint8Array;
   readonly offsets: Uint32Array;
   readonly terms: readonly Terms[];
-  readonly tables: SegmentTables;
+  readonly tables: KeyTables;
 }
 
 /** Names and RRsets of one key. A node is the offset of a name. */
@@ -66,8 +82,8 @@ export class CompiledKey implements Names {
   readonly #offsets: Uint32Array;
   readonly #termsAt: number;
 
-  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups }: SegmentTables) {
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, HEAP_START / 4);
+  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups }: KeyTables) {
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, KEY_HEADER_BYTES / 4);
     const offsetsAt = align(words[KeyHeader.heapEnd]!);
     this.bytes = bytes;
     this.trees = trees;
@@ -135,6 +151,12 @@ export class CompiledKey implements Names {
     );
   }
 
+  /** The names of a tree. */
+  nodesOf(tree: TreeKey): number[] {
+    const index = this.trees.indexOf(tree);
+    return [...this.#offsets].filter((node) => this.bytes[node + 1] === index);
+  }
+
   /** The labels of a node's relative name, joined by dots; each byte becomes the character with its number. */
   textOf(node: number): string {
     const { bytes } = this;
@@ -194,6 +216,15 @@ export class CompiledKey implements Names {
   }
 }
 
+function writeTerms(terms: readonly Terms[]): Uint8Array {
+  const bytes = new Uint8Array(terms.length * TERMS_BYTES);
+  for (const [index, { ttl, leaseGroup }] of terms.entries()) {
+    write32(bytes, index * TERMS_BYTES, ttl);
+    write16(bytes, index * TERMS_BYTES + 4, leaseGroup);
+  }
+  return bytes;
+}
+
 /** Checks bytes that claim to be a key. */
 class KeyChecks {
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -208,10 +239,10 @@ class KeyChecks {
   }
 
   /** @throws {FormatError} */
-  check(): SegmentTables {
+  check(): KeyTables {
     const bytes = this.#bytes;
     check(bytes.byteOffset % 4 === 0, "a key does not start at a multiple of 4");
-    check(bytes.length >= HEAP_START && bytes.length % 4 === 0, `${bytes.length} bytes are not a key`);
+    check(bytes.length >= KEY_HEADER_BYTES && bytes.length % 4 === 0, `${bytes.length} bytes are not a key`);
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     check(words[KeyHeader.magic] === KEY_MAGIC, "these bytes are not a key");
     const version = words[KeyHeader.version];
@@ -226,7 +257,7 @@ class KeyChecks {
     this.#end = words[KeyHeader.heapEnd]!;
     const terms = words[KeyHeader.terms]!;
     const names = words[KeyHeader.names]!;
-    check(this.#end >= HEAP_START && this.#end <= bytes.length, "the names of a key end outside of it");
+    check(this.#end >= KEY_HEADER_BYTES && this.#end <= bytes.length, "the names of a key end outside of it");
     const offsetsAt = align(this.#end);
     // A forged count may be as large as a word can be: plain arithmetic is exact.
     const tablesAt = offsetsAt + 4 * names + TERMS_BYTES * terms;
@@ -235,13 +266,13 @@ class KeyChecks {
       4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
       "the sections of a key do not end with it",
     );
-    const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "a key"), "a key", 0x100);
+    const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "a key"));
     this.#trees = tables.trees.length;
     const blocks = new BlockChecks(bytes, { end: this.#end, terms, views: tables.views.length });
     this.#blocks = blocks;
     for (let at = tablesAt - TERMS_BYTES * terms; at < tablesAt; at += TERMS_BYTES)
       check(read16(bytes, at + 4) < tables.leaseGroups.length, "a set has an unknown lease group");
-    let next = HEAP_START;
+    let next = KEY_HEADER_BYTES;
     let before = -1;
     for (let index = 0; index < names; index++) {
       const node = words[offsetsAt / 4 + index]!;
@@ -292,4 +323,26 @@ class KeyChecks {
     }
     return false;
   }
+}
+
+/** @throws {FormatError} if they are malformed */
+function readTables(value: unknown): KeyTables {
+  const tables = (value ?? {}) as Partial<Record<keyof KeyTables, unknown>>;
+  const { trees, views, leaseGroups } = tables;
+  check(isNames(trees) && trees.length <= MOST_TREES, "a key has no table of trees");
+  check(isNames(views), "a key has no table of views");
+  check(
+    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
+    "a key has no table of lease groups",
+  );
+  return { trees, views, leaseGroups };
+}
+
+/** Whether a value is a list of distinct texts. */
+function isNames(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.every((name) => typeof name === "string") &&
+    new Set(value).size === value.length
+  );
 }

@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { Kind, podsKey } from "../database/places.ts";
+import { BASES, hexOf, Kind, podsKey } from "../database/places.ts";
 import { whyAdjusted } from "../database/ranks.ts";
-import { type EntryRow, entryValue, type Reader } from "../database/reader.ts";
-import { formatAddress, parseAddress } from "../dns/address.ts";
+import { type Claims, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
+import { formatAddress } from "../dns/address.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
 import { compareText } from "../merge/order.ts";
 import type { AdjustedTime, Contribution } from "../merge/service/declaration.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
@@ -12,14 +13,21 @@ import type {
   ClusterSnapshot,
   ClusterZone,
   ExportedService,
+  Finding,
   ImportedService,
   LocalService,
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
-import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
+import { ClaimsByAddress } from "./contested-addresses.ts";
+import { type AddressClaim, type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import { withFirstOrders } from "./reverse-names.ts";
+import { claimExists } from "./visible-claims.ts";
 
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
+
+const NOT_CONTESTED: ReadonlyMap<string, readonly string[]> = new Map();
 
 /** The rows of a database as far as they count: those of live clusters that exist in a scope. */
 export class DatabaseEntries implements EntryReader {
@@ -36,7 +44,7 @@ export class DatabaseEntries implements EntryReader {
     this.#live = new Set(filter === undefined ? live : [...live].filter(filter.hasCluster));
   }
 
-  clusters(): readonly WorldCluster[] {
+  clusters(): readonly ZoneCluster[] {
     const singles = new Map<string, unknown>();
     for (const row of this.#reader.rowsOf("")) singles.set(`${row.name} ${row.cluster}`, entryValue(row));
     return [...this.#live].sort(compareText).map((clusterId) => {
@@ -56,9 +64,10 @@ export class DatabaseEntries implements EntryReader {
     const key = `${namespace}/${name}`;
     const parts = new Map<string, { exported?: EntryRow; imported?: EntryRow }>();
     for (const row of this.#reader.rowsOf(key)) {
-      if (!this.#live.has(row.cluster)) continue;
+      const part = parts.get(row.cluster);
+      if (!this.#has(row.cluster)) continue;
       if (row.kind === Kind.export) parts.set(row.cluster, { exported: row });
-      else if (row.kind === Kind.import) parts.set(row.cluster, { ...parts.get(row.cluster), imported: row });
+      else if (row.kind === Kind.import) parts.set(row.cluster, { ...part, imported: row });
     }
     if (parts.size === 0) return undefined;
     // A namespace may have many clusters more than one of its services.
@@ -66,12 +75,19 @@ export class DatabaseEntries implements EntryReader {
     const isExported = () =>
       [...parts].some(([id, { exported }]) => exported !== undefined && clusters.has(id));
     const contributions: Contribution[] = [];
+    const ids: string[] = [];
     for (const [clusterId, { exported, imported }] of parts) {
-      const one = this.#contribution(clusterId, key, exported, imported, isExported);
-      if (one !== undefined) contributions.push(one);
+      const isLive = this.#live.has(clusterId);
+      if (!isLive && this.#filter === undefined) ids.push(clusterId);
+      else {
+        const one = this.#contribution(clusterId, key, exported, imported, isExported);
+        if (one === undefined) continue;
+        ids.push(clusterId);
+        if (isLive) contributions.push(one);
+      }
     }
     contributions.sort((one, other) => compareText(one.clusterId, other.clusterId));
-    return contributions.length === 0 ? undefined : { contributions, clusters };
+    return ids.length === 0 ? undefined : { contributions, clusters, parts: ids.sort(compareText) };
   }
 
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService> {
@@ -86,16 +102,14 @@ export class DatabaseEntries implements EntryReader {
   }
 
   localPods(clusterId: string, namespace: string, label: string): readonly string[] {
+    const key = `${namespace}/${label}`;
     const bytes = readPodLabel(Uint8Array.of(label.length, ...Array.from(label, (one) => one.charCodeAt(0))));
-    if (bytes === undefined || !podLabels(bytes).includes(label)) return [];
-    const address = formatAddress(bytes);
-    return this.#reader.rowsOf(podsKey(`${namespace}/${address}`)).flatMap((row) => {
+    const isPodLabel = bytes !== undefined && podLabels(bytes).includes(label);
+    const row = podsKey(isPodLabel ? `${namespace}/${formatAddress(bytes)}` : key);
+    return this.#reader.rowsOf(row).flatMap((row) => {
       if (row.kind !== Kind.pods || row.cluster !== clusterId) return [];
       return Object.keys(entryValue(row) as object).filter(
-        (key) =>
-          namespaceOf(key) === namespace &&
-          isAddress(nameOf(key), address) &&
-          this.#filter?.hasPod(key) !== false,
+        (pod) => keysOfPod(pod).includes(key) && this.#filter?.hasPod(pod) !== false,
       );
     });
   }
@@ -112,9 +126,16 @@ export class DatabaseEntries implements EntryReader {
   }
 
   claimsOn(address: Uint8Array): readonly AddressClaim[] {
-    return this.#reader.claimsOn(address).flatMap(({ cluster, name, isLocal, order }) => {
-      return this.#live.has(cluster) ? { clusterId: cluster, key: name, isLocal, order } : [];
+    const hex = hexOf(address);
+    const claims = this.#reader.claimsOn(address).flatMap(({ cluster, name, basis, order }) => {
+      const exists =
+        this.#live.has(cluster) &&
+        claimExists(this.#reader, this.#filter, { cluster, name, basis }, hex, (key) =>
+          this.#isExported(key),
+        );
+      return exists ? { clusterId: cluster, key: name, basis, order } : [];
     });
+    return withFirstOrders(claims);
   }
 
   /** Has namespaces of clusters looked up again. */
@@ -123,26 +144,82 @@ export class DatabaseEntries implements EntryReader {
   }
 
   *serviceKeys(namespace?: string): Iterable<string> {
-    if (namespace !== undefined) {
-      for (const { kind, cluster, key } of this.#keysIn(namespace))
-        if ((kind === Kind.export || kind === Kind.import) && this.#live.has(cluster)) yield key;
-      return;
-    }
-    for (const cluster of this.#live)
-      for (const kind of [Kind.export, Kind.import])
-        for (const { key, texts } of this.#reader.all(cluster, kind)) if (texts[0] !== "") yield key;
+    for (const page of this.#reader.serviceKeys(this.#live, namespace))
+      for (const key of page)
+        if (
+          this.#filter === undefined ||
+          (this.#filter.hasNamespace(namespaceOf(key)) && this.#isReported(key))
+        )
+          yield key;
   }
 
-  *localKeys(clusterId: string, namespace: string): Iterable<string> {
-    for (const { kind, cluster, key } of this.#keysIn(namespace))
-      if (kind === Kind.service && cluster === clusterId) yield key;
+  *localKeys(clusterId: string, namespace?: string): Iterable<string> {
+    for (const page of this.#reader.keysOf(clusterId, Kind.service, namespace)) yield* page;
   }
 
-  *#keysIn(namespace: string): Generator<Pick<EntryRow, "key" | "kind" | "cluster">> {
-    for (let page = this.#reader.keysIn(namespace); page.length > 0; ) {
-      yield* page;
-      page = this.#reader.keysIn(namespace, page.at(-1)!.key);
-    }
+  #isExported(key: string): boolean {
+    const { contributions = [], clusters } = this.service(namespaceOf(key), nameOf(key)) ?? {};
+    return contributions.some(({ clusterId, exported }) => exported && clusters?.has(clusterId));
+  }
+
+  #isReported(key: string): boolean {
+    const reported = this.service(namespaceOf(key), nameOf(key));
+    return reported !== undefined && reported.contributions.length > 0;
+  }
+
+  /** Whether a cluster exists in the scope. */
+  #has(clusterId: string): boolean {
+    return this.#filter?.hasCluster(clusterId) !== false;
+  }
+
+  *podKeys(clusterId: string): Iterable<string> {
+    for (const row of this.#reader.all(clusterId, Kind.pods))
+      for (const pod of Object.keys(entryValue(row) as object)) yield* keysOfPod(pod);
+  }
+
+  *findings(): Iterable<ClusterFinding> {
+    for (const clusterId of this.#live)
+      for (const row of this.#reader.all(clusterId, Kind.findings))
+        for (const finding of Object.values(entryValue(row) as Record<string, Finding>))
+          if (this.#filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
+  }
+
+  *keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string> {
+    if (this.#filter?.hasCluster(clusterId) === false) return;
+    for (const page of this.#reader.keysOf(clusterId, kind, namespace))
+      for (const key of page)
+        if (!key.includes("/") || this.#filter?.hasNamespace(namespaceOf(key)) !== false) yield key;
+  }
+
+  findingsAt(clusterId: string, key: string, isForItself = false): readonly ClusterFinding[] {
+    const row = this.#live.has(clusterId) ? this.#reader.entry(clusterId, Kind.findings, key) : undefined;
+    const all = row === undefined ? [] : Object.values(entryValue(row) as Record<string, Finding>);
+    const isThere = (one: Finding) => isForItself || this.#filter?.hasFinding(one) !== false;
+    return all.flatMap((one) => (isThere(one) ? { ...one, clusterId } : []));
+  }
+
+  podsAt(clusterId: string, key: string): readonly string[] {
+    const row = this.#live.has(clusterId) ? this.#reader.entry(clusterId, Kind.pods, key) : undefined;
+    const all = row === undefined ? [] : Object.keys(entryValue(row) as object);
+    return all.filter((pod) => this.#filter?.hasPod(pod) !== false);
+  }
+
+  contestedIn(bucket: string): ReadonlyMap<string, readonly string[]> {
+    const rows = this.#reader.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
+    if (rows.length < 2) return NOT_CONTESTED;
+    const claims = new ClaimsByAddress();
+    for (const { cluster, text } of rows)
+      for (const [place, names] of Object.entries(JSON.parse(text) as Claims)) {
+        // Each cluster has its own zone for itself.
+        if (place.startsWith(BASES.local)) continue;
+        for (const name of names)
+          if (typeof name === "string") claims.add(place.replace(/^[^0-9a-f]/, ""), cluster, name);
+      }
+    return claims.contested();
+  }
+
+  charactersOf(key: string): number {
+    return this.#reader.charactersOf(key);
   }
 
   #contribution(
@@ -174,9 +251,4 @@ export class DatabaseEntries implements EntryReader {
 function adjustedTime({ reported, counts }: EntryRow): AdjustedTime | undefined {
   if (counts === null || counts === reported) return undefined;
   return { counts, because: whyAdjusted(reported!, counts) };
-}
-
-function isAddress(text: string, canonical: string): boolean {
-  const bytes = text === canonical ? undefined : parseAddress(text);
-  return text === canonical || (bytes !== undefined && formatAddress(bytes) === canonical);
 }

@@ -1,22 +1,20 @@
+import type { Basis, Kind } from "../database/places.ts";
+import { usableAddress } from "../dns/address.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { Contribution } from "../merge/service/declaration.ts";
-import type { ClusterZone, LocalService } from "../snapshot/schema.ts";
+import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import type { LocalService } from "../snapshot/schema.ts";
+import { podLabels } from "../zone/kinds/service-labels.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
 
-/** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it counts: of live clusters that exist in the scope. */
+/** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it exists in the scope. Contributions are those of live clusters. */
 export interface KeyEntries {
   /** By ascending cluster id, also in namespaces that their clusters do not have. */
   readonly contributions: readonly Contribution[];
   /** Those of these clusters that have the namespace. */
   readonly clusters: ReadonlySet<string>;
-}
-
-/** A live cluster, as zones need it. */
-export interface WorldCluster {
-  readonly clusterId: string;
-  readonly region?: string | undefined;
-  /** Topology zones of its nodes, sorted. */
-  readonly zones: readonly string[];
-  /** The zone that it wants served to itself. */
-  readonly zone?: ClusterZone | undefined;
+  /** The clusters that have a part in the key, those that are not live too: it changes when they come back. */
+  readonly parts: readonly string[];
 }
 
 /** A service for which a cluster reports an address. */
@@ -24,27 +22,48 @@ export interface AddressClaim {
   readonly clusterId: string;
   /** `<namespace>/<name>`. */
   readonly key: string;
-  /** Whether it is a service of the cluster's own zone, and not of the clusterset. */
-  readonly isLocal: boolean;
-  /** The order in which clusters first reported the address; equal where they did so together, negative where it was lost. */
+  readonly basis: Basis;
+  /** See `Claim`; 0 where nobody knows which cluster was first: then the oldest part decides. */
   readonly order: number;
 }
 
 /** Reads what clusters reported, of one scope. Labels are in lower case, of letters, digits, dashes and underscores. */
 export interface EntryReader {
   /** The live clusters by ascending id. */
-  clusters(): readonly WorldCluster[];
+  clusters(): readonly ZoneCluster[];
   /** What clusters export and import of a service; undefined where no cluster has a part in it. */
   service(namespace: string, name: string): KeyEntries | undefined;
   /** Services of a cluster with names that begin with a label (or end a dotted name), by `<namespace>/<name>`. */
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService>;
-  /** Whether a pod of a cluster has one of the addresses that a label spells: `<namespace>/<address>` as reported. */
+  /** The pods of a cluster of which `keysOfPod` has a key: `<namespace>/<address>` as reported. */
   localPods(clusterId: string, namespace: string, label: string): readonly string[];
   hasNamespace(clusterId: string, namespace: string): boolean;
   /** The services for which clusters report an address that could have its reverse name. */
   claimsOn(address: Uint8Array): readonly AddressClaim[];
-  /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all. */
+  /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all, each once, in order. */
   serviceKeys(namespace?: string): Iterable<string>;
-  /** Keys with names of a cluster's services. */
-  localKeys(clusterId: string, namespace: string): Iterable<string>;
+  /** Keys with names of a cluster's services, of one namespace or of all. One may come several times. */
+  localKeys(clusterId: string, namespace?: string): Iterable<string>;
+  /**
+   * Keys of a cluster's entries of one kind, of one namespace or of all, whatever the state of its lease; also of gone ones with a rank.
+   */
+  keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string>;
+  /** What a cluster reports that it does not serve, of one row. @param key a `findingsKey` @param isForItself whether the cluster itself reads them: whatever the scope is */
+  findingsAt(clusterId: string, key: string, isForItself?: boolean): readonly ClusterFinding[];
+  /** The pods of a cluster in one row. @param key a `podsKey` */
+  podsAt(clusterId: string, key: string): readonly string[];
+  /** The addresses of a bucket of claims, in hex, that several clusters report for several services of the clusterset, with these services. */
+  contestedIn(bucket: string): ReadonlyMap<string, readonly string[]>;
+  /** Characters of what clusters report under a key, about: of what they cost to merge. */
+  charactersOf(key: string): number;
+  /** Keys with names of a cluster's pods. */
+  podKeys(clusterId: string): Iterable<string>;
+  /** What clusters report that they do not serve. */
+  findings(): Iterable<ClusterFinding>;
+}
+
+/** The keys of the names of a pod. One without an address is a finding, which a key of its own has. @param pod `<namespace>/<address>` */
+export function keysOfPod(pod: string): string[] {
+  const bytes = usableAddress(nameOf(pod));
+  return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }

@@ -1,14 +1,23 @@
 import { claimedAddresses } from "../database/claims.ts";
-import { hexOf, Kind, localKey } from "../database/places.ts";
-import { usableAddress } from "../dns/address.ts";
+import {
+  claimBucket,
+  findingsKey,
+  hexOf,
+  Kind,
+  localKey,
+  namespaceKey,
+  podsKey,
+} from "../database/places.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
 import { compareText } from "../merge/order.ts";
 import type { Contribution } from "../merge/service/declaration.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
 import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
 import { createEntryFilter } from "../merge/visibility/visible.ts";
-import type { ClusterSnapshot, LocalService } from "../snapshot/schema.ts";
-import { podLabels } from "../zone/kinds/service-labels.ts";
-import type { AddressClaim, EntryReader, KeyEntries, WorldCluster } from "./entries.ts";
+import type { ClusterSnapshot, Finding, LocalService } from "../snapshot/schema.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
+import { ClaimsByAddress } from "./contested-addresses.ts";
+import { type AddressClaim, type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
 
 /** The tables whose entries claim addresses. */
 const CLAIMING = [
@@ -16,6 +25,25 @@ const CLAIMING = [
   [Kind.import, "imports"],
   [Kind.service, "services"],
 ] as const;
+
+function keysIn({ namespaces, exports, imports, services, pods, findings }: ClusterSnapshot, kind: Kind) {
+  switch (kind) {
+    case Kind.namespace:
+      return Object.keys(namespaces).map(namespaceKey);
+    case Kind.export:
+      return Object.keys(exports);
+    case Kind.import:
+      return Object.keys(imports);
+    case Kind.service:
+      return new Set(Object.entries(services).map(([key, service]) => localKey(key, service)));
+    case Kind.pods:
+      return new Set(Object.keys(pods).map(podsKey));
+    case Kind.findings:
+      return new Set(Object.keys(findings).map(findingsKey));
+    default:
+      return [];
+  }
+}
 
 /** When exports and imports count from, where that is not what clusters reported. */
 export type Ranked = (clusterId: string, key: string) => Pick<Contribution, "adjusted" | "importedSince">;
@@ -27,6 +55,8 @@ export class SnapshotEntries implements EntryReader {
   readonly #ranked: Ranked;
   readonly #keys = new Map<string, ClusterSnapshot[]>();
   #claims: Map<string, AddressClaim[]> | undefined;
+  /** By bucket: addresses with their claims. */
+  #contested: Map<string, [hex: string, claims: AddressClaim[]][]> | undefined;
   readonly #local = new Map<string, Map<string, string[]>>();
 
   constructor(
@@ -52,7 +82,7 @@ export class SnapshotEntries implements EntryReader {
     }
   }
 
-  clusters(): readonly WorldCluster[] {
+  clusters(): readonly ZoneCluster[] {
     return this.#snapshots.map(({ clusterId, topology, clusterZone }) => ({
       clusterId,
       region: topology?.region,
@@ -92,7 +122,8 @@ export class SnapshotEntries implements EntryReader {
         },
       ];
     });
-    return contributions.length === 0 ? undefined : { contributions, clusters };
+    const parts = contributions.map(({ clusterId }) => clusterId);
+    return contributions.length === 0 ? undefined : { contributions, clusters, parts };
   }
 
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService> {
@@ -106,12 +137,10 @@ export class SnapshotEntries implements EntryReader {
   }
 
   localPods(clusterId: string, namespace: string, label: string): readonly string[] {
-    return Object.keys(this.#snapshotOf(clusterId).pods).filter((key) => {
-      const bytes = usableAddress(nameOf(key));
-      const isHere =
-        namespaceOf(key) === namespace && bytes !== undefined && podLabels(bytes).includes(label);
-      return isHere && this.#filter?.hasPod(key) !== false;
-    });
+    const key = `${namespace}/${label}`;
+    return Object.keys(this.#snapshotOf(clusterId).pods).filter(
+      (pod) => keysOfPod(pod).includes(key) && this.#filter?.hasPod(pod) !== false,
+    );
   }
 
   hasNamespace(clusterId: string, namespace: string): boolean {
@@ -130,19 +159,74 @@ export class SnapshotEntries implements EntryReader {
       for (const [kind, table] of CLAIMING)
         for (const [key, entry] of Object.entries(snapshot[table]))
           for (const address of claimedAddresses(kind, entry)) {
-            const claim = { clusterId, key, isLocal: kind === Kind.service, order: 0 };
+            const basis = kind === Kind.service ? ("local" as const) : ("export" as const);
+            const claim = { clusterId, key, basis, order: 0 };
             claims.set(address, [...(claims.get(address) ?? []), claim]);
           }
     return claims;
   }
 
+  contestedIn(bucket: string): ReadonlyMap<string, readonly string[]> {
+    this.#contested ??= Map.groupBy(this.#readClaims(), ([hex]) => claimBucket(hex));
+    const claims = new ClaimsByAddress();
+    for (const [hex, all] of this.#contested.get(bucket) ?? [])
+      for (const { clusterId, key, basis } of all) if (basis !== "local") claims.add(hex, clusterId, key);
+    return claims.contested();
+  }
+
   *serviceKeys(namespace?: string): Iterable<string> {
-    for (const key of this.#keys.keys())
+    for (const key of [...this.#keys.keys()].sort(compareText)) {
+      const own = namespaceOf(key);
+      if ((namespace ?? own) !== own) continue;
+      if (this.#filter === undefined || (this.service(own, nameOf(key))?.contributions.length ?? 0) > 0)
+        yield key;
+    }
+  }
+
+  *keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string> {
+    const snapshot = this.#snapshots.find((one) => one.clusterId === clusterId);
+    if (snapshot === undefined) return;
+    for (const key of keysIn(snapshot, kind)) {
+      const own = key.includes("/") ? namespaceOf(key) : undefined;
+      if (namespace !== undefined && own !== namespace) continue;
+      if (own === undefined || this.#filter?.hasNamespace(own) !== false) yield key;
+    }
+  }
+
+  findingsAt(clusterId: string, key: string, isForItself = false): readonly ClusterFinding[] {
+    const isThere = (one: Finding) => isForItself || this.#filter?.hasFinding(one) !== false;
+    return Object.entries(this.#snapshotOf(clusterId)?.findings ?? {}).flatMap(([name, one]) =>
+      findingsKey(name) === key && isThere(one) ? { ...one, clusterId } : [],
+    );
+  }
+
+  podsAt(clusterId: string, key: string): readonly string[] {
+    return Object.keys(this.#snapshotOf(clusterId)?.pods ?? {}).filter(
+      (pod) => podsKey(pod) === key && this.#filter?.hasPod(pod) !== false,
+    );
+  }
+
+  charactersOf(key: string): number {
+    let characters = 0;
+    for (const { exports, imports } of this.#keys.get(key) ?? [])
+      for (const entry of [exports[key], imports[key]])
+        characters += entry === undefined ? 0 : JSON.stringify(entry).length;
+    return characters;
+  }
+
+  *localKeys(clusterId: string, namespace?: string): Iterable<string> {
+    for (const key of this.#local.get(clusterId)!.keys())
       if (namespace === undefined || namespaceOf(key) === namespace) yield key;
   }
 
-  *localKeys(clusterId: string, namespace: string): Iterable<string> {
-    for (const key of this.#local.get(clusterId)!.keys()) if (namespaceOf(key) === namespace) yield key;
+  *podKeys(clusterId: string): Iterable<string> {
+    for (const key of Object.keys(this.#snapshotOf(clusterId).pods)) yield* keysOfPod(key);
+  }
+
+  *findings(): Iterable<ClusterFinding> {
+    for (const { clusterId, findings } of this.#snapshots)
+      for (const finding of Object.values(findings))
+        if (this.#filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
   }
 
   #snapshotOf(clusterId: string): ClusterSnapshot {

@@ -1,5 +1,5 @@
 import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/codes.ts";
-import { read16 } from "../zone/segment/record-block.ts";
+import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
 import { type AnswerForm, beginAnswer } from "./message/message-writer.ts";

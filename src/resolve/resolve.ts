@@ -1,7 +1,7 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
-import type { Frame } from "../zone/generation/frame.ts";
+import type { Frame } from "../zone/frame.ts";
 import type { PtrTarget } from "../zone/world.ts";
 import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
@@ -60,7 +60,7 @@ function readAndAnswer(message: Uint8Array, context: ResolveContext): Answer | M
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {
-  const { generation: world, transport } = context;
+  const { world, transport } = context;
   const { frame } = world;
   const { name } = query;
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
@@ -119,7 +119,7 @@ function answerReverse(
   context: ResolveContext,
   { leased, leaseGroup, ttl: longest, name, zone }: PtrTarget,
 ): Answer {
-  const { generation: world } = context;
+  const { world } = context;
   const { frame } = world;
   const writer = beginAnswer(message, query, context);
   if (query.type === RecordType.ANY) return minimalAny(writer, query, world, HEADER_BYTES);

@@ -1,19 +1,9 @@
 import { withTimesAhead } from "../gateway/leases/degraded.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import { hashBlob } from "../zone/segment/hash.ts";
-import { readBounded } from "./parts/bounded-body.ts";
-import { changePart, PartChangeError } from "./parts/part-change.ts";
-import { readRootNews } from "./parts/root-responses.ts";
-import type { TransferCounters } from "./parts/transfer-counters.ts";
+import { readBounded } from "./bounded-body.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
-import { parseTransferState } from "./state-message.ts";
-import type {
-  NamedBytes,
-  PartKind,
-  TransferredRoot,
-  TransferSource,
-  TransferState,
-} from "./transfer-state.ts";
+import type { TransferCounters } from "./transfer-counters.ts";
+import { parseTransferState, type TransferSource, type TransferState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -23,28 +13,24 @@ export interface HttpTransferOptions {
   readonly gateway: string;
   /** Bearer token, where the primary requires one. */
   readonly token?: string;
-  /** What exists in the generations; the primary must have the same scope. Default: everything. */
+  /** What exists in what the source gives; the primary must have the same scope. Default: everything. */
   readonly scope?: Visibility;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** Keys, one of which the primary signs with: what it does not sign is rejected. Default: nothing is verified. */
   readonly keys?: TransferKeys;
-  /** The longest root or segment that is taken, in bytes. Default: 16 MiB. */
-  readonly partBytes?: number;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
   readonly counters?: TransferCounters;
 }
 
-/** The longest root or segment that is taken, in bytes: a root has 16 for each segment, and one service with 100,000 endpoints makes a segment of some MiB. */
+/** The longest part that is taken, in bytes: a service with 100,000 endpoints has some MiB. */
 export const MOST_PART_BYTES = 16 * 1024 * 1024;
 const MOST_STATE_BYTES = 8 * 1024 * 1024;
 /** Milliseconds, where the caller sets no bound of its own. */
 const TIMEOUT = 10_000;
-/** The field of a response with the hash of the root that the body is a change of. */
-export const SINCE_FIELD = "clusterset-since";
-/** The routes' codes for a root or a segment that is not served any more. */
-export const UNKNOWN_PART = { root: "UNKNOWN_ROOT", segment: "UNKNOWN_SEGMENT" } as const;
+/** The routes' code for a part that the log does not have any more. */
+export const UNKNOWN_PART = "UNKNOWN_PART";
 
 /**
  * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
@@ -56,7 +42,6 @@ export class HttpTransferSource implements TransferSource {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
   readonly #keys: TransferKeys | undefined;
-  readonly #partBytes: number;
   readonly #clock: () => number;
   readonly #counters: TransferCounters | undefined;
 
@@ -70,7 +55,6 @@ export class HttpTransferSource implements TransferSource {
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#keys = options.keys;
-    this.#partBytes = options.partBytes ?? MOST_PART_BYTES;
     this.#clock = options.clock ?? Date.now;
     this.#counters = options.counters;
   }
@@ -78,7 +62,7 @@ export class HttpTransferSource implements TransferSource {
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     const asked = this.#clock();
     const scope = this.#scope;
-    const path = this.#path("state");
+    const path = scope === "" ? "state" : `state?${new URLSearchParams({ scope })}`;
     const nonce = this.#keys && newNonce();
     const response = await this.#get(
       path,
@@ -97,59 +81,25 @@ export class HttpTransferSource implements TransferSource {
       throw new Error(`${this.#base}/state answered 200 without JSON: is it a clusterset-doh gateway?`);
     }
     const state = parseTransferState(value);
-    // An older primary knows no scopes, and would give what nobody here may see.
     if ((state.scope ?? "") !== scope)
-      throw new Error(`the primary answered for everything, not for the scope ${scope}: update it first`);
+      throw new Error(`the primary answered for the scope ${state.scope ?? "of everything"}, not ${scope}`);
     return byClock(state, asked);
   }
 
-  async root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined> {
-    const part = await this.#part("root", hash, since, signal);
-    if (part?.before === undefined) return part && { bytes: part.body, segments: [] };
-    const { change, segments } = readRootNews(part.body);
-    this.#counters?.count("primary", segments.length, 0);
-    return {
-      bytes: changePart(part.before, change, this.#partBytes),
-      segments: segments.map((bytes) => ({ hash: hashBlob(bytes), bytes })),
-    };
-  }
-
-  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<Bytes | undefined> {
-    const part = await this.#part("segment", hash, since, signal);
-    return part?.before === undefined ? part?.body : changePart(part.before, part.body, this.#partBytes);
-  }
-
-  /** A part, or a change of the part `before`. */
-  async #part(
-    kind: PartKind,
-    hash: string,
-    before: NamedBytes | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly body: Bytes; readonly before: Bytes | undefined } | undefined> {
-    const path = this.#path(`${kind}s/${hash}`, before === undefined ? {} : { since: before.hash });
+  async part(path: string, signal?: AbortSignal): Promise<Bytes | undefined> {
     const response = await this.#get(path, "application/octet-stream", signal);
     if (response.status !== 200) {
       const error = await refusal(response);
-      if (error.code === UNKNOWN_PART[kind]) return undefined;
+      if (error.code === UNKNOWN_PART) return undefined;
       throw error;
     }
-    const body = await readBounded(response, this.#partBytes, `the ${kind}`);
-    this.#counters?.count("primary", kind === "segment" ? 1 : 0, body.length);
-    const since = response.headers.get(SINCE_FIELD) ?? "";
-    if (kind === "root") await this.#verify(response, { kind, hash, since }, body);
-    if (since === "") return { body, before: undefined };
-    if (before?.hash !== since) throw new PartChangeError(`the primary sent the change of another ${kind}`);
-    return { body, before: before.bytes };
+    const body = await readBounded(response, MOST_PART_BYTES, "the part");
+    this.#counters?.count("primary", body.length);
+    await this.#verify(response, { kind: "part", path }, body);
+    return body;
   }
 
-  /** A path with the scope: the primary has roots and segments of that scope only. */
-  #path(path: string, query: Readonly<Record<string, string>> = {}): string {
-    const all = { ...query, ...(this.#scope !== "" && { scope: this.#scope }) };
-    const text = Object.entries(all).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-    return text.length === 0 ? path : `${path}?${text.join("&")}`;
-  }
-
-  async #verify({ headers }: Response, signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #verify({ headers }: Response, signed: Signed, body: Bytes): Promise<void> {
     await this.#keys?.verify(headers.get(SIGNATURE_FIELD), signed, body);
   }
 

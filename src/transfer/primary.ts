@@ -1,146 +1,192 @@
-import type { GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
-import type { UsedPart } from "./parts/follow-parts.ts";
-import { KeptParts } from "./parts/kept-parts.ts";
-import { partChange } from "./parts/part-change.ts";
-import { writeRootDocument, writeRootNews } from "./parts/root-responses.ts";
-import { ServedParts } from "./parts/served-parts.ts";
-import { ownBytes } from "./parts/shared/shared-bytes.ts";
-import type { TransferState } from "./transfer-state.ts";
+import type { LogRow, Reader } from "../database/reader.ts";
+import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
+import type { Turns } from "../gateway/turns.ts";
+import type { Visibility } from "../merge/visibility/visibility.ts";
+import type { KeyWorld } from "../names/key-world.ts";
+import { listServices } from "../names/services.ts";
+import { unitKind } from "../names/zone-world.ts";
+import { sha256Of } from "../snapshot/sha256.ts";
+import { ChangeWindow } from "./change-window.ts";
+import { type SentChange, sentWorld, writeChange, writeJson, writeKey, writeReverse } from "./part-forms.ts";
+import { type ListKind, type PartKind, readMark } from "./part-names.ts";
+import { ScopeRows } from "./scope-rows.ts";
+import type { SentState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What transfers need of a gateway in one scope. */
-export interface ScopeState {
-  status(): ServingStatus & Partial<Pick<GatewayStatus, "conflicts" | "findings">>;
-  /** What is served at `now` (Unix milliseconds); undefined while names cannot be denied. */
-  current(now: number): { readonly generation: Generation } | undefined;
+/** Services of one part of a list. */
+const MOST_LISTED = 1000;
+
+/** What a primary is put together from. */
+export interface PrimaryParts {
+  readonly gateway: {
+    /** Of the newest change in the answers. */
+    readonly position: number;
+    /** By `visibilityKey`. */
+    readonly scopes: ReadonlyMap<string, ScopedGateway>;
+  };
+  /** Of the same database. */
+  readonly reader: Reader;
+  readonly turns: Pick<Turns, "run">;
+  /** Text of all that names depend on beside pushes: the program's version, its settings, and what clusters may do. */
+  readonly settings: string;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
 }
 
-/** What transfers need of the gateway that compiles. */
-export interface TransferGateway extends ScopeState {
-  /** By `visibilityKey`. Default: everything is the only scope. */
-  readonly scopes?: ReadonlyMap<string, ScopeState>;
-}
-
-/** Bytes of parts that were replaced since a state named them, kept for secondaries that are about to fetch them. */
-const KEPT_BYTES = 16 * 1024 * 1024;
-/** How long such a part is kept, in milliseconds. */
-const KEPT_FOR = 10_000;
-/** Bytes of new segments that are sent with the change of a root: more of them are left for those that need them. */
-const MOST_NEWS_BYTES = 128 * 1024;
-
-/** A root or a segment as it is sent. */
-export interface SentPart {
-  readonly bytes: Bytes;
-  /** The hash of the part that `bytes` are the change of (part-change.ts, root-responses.ts); "" for the whole part. */
-  readonly since: string;
-}
-
-/** What a primary gives the secondaries of one scope. */
+/** What a primary gives the readers of one scope. */
 export interface ScopeTransfer {
-  state(): TransferState;
-  /**
-   * The document of a root, or what is new in it since another one (root-responses.ts); undefined where it is neither the newest nor was named
-   * lately.
-   */
-  root(hash: string, since: string): SentPart | undefined;
-  /** A segment, or a page of a directory, as `root`. */
-  segment(hash: string, since: string): SentPart | undefined;
+  state(): SentState;
+  /** @param query of the path of the part @returns undefined where the log does not have its version, or there is no such part */
+  part(kind: PartKind, query: (name: string) => string): Bytes | undefined | Promise<Bytes>;
 }
 
-/**
- * What a primary gives its secondaries: its state, and the parts of the generations that states named. Where pushes come faster than a
- * secondary's round trip, parts of a state are replaced before they are requested, so those that a state named lately are kept. A scope has
- * the parts of its own generations only.
- */
+/** What a primary gives its readers, in each scope what exists there. Nothing is kept but the newest changes. */
 export class Primary {
-  readonly #gateway: TransferGateway;
-  readonly #clock: () => number;
-  readonly #kept: KeptParts;
+  readonly #parts: PrimaryParts;
   readonly #scopes = new Map<string, ScopeTransfer>();
+  #window: ChangeWindow | undefined;
+  /** How often the database was loaded from a shared log when the window was begun. */
+  #loads: string | undefined;
 
-  /**
-   * @param clock Unix milliseconds
-   * @param keptBytes bytes of parts beside those of the newest generations that are kept
-   */
-  constructor(gateway: TransferGateway, clock: () => number = Date.now, keptBytes = KEPT_BYTES) {
-    this.#gateway = gateway;
-    this.#clock = clock;
-    this.#kept = new KeptParts(keptBytes, KEPT_FOR);
+  constructor(parts: PrimaryParts) {
+    this.#parts = parts;
   }
 
-  /** What secondaries of a scope get, by its `visibilityKey`, "" for everything; undefined where the gateway was not opened with that scope. */
+  /** Of all versions: another log, or other settings, may give a version to other names. Gateways that share a log have the same. */
+  get #epoch(): string {
+    const { reader, settings } = this.#parts;
+    return hashOf(new TextEncoder().encode(`${reader.meta("log") ?? reader.meta("id")} ${settings}`));
+  }
+
+  /** What readers of a scope get, by its `visibilityKey`; undefined where the gateway was not opened with that scope. */
   of(scope: string): ScopeTransfer | undefined {
     const known = this.#scopes.get(scope);
-    if (known !== undefined) return known;
-    const gateway = scope === "" ? this.#gateway : this.#gateway.scopes?.get(scope);
-    if (gateway === undefined) return undefined;
+    const gateway = this.#parts.gateway.scopes.get(scope);
+    if (known !== undefined || gateway === undefined) return known;
     const transfer = this.#open(gateway, scope);
     this.#scopes.set(scope, transfer);
     return transfer;
   }
 
-  #open(gateway: ScopeState, scope: string): ScopeTransfer {
-    const parts = new ServedParts(this.#kept, `${this.#scopes.size}/`);
-    const generationAt = (now: number) => gateway.current(now)?.generation;
-    /** Finds parts of what is served now, or was lately. */
-    const find = () => {
-      const now = this.#clock();
-      parts.follow(generationAt(now), undefined);
-      return (hash: string) => parts.get(hash, now);
+  #open(gateway: ScopedGateway, scope: string): ScopeTransfer {
+    const rows = new ScopeRows(this.#parts.reader, scope === "" ? {} : (JSON.parse(scope) as Visibility));
+    const worlds = new WeakMap<KeyWorld, { readonly bytes: Bytes; readonly hash: string }>();
+    /** What the names of a world depend on beside keys. */
+    const sentOf = (world: KeyWorld) => {
+      let sent = worlds.get(world);
+      if (sent === undefined) {
+        const bytes = writeJson(sentWorld(world.context.options, world.entries.clusters()));
+        sent = { bytes, hash: hashOf(bytes) };
+        worlds.set(world, sent);
+      }
+      return sent;
     };
     return {
       state: () => {
-        const at = this.#clock();
-        const { conflicts: _, findings: __, storeTrouble: ___, ...status } = gateway.status();
-        const generation = generationAt(at);
-        parts.follow(generation, at);
-        const serial = generation?.serial;
+        const at = this.#parts.clock();
+        const { storeTrouble: _, neverSeen: __, ...status } = gateway.status();
+        const world = gateway.current(at)?.world;
+        const window = this.#follow();
+        const { base, recent, newest } = window;
         return {
           at,
           ...(scope !== "" && { scope }),
-          ...(serial !== undefined && { serial }),
-          status,
+          epoch: this.#epoch,
+          base: [base.position, base.generation],
+          recent: [recent.position, recent.generation],
+          changes: window.between(recent, newest)!.map((row) => changeIn(rows, row)),
+          ...(world !== undefined && { world: sentOf(world).hash, serial: world.serial }),
+          status: status as SentState["status"],
         };
       },
-      root: (hash, since) => {
-        const partOf = find();
-        const documentOf = (root: string) => {
-          const bytes = partOf(root);
-          return bytes && isRoot(bytes) ? writeRootDocument(bytes, partOf) : undefined;
-        };
-        const part = sent(documentOf, hash, since);
-        if (part === undefined || part.since === "") return part;
-        const isNewest = generationAt(this.#clock())?.rootHash === hash;
-        const segments = isNewest ? withinBytes(parts.newSince(since), MOST_NEWS_BYTES) : [];
-        return { bytes: writeRootNews({ change: part.bytes, segments }), since };
+      part: (kind, query) => {
+        const world = gateway.current(this.#parts.clock())?.world;
+        const window = this.#follow();
+        if (world === undefined || query("epoch") !== this.#epoch) return undefined;
+        const version = query("v");
+        if (kind === "world") {
+          const { bytes, hash } = sentOf(world);
+          return hash === version ? bytes : undefined;
+        }
+        const mark = readMark(version);
+        if (mark === undefined || !window.has(mark)) return undefined;
+        if (kind === "changes") {
+          const from = readMark(query("from"));
+          const changes = from && window.between(from, mark);
+          return changes && writeJson(changes.map((row) => changeIn(rows, row)));
+        }
+        if (kind === "services") return this.#parts.turns.run(servicesOf(world, query));
+        return partOf(kind, query, world, rows, this.#parts.gateway.position);
       },
-      segment: (hash, since) => sent(find(), hash, since),
     };
+  }
+
+  #follow(): ChangeWindow {
+    const { gateway, reader } = this.#parts;
+    const loads = reader.meta("loads");
+    if (loads !== this.#loads) this.#window = undefined;
+    this.#loads = loads;
+    this.#window ??= new ChangeWindow(reader, gateway.position);
+    this.#window.follow(gateway.position);
+    return this.#window;
   }
 }
 
-function isRoot(bytes: Bytes): boolean {
-  return bytes[BlobHeader.kind * 4] === BlobKind.root;
+function partOf(
+  kind: Exclude<PartKind, "world" | "changes" | "services">,
+  query: (name: string) => string,
+  world: KeyWorld,
+  rows: ScopeRows,
+  at: number,
+): Bytes | undefined {
+  const unit = () => {
+    const zone = query("zone");
+    const planned = world.context.trees.find((tree) => unitKind(tree) === zone);
+    return planned === undefined
+      ? { clusters: [] }
+      : world.unitOf(planned, `${query("namespace")}/${query("label")}`);
+  };
+  switch (kind) {
+    case "key":
+      return writeKey(at, { key: undefined, ...unit() });
+    case "reverse":
+      return writeReverse(at, { reverse: [], ...unit() });
+    case "names": {
+      const list = rows.list(query("list") as ListKind, query("of"), query("prefix"));
+      return list && writeJson({ at, ...list });
+    }
+    case "claims":
+      return writeJson({ at, claims: rows.claims(query("bucket")) });
+    case "below": {
+      const planned = world.context.treeByKey.get(query("tree"));
+      const namespace = query("namespace") === "" ? undefined : query("namespace");
+      const has = planned !== undefined && world.hasNamesBelow(planned, namespace, query("name"));
+      return writeJson({ at, has });
+    }
+  }
 }
 
-/** A part, or its change where that is shorter. */
-function sent(
-  partOf: (hash: string) => Bytes | undefined,
-  hash: string,
-  since: string,
-): SentPart | undefined {
-  const bytes = partOf(hash);
-  const before = since === "" || since === hash ? undefined : partOf(since);
-  if (bytes === undefined || before === undefined) return bytes && { bytes: ownBytes(bytes), since: "" };
-  const change = partChange(before, bytes);
-  return change.length < bytes.length ? { bytes: change, since } : { bytes: ownBytes(bytes), since: "" };
+/** A part of the list of services, in steps. */
+function* servicesOf(world: KeyWorld, query: (name: string) => string): Generator<void, Bytes> {
+  const words = query("words")
+    .split(" ")
+    .filter((word) => word !== "");
+  const view = query("view") === "" ? undefined : query("view");
+  const [offset, most] = ["offset", "most"].map((name) => Number(query(name)) || 0) as [number, number];
+  const search = { words, view, offset, most: Math.min(most, MOST_LISTED) };
+  return writeJson(yield* listServices(world, search));
 }
 
-/** All parts if they have at most that many bytes together, else none. */
-function withinBytes(parts: readonly UsedPart[], most: number): readonly Bytes[] {
-  const isWithin = parts.reduce((sum, { byteLength }) => sum + byteLength, 0) <= most;
-  return isWithin ? parts.flatMap((part) => part.read() ?? []) : [];
+/** A change as far as it concerns a scope. */
+function changeIn(rows: ScopeRows, row: LogRow): SentChange {
+  if (!rows.hasCluster(row.cluster)) return [row.generation];
+  const keys = row.keys?.filter((key) => rows.hasKey(key));
+  const isSilent = keys?.length === 0 && (row.kind === "changes" || row.kind === "whole");
+  return isSilent ? [row.generation] : writeChange({ ...row, keys });
+}
+
+/** The name of bytes: 128 bits of their SHA-256, in hexadecimal digits. */
+function hashOf(bytes: Uint8Array): string {
+  return Array.from(sha256Of(bytes).subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,22 +1,23 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { PartialStages, QueryContext } from "../gateway/stages.ts";
-import type { Visibility } from "../merge/visibility/visibility.ts";
+import { LeaseTables } from "../gateway/leases/lease-tables.ts";
+import type { PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import type { ServiceSearch } from "../names/services.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { sleep } from "./deadline.ts";
-import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
-import { GenerationKeeper } from "./generation-keeper.ts";
-import type { AnySegment } from "./parts/any-segment.ts";
-import { MissingSegments } from "./parts/missing-segments.ts";
-import type { SegmentCache } from "./parts/segment-cache.ts";
+import { sleep, within } from "./deadline.ts";
+import { FollowedLog } from "./followed-log.ts";
+import type { PartMemory } from "./part-cache.ts";
+import { PartFetcher } from "./part-fetcher.ts";
+import { readServices, type SentServices } from "./part-forms.ts";
+import { markText } from "./part-names.ts";
+import { NEWER_STATE, type ReaderWorld, type WantedPart } from "./reader-world.ts";
 import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
-import { RefreshSchedule } from "./refresh-schedule.ts";
-import { type ServedState, servedState } from "./served-state.ts";
+import { type Attempt, RefreshSchedule } from "./refresh-schedule.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
-import type { TransferSource } from "./transfer-state.ts";
+import type { TransferSource, TransferState } from "./transfer-state.ts";
 
 /** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
 export type Background = (work: Promise<void>) => void;
@@ -24,10 +25,10 @@ export type Background = (work: Promise<void>) => void;
 /** What a secondary is put together from. */
 export interface SecondaryOptions {
   readonly source: TransferSource;
-  readonly stages: PartialStages<Generation>;
-  /** Holds segments that queries needed; several secondaries may share it. Default: all segments are in memory. */
-  readonly cache?: SegmentCache<AnySegment> | undefined;
-  /** The scope that the source gives generations of; its view is that of the client. Default: everything. */
+  readonly stages: PartialStages;
+  /** Holds the parts that queries needed; several secondaries may share it. */
+  readonly memory: PartMemory;
+  /** The scope that the source gives; its view is that of the client. Default: everything. */
   readonly scope?: Visibility;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
@@ -39,31 +40,45 @@ export interface SecondaryOptions {
   readonly random?: () => number;
 }
 
+/** What is answered from. */
+interface Served {
+  readonly state: TransferState;
+  /** When the primary reported it, in Unix milliseconds. */
+  readonly asOf: number;
+  /** Undefined where the primary is not ready. */
+  readonly world: ReaderWorld | undefined;
+  readonly leases: LeaseTables;
+  readonly clusters: ReadonlySet<string>;
+}
+
 /** Pauses of a query that waits for what another one requested, in milliseconds: they double. */
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
+/** Parts that one query may wait for: those of a CNAME chain, and lists. */
+const MOST_PARTS = 24;
+/** How often a query finds that the primary does not have a part any more. */
+const MOST_GONE = 3;
 
 /**
- * Answers from generations that another place compiles. The newest good one is in memory, whole or as far as queries need it; queries are
- * answered from it at once, and `freshen` sees to a newer one. What it answers without saying that it is stale was served by the primary at most
- * `limit` ago (`RefreshPolicy` has the arithmetic).
+ * Answers from what a primary compiles, without a database: a part is fetched when a query first needs it, and kept until the primary's log names it. What it
+ * answers without saying that it is stale was served by the primary at most `limit` ago (`RefreshPolicy` has the arithmetic).
  *
  *     const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
  *     if (fresh !== undefined) await fresh;
  *     const answer = await secondary.answer(query, view, Date.now());
  */
 export class Secondary implements DohGateway {
-  readonly #stages: PartialStages<Generation>;
+  readonly #source: TransferSource;
+  readonly #stages: PartialStages;
   readonly #view: string | undefined;
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
   readonly #clock: Clock;
   readonly #schedule: RefreshSchedule;
-  readonly #generations: GenerationKeeper;
-  readonly #missing: MissingSegments;
-  readonly #fetchParts: FetchParts;
-  #served: ServedState | undefined;
+  readonly #fetcher: PartFetcher;
+  readonly #log: FollowedLog;
+  #served: Served | undefined;
   #error: string | undefined;
   #saidStale = false;
   /** When the primary acknowledged a change that what is here may lack. */
@@ -71,17 +86,19 @@ export class Secondary implements DohGateway {
 
   /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
-    const { source, stages, clock = waitingClock, random = Math.random } = options;
+    const { source, stages, memory, clock = waitingClock, random = Math.random } = options;
+    const { scope = EVERYTHING, onEvent = () => {} } = options;
+    this.#source = source;
     this.#stages = stages;
-    this.#view = options.scope?.view;
+    this.#view = scope.view;
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});
-    this.#onEvent = options.onEvent ?? (() => {});
+    this.#onEvent = onEvent;
     this.#clock = clock;
     this.#schedule = new RefreshSchedule(this.#policy, random);
-    this.#generations = new GenerationKeeper(source, this.#onEvent, options.cache);
-    this.#missing = new MissingSegments(this.#generations, clock, this.#policy.partTimeout, this.#onEvent);
-    this.#fetchParts = { source, generations: this.#generations, policy: this.#policy, clock };
+    const timeout = this.#policy.partTimeout;
+    this.#fetcher = new PartFetcher({ source, scope: visibilityKey(scope), clock, timeout, onEvent });
+    this.#log = new FollowedLog(this.#fetcher, memory);
   }
 
   /**
@@ -120,30 +137,58 @@ export class Secondary implements DohGateway {
       : answer;
   }
 
-  #resolve(query: Uint8Array, asked: QueryContext, now: number): Answer | Missing | undefined {
+  /** @param acceptsOld whether parts count that are known to be old: the answer says that it is stale */
+  #resolve(
+    query: Uint8Array,
+    asked: QueryContext,
+    now: number,
+    acceptsOld = false,
+  ): Answer | Missing | undefined {
     const served = this.#served;
-    if (served?.generation === undefined) return this.#stages.notReady(query, asked);
+    if (served?.world === undefined) return this.#stages.notReady(query, asked);
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
-    const { generation, leases } = served;
+    const { world, leases } = served;
     const isBehind = served.state.status.behindSince !== undefined;
-    return this.#stages.resolveOrMiss(query, {
-      ...asked,
-      generation,
-      leases,
-      now,
-      stale: stale || isBehind,
-    });
+    const context = { ...asked, world, leases, now, stale: stale || isBehind || acceptsOld };
+    world.acceptsOld = acceptsOld;
+    try {
+      return this.#stages.resolveOrMiss(query, context);
+    } finally {
+      world.acceptsOld = false;
+    }
   }
 
-  /** Answers a query once what it needs is in memory; SERVFAIL where that cannot be had. */
+  /** Answers a query once what it needs is in memory. Where that cannot be had, from what is there, or with SERVFAIL. */
   async #answerLater(query: Uint8Array, asked: QueryContext, first: Missing): Promise<Answer | undefined> {
-    const resolve = () => this.#resolve(query, asked, this.#clock.now());
-    const answer = await this.#missing.answer(first, resolve, () => this.#replaced());
-    return answer ?? this.#stages.notReady(query, asked);
+    const fromOld = () => {
+      const old = this.#resolve(query, asked, this.#clock.now(), true);
+      return old !== undefined && "missing" in old ? undefined : old;
+    };
+    const old = this.#schedule.isBackingOff(this.#clock.now()) ? fromOld() : undefined;
+    if (old !== undefined) return old;
+    let { missing } = first;
+    let gone = 0;
+    try {
+      for (let parts = 0; parts < MOST_PARTS; parts++) {
+        const isThere =
+          missing !== NEWER_STATE && (await this.#fetcher.bring(missing as WantedPart, this.#log.cache!));
+        if (!isThere) {
+          if (++gone === MOST_GONE) throw new Error("the primary does not have the part any more");
+          await this.#replaced();
+        }
+        const answer = this.#resolve(query, asked, this.#clock.now());
+        if (answer === undefined || !("missing" in answer)) return answer;
+        missing = answer.missing;
+      }
+      throw new Error(`a query needs more than ${MOST_PARTS} parts`);
+    } catch (error) {
+      this.#onEvent({ event: "part-unavailable", part: missing.hash, error });
+      return fromOld() ?? this.#stages.notReady(query, asked);
+    }
   }
 
-  /** Waits for the generation that the primary serves in place of this one. */
+  /** Waits for a newer state. */
   async #replaced(): Promise<void> {
     const now = this.#clock.now();
     this.expire(now);
@@ -157,15 +202,27 @@ export class Secondary implements DohGateway {
   }
 
   /** What is answered from, while there is something. */
-  get generation(): Generation | undefined {
-    return this.#served?.generation;
+  get world(): ReaderWorld | undefined {
+    return this.#served?.world;
   }
 
-  /** What is answered from, for lists of services. */
-  get listed(): { readonly generation: Generation; readonly complete?: () => Promise<boolean> } | undefined {
-    const { generation } = this;
-    if (generation === undefined || !this.#generations.isPartial) return generation && { generation };
-    return { generation, complete: () => this.#missing.bringNames(generation) };
+  /** A part of the list of services, as the primary has it; undefined where it cannot be had. */
+  async services({ words, view, offset, most }: ServiceSearch): Promise<SentServices | undefined> {
+    const { cache } = this.#log;
+    if (cache === undefined) return undefined;
+    const of = {
+      words: words.join(" "),
+      view: this.#view ?? view ?? "",
+      offset: String(offset),
+      most: String(most),
+    };
+    const version = markText(cache.changes.newest);
+    try {
+      return (await this.#fetcher.fetch({ kind: "services", of }, version, cache.epoch, readServices))?.value;
+    } catch (error) {
+      this.#onEvent({ event: "part-unavailable", part: "services", error });
+      return undefined;
+    }
   }
 
   status(): ServingStatus {
@@ -174,7 +231,8 @@ export class Secondary implements DohGateway {
     if (served === undefined)
       return { ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [], ...error };
     const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
-    return { ...served.state.status, ...stale, ...error };
+    const { rootHash, ...status } = served.state.status;
+    return { ...status, rootHash, ...stale, ...error } as ServingStatus;
   }
 
   /**
@@ -184,7 +242,7 @@ export class Secondary implements DohGateway {
   #isWanting(now: number): boolean {
     const schedule = this.#schedule;
     if (schedule.isStale(now) || this.#changedAt !== undefined) return true;
-    return this.#served?.generation === undefined && !schedule.isYoung(now);
+    return this.#served?.world === undefined && !schedule.isYoung(now);
   }
 
   /** Refreshes, or waits for a refresh that is in flight. */
@@ -211,11 +269,18 @@ export class Secondary implements DohGateway {
     const newerThan = changedAt ?? this.#schedule.asOf;
     const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - newerThan) - 1);
     try {
-      const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
-      const now = this.#clock.now();
-      if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
-      this.#take(newest, begun, now);
-      this.#schedule.succeeded(attempt, newest.asOf);
+      const asked = this.#clock.now();
+      const state = await this.#requestState(attempt, Math.max(0, maximumAge));
+      // No later than it was requested, should clocks differ a little.
+      const asOf = Math.min(asked, state.at);
+      if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
+      attempt.since = this.#clock.now();
+      attempt.timeout = this.#policy.partTimeout;
+      const news = state.status.ready ? await this.#log.fetch(state) : undefined;
+      if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
+      if (news?.isOther && this.#log.cache !== undefined) this.#onEvent({ event: "log-replaced" });
+      this.#take(state, asOf, news && this.#log.take(news));
+      this.#schedule.succeeded(attempt, asOf);
       if (this.#changedAt === changedAt) this.#changedAt = undefined;
     } catch (error) {
       const retryIn = this.#schedule.failed(attempt, this.#clock.now());
@@ -224,9 +289,25 @@ export class Secondary implements DohGateway {
     }
   }
 
-  #take({ state, asOf, fetched }: Newest, begun: number, now: number): void {
-    const generation = fetched && this.#generations.take(fetched, begun, now);
-    this.#served = servedState(state, asOf, generation);
+  #requestState(attempt: Attempt, maximumAge: number): Promise<TransferState> {
+    const { stateTimeout, firstWait } = this.#policy;
+    attempt.since = this.#clock.now();
+    // Nothing is gained by giving up on a primary that starts, say, while there is nothing to answer from.
+    const most = this.#log.cache === undefined ? Math.max(stateTimeout, firstWait) : stateTimeout;
+    return within(this.#clock, most, "the primary did not send its state", (signal) =>
+      this.#source.state(maximumAge, signal),
+    );
+  }
+
+  #take(state: TransferState, asOf: number, world: ReaderWorld | undefined): void {
+    const expiresAt = new Map(state.status.clusters.map((cluster) => [cluster.clusterId, cluster.expiresAt]));
+    this.#served = {
+      state,
+      asOf,
+      world,
+      leases: new LeaseTables((clusterId) => expiresAt.get(clusterId)),
+      clusters: new Set(expiresAt.keys()),
+    };
     this.#error = undefined;
   }
 

@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 /** `CryptoKey`, which not all hosts' types name. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** What is signed. Segments need none: a root names them by their hash. */
+/** What is signed. */
 export type Signed =
   | {
       readonly kind: "state";
@@ -22,10 +22,9 @@ export type Signed =
       readonly scope: string;
     }
   | {
-      readonly kind: "root";
-      readonly hash: string;
-      /** The hash of the root that the body is a change of; "" for the whole root. */
-      readonly since: string;
+      readonly kind: "part";
+      /** See `partPath`. */
+      readonly path: string;
     };
 
 /** A response of the primary whose signature is missing or wrong. */
@@ -83,9 +82,7 @@ export function nonceOf(field: string | undefined): string | undefined {
 async function messageOf(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const digest = toHex(await crypto.subtle.digest("SHA-256", body));
   const what =
-    signed.kind === "state"
-      ? [signed.kind, signed.nonce, signed.scope]
-      : [signed.kind, signed.hash, signed.since];
+    signed.kind === "state" ? [signed.kind, signed.nonce, signed.scope] : [signed.kind, signed.path];
   return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...what, digest]));
 }
 

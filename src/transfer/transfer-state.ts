@@ -1,60 +1,101 @@
-import type { ServingStatus } from "../gateway/gateway-types.ts";
+import * as z from "zod";
+import type { Mark } from "../names/key-changes.ts";
+import { DegradedSince } from "../snapshot/report/degradation.ts";
+import { ChangesForm } from "./part-forms.ts";
+
+const time = z.number().meta({ description: "Unix time in milliseconds." });
+const mark = z
+  .tuple([z.int().min(0), z.int().min(0)])
+  .transform(([position, generation]): Mark => ({ position, generation }));
+
+/** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
+export const TransferStateResponse = z.object({
+  at: time.meta({ description: "When the primary sent this, by its own clock." }),
+  scope: z
+    .string()
+    .optional()
+    .meta({ description: "The requested scope. Absent where everything exists in it." }),
+  epoch: z
+    .string()
+    .max(64)
+    .meta({ description: "The program and its settings: another one has other bytes for the same changes." }),
+  base: mark.meta({
+    description:
+      "A position in the log and the generation of its change: keys without a later change are fetched by it.",
+  }),
+  recent: mark.meta({ description: "The same of the change before `changes`." }),
+  changes: ChangesForm.meta({
+    description:
+      "The newest changes: generation; and cluster, kind and keys (null: all), where they concern the scope.",
+  }),
+  world: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: "The hash of the world. Absent while names can neither be answered nor denied." }),
+  serial: z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .optional()
+    .meta({ description: "SOA serial of what is served. Absent while nothing is." }),
+  status: z.object({
+    ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
+    rootHash: z.string().max(64).optional().meta({ description: "Equal where all entries are equal." }),
+    generationBytes: z.int().min(0),
+    services: z.int().min(0),
+    clusters: z.array(
+      z.object({
+        clusterId: z.string(),
+        generation: z.int(),
+        pushedAt: time,
+        renewedAt: time,
+        expiresAt: time.meta({ description: "When the lease expires." }),
+        live: z.boolean(),
+        exports: z.int(),
+        imports: z.int(),
+        degraded: z.array(DegradedSince).optional(),
+      }),
+    ),
+    behindSince: time.optional().meta({
+      description: "Since when a change waits that the primary's answers should have: answers are stale.",
+    }),
+    compileError: z.string().optional().meta({ description: "Why the primary still serves an older state." }),
+  }),
+});
 
 /**
- * What a primary reports about what it serves: `GET /api/v1/transfer/state` (docs/reference/transfer.md). Small, because a secondary
- * requests it every second; the leases of the clusters are in it. The lists of conflicts and findings stay with the primary.
+ * What a primary reports about what it serves. Small, because a reader requests it every second. A source whose primary may have another clock than the
+ * reader gives all times by the reader's.
  */
-export interface TransferState {
-  /**
-   * When the primary made it, in Unix milliseconds. A source whose primary may have another clock than the secondary gives
-   * all times by the secondary's.
-   */
-  readonly at: number;
-  /** The scope that it is for, as `visibilityKey` has it; absent for everything. */
-  readonly scope?: string;
-  /** SOA serial of what it serves; absent where it serves nothing. */
-  readonly serial?: number;
-  readonly status: ServingStatus;
+export type TransferState = z.infer<typeof TransferStateResponse>;
+
+/** A state as it is sent. */
+export type SentState = z.input<typeof TransferStateResponse>;
+
+/** @throws {Error} naming the first field that is wrong */
+export function parseTransferState(value: unknown): TransferState {
+  const parsed = TransferStateResponse.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
 }
 
-/** A root or a segment, by its hash. */
-export interface NamedBytes {
-  readonly hash: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
-
-/** A root as it was transferred. */
-export interface TransferredRoot {
-  /** Its document (parts/root-responses.ts). */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Segments that came with it, by the hash that they have. */
-  readonly segments: readonly NamedBytes[];
-}
-
-/** What can be transferred beside states. */
-export type PartKind = "root" | "segment";
-
-/** Where a secondary has its generations from. Every request ends, and rejects, when `signal` says so. The bytes that it gives are never changed. */
+/** Where a reader has states and parts from. Every request ends, and rejects, when `signal` says so. */
 export interface TransferSource {
   /**
-   * The newest state. A source that keeps one for several secondaries gives none that it got more than
+   * The newest state. A source that keeps one for several readers gives none that it got more than
    * `maximumAge` milliseconds ago.
    * @throws {Error} where the primary cannot be reached
    */
   state(maximumAge: number, signal?: AbortSignal): Promise<TransferState>;
   /**
-   * The root with that hash; the caller checks it.
-   * @param since a root that the secondary has: the source may request the change only, with new segments
-   * @returns undefined where the primary serves another one by now
+   * The bytes of a part, which are never changed and start at a multiple of 4 in their buffer.
+   * @param path of `partPath`
+   * @returns undefined where the primary does not have it: its log is another one by now
    * @throws {Error} where the primary cannot be reached
    */
-  root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined>;
-  /** The bytes of the segment with that hash, or of the page of a directory, as `root`. `since` is what was in its place. */
-  segment(
-    hash: string,
-    since?: NamedBytes,
-    signal?: AbortSignal,
-  ): Promise<Uint8Array<ArrayBuffer> | undefined>;
-  /** To be called when what `root` or `segment` gave is rejected: a source that keeps parts drops that one. */
-  drop?(kind: PartKind, hash: string): void;
+  part(path: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** To be called when what `part` gave is rejected: a source that keeps parts drops that one. */
+  drop?(path: string): void;
 }

@@ -1,8 +1,5 @@
 import type { FoldedName } from "../dns/folded-name.ts";
-import type { Branch } from "./generation/directory.ts";
-import type { Frame, Zone } from "./generation/frame.ts";
-import type { ReverseSegment } from "./segment/reverse-segment.ts";
-import type { LeaseMemo, Segment } from "./segment/segment.ts";
+import type { Frame, LeaseMemo, Zone } from "./frame.ts";
 
 /** What has lease groups. */
 export interface Leased {
@@ -47,7 +44,21 @@ export interface PtrTarget {
 
 /** What has to come into memory before a query can be answered. */
 export interface Missing {
-  readonly missing: Branch<Segment> | Branch<ReverseSegment>;
+  readonly missing: MissingPart;
+}
+
+/** A part of what a primary has (docs/reference/transfer.md). */
+export interface MissingPart {
+  readonly kind: "part";
+  /** Its name. */
+  readonly hash: string;
+}
+
+/** What was found, in a world in which nothing has to be fetched. */
+export function present<Found>(found: Found | Missing): Found {
+  if (typeof found === "object" && found !== null && "missing" in found)
+    throw new Error("a part of a world is missing");
+  return found as Found;
 }
 
 /** What queries are answered from. Views and trees are indices of the frame. */
@@ -66,7 +77,7 @@ export interface World {
     zone: Zone,
     tree: number,
     name: FoldedName,
-  ): { readonly names: Names; readonly set: number } | undefined;
+  ): { readonly names: Names; readonly set: number } | Missing | undefined;
   /** The target of the PTR record of an address in a view. */
   ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined;
 }

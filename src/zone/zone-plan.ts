@@ -1,11 +1,30 @@
 import { foldName, formatName, parseName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { ZoneTable } from "./generation/frame.ts";
-import type { LocalCluster } from "./kinds/cluster-local.ts";
-import type { FederationZone } from "./kinds/federation.ts";
+import type { ClusterZone } from "../snapshot/schema.ts";
+import type { ZoneTable } from "./frame.ts";
 import type { ZoneOptions } from "./options.ts";
-import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./segment/tree-key.ts";
-import type { SourceCluster } from "./zone-source.ts";
+import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./tree-key.ts";
+
+/** A live cluster, as zones need it. */
+export interface ZoneCluster {
+  readonly clusterId: string;
+  readonly region?: string | undefined;
+  /** Topology zones of its nodes, sorted. */
+  readonly zones: readonly string[];
+  /** The zone that it wants served to itself. */
+  readonly zone?: ClusterZone | undefined;
+}
+
+/** A cluster with a zone of its own. */
+export type LocalCluster = ZoneCluster & { readonly zone: ClusterZone };
+
+/** A federation zone; the kind of its clients decides which addresses it has. */
+export interface FederationZone {
+  /** The federation's name, a label. */
+  readonly federation: string;
+  /** Internal clients get their own cluster's addresses first; external ones only load balancers, ordered by locality alone. */
+  readonly clients: "internal" | "external";
+}
 
 /** The content of a tree of names. */
 export type TreePlan = { readonly key: TreeKey } & (
@@ -25,7 +44,7 @@ export interface ZonePlan {
  * @throws {NameError} if a configured zone is not a name. @throws {RangeError} if two kinds claim one zone.
  */
 export function planZones(
-  clusters: readonly SourceCluster[],
+  clusters: readonly ZoneCluster[],
   options: ZoneOptions,
   findings: ClusterFinding[],
 ): ZonePlan {
@@ -78,12 +97,12 @@ export function canonicalZoneName(zone: string): string {
   return formatName(foldName(parseName(zone)));
 }
 
-function hasLocalZone(cluster: SourceCluster): cluster is LocalCluster {
-  return cluster.localZone !== undefined;
+function hasLocalZone(cluster: ZoneCluster): cluster is LocalCluster {
+  return cluster.zone !== undefined;
 }
 
 function readLocalName(
-  { clusterId, localZone: { zone } }: LocalCluster,
+  { clusterId, zone }: LocalCluster,
   zones: ReadonlyMap<string, { readonly tree: number }>,
   findings: ClusterFinding[],
 ): string | undefined {

@@ -49,7 +49,7 @@ const textOf = async (path: string, token?: string) => (await send("GET", path, 
 const status = async (token?: string) => JSON.parse(await textOf("/status", token)) as StatusReport;
 
 test("a cluster that may push and never did is named by status, readiness and pages", async () => {
-  expect(await textOf("/readyz")).toMatch(/^ready: 2 of 3 clusters live, \d+ services?; c never seen\n$/);
+  expect(await textOf("/readyz")).toBe("ready: 2 of 3 clusters live; c never seen\n");
   const report = await status();
   expect(report.neverSeen).toEqual(["c"]);
   expect(statusLines(report)).toContain("c        never seen  -          -              -        -");

@@ -54,15 +54,16 @@ describe("settings", () => {
     });
   });
 
-  it("of threads come from the flag before the file, and are those that the process may use by default", () => {
+  it("of threads come from the flag before the file; by default one answers", () => {
     const config = file("threads: 4");
-    expect(readServeConfig({}).threads).toBe("auto");
+    expect(readServeConfig({}).threads).toBe(1);
     expect(readServeConfig({ config, threads: "auto" }).threads).toBe("auto");
     expect(readServeConfig({ config }).threads).toBe(4);
     expect(readServeConfig({ config, threads: "1" }).threads).toBe(1);
-    for (const threads of ["0", "257", "1.5", "two", "", "-1"])
+    expect(readServeConfig({ threads: "0" }).threads).toBe(0);
+    for (const threads of ["257", "1.5", "two", "", "-1"])
       expect(() => readServeConfig({ threads })).toThrow(
-        `--threads ${JSON.stringify(threads)} must be auto or a number from 1 to 256`,
+        `--threads ${JSON.stringify(threads)} must be auto or a number from 0 to 256`,
       );
   });
 

@@ -1,14 +1,15 @@
+import type { Totals } from "../../src/database/cluster-row.ts";
 import { KIND_OF, Kind } from "../../src/database/places.ts";
 import type { Sight } from "../../src/database/ranks.ts";
 import { entryValue, type Reader } from "../../src/database/reader.ts";
 import { Stage, type Staged } from "../../src/database/stage.ts";
 import type { Applied, Writer } from "../../src/database/writer.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
-import { emptySnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { LinesReader, type ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import { COLLECTIONS, type Entries } from "../../src/snapshot/parse.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
+import { emptySnapshot } from "../snapshot/worlds.ts";
 
 /** Any day. */
 export const NOON = Date.UTC(2026, 5, 1, 12);
@@ -72,4 +73,47 @@ export function snapshotOf(reader: Reader, cluster: string): ClusterSnapshot {
       else table[row.name] = entryValue(row);
     }
   return snapshot;
+}
+
+/** How much a snapshot has, by looking at all of it. */
+export function totalsOf(snapshot: ClusterSnapshot): Totals {
+  const { namespaces, exports, imports, services, pods, findings } = snapshot;
+  const all = [...Object.values(exports), ...Object.values(imports), ...Object.values(services)];
+  const groups: EndpointGroups[string][] = [
+    ...Object.values(imports).flatMap(({ endpoints }) => Object.values(endpoints)),
+    ...[...Object.values(exports), ...Object.values(services)].map(({ endpoints }) => endpoints),
+  ].flatMap((one) => Object.values(one));
+  const endpoints = groups.map(({ members }) => Object.keys(members).length);
+  const ports = [
+    ...all.map((one) => one.ports.length),
+    ...Object.values(exports).map(({ nodes }) => nodes?.ports.length ?? 0),
+    ...groups.map((group, index) => group.ports.length * endpoints[index]!),
+  ];
+  const metadata = Object.values(exports).flatMap(({ exportedLabels, exportedAnnotations }) =>
+    Object.entries({ ...exportedLabels })
+      .concat(Object.entries({ ...exportedAnnotations }))
+      .flat(),
+  );
+  const tables: readonly object[] = [namespaces, exports, imports, services, pods, findings];
+  return {
+    namespaces: Object.keys(namespaces).length,
+    exports: Object.keys(exports).length,
+    imports: Object.keys(imports).length,
+    services: Object.keys(services).length,
+    pods: Object.keys(pods).length,
+    findings: Object.keys(findings).length,
+    endpoints: sum(endpoints),
+    ports: sum(ports),
+    metadataCharacters: sum(metadata.map((text) => text.length)),
+    // Each entry with its key, a colon and a comma.
+    characters: sum(
+      tables
+        .flatMap((table) => Object.entries(table))
+        .map((entry) => JSON.stringify(Object.fromEntries([entry])).length - 1),
+    ),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }

@@ -67,13 +67,14 @@ describe.each(DRIVERS)("with %s", (_, open) => {
     const damaged = new Reader(database, () => {});
     expect([...damaged.all("east", Kind.export)].map(({ name }) => name)).toEqual(names.slice(300));
     database.prepare("UPDATE entry SET text = '{}' WHERE text = '[]'").run();
-    const keys: string[] = [];
-    for (let page = reader.keysIn("shop", "", 2); page.length > 0; ) {
-      keys.push(...page.map(({ key, cluster }) => `${key} ${cluster}`));
-      page = reader.keysIn("shop", page.at(-1)!.key, 2);
-    }
-    const expected = names.map((name) => `${name} east`);
-    expect(keys).toEqual([...expected.slice(0, 4), "shop/web-003 west", ...expected.slice(4)]);
+    put(database, { name: "shop/other", cluster: "gone" });
+    const keysOf = (clusters: string[], namespace?: string) =>
+      [...reader.serviceKeys(clusters, namespace)].flat();
+    expect(keysOf(["east", "west"], "shop")).toEqual(names);
+    expect(keysOf(["east"])).toEqual(["shop-b/web", ...names]);
+    expect(keysOf(["west"])).toEqual(["shop/web-003"]);
+    expect([...reader.keysOf("east", Kind.export)].flat()).toEqual(["shop-b/web", ...names]);
+    expect([...reader.keysOf("east", Kind.export, "shop")].flat()).toEqual(names);
     expect([reader.hasNamespace("shop"), reader.hasNamespace("shop-b")]).toEqual([true, false]);
     database.close();
   });

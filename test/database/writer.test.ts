@@ -3,16 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ClusterRow } from "../../src/database/cluster-row.ts";
 import type { Database, Statement } from "../../src/database/driver.ts";
 import { Kind, podsKey } from "../../src/database/places.ts";
 import { type Change, NoState } from "../../src/database/prepare.ts";
 import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
-import { measureInSteps } from "../../src/gateway/pushing/snapshot-bounds.ts";
 import { openDatabase, openForReading } from "../../src/hosts/node/database/open-database.ts";
-import { drain } from "../../src/snapshot/drain.ts";
-import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
@@ -20,7 +16,7 @@ import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { DRIVERS } from "./databases.ts";
-import { metaAt, NOON, patchLines, push, snapshotOf, stage, wholeLines } from "./pushing.ts";
+import { metaAt, NOON, patchLines, push, snapshotOf, stage, totalsOf, wholeLines } from "./pushing.ts";
 
 const DAY = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "database-"));
@@ -38,7 +34,7 @@ function dump(database: Database): object {
     entries: all(
       "SELECT cluster, kind, name, part, key, text, reported, counts, sum FROM entry ORDER BY 1, 2, 3, 4",
     ),
-    clusters: all("SELECT * FROM cluster ORDER BY id"),
+    clusters: all("SELECT id, text, sum FROM cluster ORDER BY id"),
     log: all("SELECT cluster, generation, kind, keys FROM log ORDER BY position"),
     meta: all("SELECT * FROM meta ORDER BY name"),
   };
@@ -76,7 +72,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     writer.start(NOON - 2 * DAY);
     push(writer, "east", "whole", wholeLines(shop("east", NOON - 5)), { now: NOON, live: false });
     const left = writer.apply({ kind: "departure", cluster: "east" });
-    expect([left.cluster.state, left.keys, left.isWide]).toEqual(["left", undefined, true]);
+    expect([left.cluster.state, left.keys, left.isWide]).toEqual(["left", ["shop/web"], true]);
     expect(writer.reader.rowsOf("shop/web")).toEqual([]);
     expect(ranksOf(writer, "east")).toEqual({ "shop/web": NOON });
     const later = { now: NOON + DAY, live: false };
@@ -106,7 +102,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
       change({ topology: { region: "eu" } }),
     ];
     expect(applied.map(({ keys, isWide }) => [keys, isWide])).toEqual([
-      [["shop/web"], false],
+      [["shop/web", "@0a00000"], false],
       [["other/"], true],
       [["shop/web"], false],
       [["shop/web", "shop/db"], false],
@@ -115,8 +111,15 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     ]);
     const log = writer.reader.changesSince(1)!;
     expect(log.map(({ keys }) => keys)).toEqual(applied.map(({ keys }) => keys));
+    expect(
+      writer.reader
+        .changesSince(0)!
+        .map(({ kind }) => kind)
+        .slice(0, 2),
+    ).toEqual(["return", "changes"]);
     const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`n-${index}`, {}]));
-    expect(change({ namespaces: many }).keys).toBeUndefined();
+    expect(change({ namespaces: many }).keys).toHaveLength(1001);
+    expect(writer.reader.changesSince(writer.reader.position() - 1)).toMatchObject([{ keys: undefined }]);
     database.close();
   });
 
@@ -130,7 +133,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     database.close();
   });
 
-  it("rejects a change that was prepared before another one", () => {
+  it("rejects a change that was prepared before another one of the cluster, and takes it after one of another cluster", () => {
     const { database, writer } = open(driver);
     const prepared = (cluster: string) =>
       writer.prepare(
@@ -141,11 +144,46 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
           live: false,
         },
       );
-    const [first, second] = [prepared("east"), prepared("west")];
-    writer.apply(first);
+    const [first, second, third] = [prepared("east"), prepared("west"), prepared("west")];
+    writer.apply(first!);
+    writer.apply(second!);
     const before = dump(database);
-    expect(() => writer.apply(second)).toThrow(StaleChange);
+    expect(() => writer.apply(third!)).toThrow(StaleChange);
     expect(dump(database)).toEqual(before);
+    database.close();
+  });
+
+  it("applies a large change in steps: after each of them entries are whole, and a cluster that was not there before does not count yet", () => {
+    const { database, writer } = open(driver);
+    const names = Array.from({ length: 1500 }, (_, index) => `service-${index}`);
+    const large = snapshot("west", {
+      namespaces: { shop: {} },
+      exports: Object.fromEntries(names.map((name) => [`shop/${name}`, exported({ exportedAt: at(NOON) })])),
+    });
+    const prepared = (to: Writer, lines = wholeLines(large)) =>
+      to.prepare(stage(to.reader, "west", "whole", lines), metaAt(NOON), { now: NOON, live: false });
+    const steps = [...writer.applyInSteps(prepared(writer))];
+    expect(steps.length).toBeGreaterThan(4);
+    expect(steps.map(({ cluster: { state } }) => state)).toEqual([
+      ...steps.slice(1).map(() => "arriving"),
+      "live",
+    ]);
+    const atOnce = open(driver);
+    atOnce.writer.apply(prepared(atOnce.writer));
+    const { entries, clusters } = dump(database) as Record<string, unknown>;
+    expect(dump(atOnce.database)).toMatchObject({ entries, clusters });
+
+    // The same push ends after two steps: what is there is whole, and only a whole push goes on from it.
+    const less = wholeLines({ ...large, exports: {}, namespaces: { other: {} } });
+    const [, second] = writer.applyInSteps(prepared(writer, less));
+    expect(second!.cluster).toMatchObject({ state: "live", isPartial: true });
+    expect(writer.reader.isWhole(second!.cluster)).toBe(true);
+    const patch = stage(writer.reader, "west", "changes", patchLines("west", { namespaces: { more: {} } }));
+    expect(() => writer.prepare(patch, metaAt(NOON), { now: NOON, live: true })).toThrow(NoState);
+    writer.apply(prepared(writer, less));
+    expect(snapshotOf(writer.reader, "west")).toMatchObject({ exports: {}, namespaces: { other: {} } });
+    expect(writer.reader.cluster("west")).not.toHaveProperty("isPartial");
+    expect(writer.reader.cluster("west")!.totals).toEqual(totalsOf(snapshotOf(writer.reader, "west")));
     database.close();
   });
 
@@ -257,11 +295,6 @@ it("whatever the order in which clusters change, decided once, the rows are the 
   );
 });
 
-function totalsOf(all: ClusterSnapshot): ClusterRow["totals"] {
-  const { characters, ...totals } = drain(measureInSteps(heldSnapshot(all)));
-  return { ...totals, characters };
-}
-
 describe("a damaged row", () => {
   const damaged = () => {
     const { database, writer } = open();
@@ -337,12 +370,15 @@ describe("a damaged row", () => {
     database.close();
   });
 
-  it("that is missing is found by the sum of its cluster", () => {
+  it("that is missing is found by the row of its cluster", () => {
     const { database, writer } = open();
     push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
     expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(true);
-    database.prepare("DELETE FROM entry WHERE name = 'shop/web'").run();
+    database.prepare("DELETE FROM claim WHERE cluster = 'west'").run();
     expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(false);
+    push(writer, "east", "whole", wholeLines(shopSnapshot("east")));
+    database.prepare("DELETE FROM entry WHERE name = 'shop/web'").run();
+    expect(writer.reader.isWhole(writer.reader.cluster("east")!)).toBe(false);
     database.close();
   });
 });

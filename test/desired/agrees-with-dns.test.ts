@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DesiredService } from "../../src/desired/desired-service.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
+import { addressesIn } from "../../src/explain/service/records.ts";
+import { listRecords } from "../../src/names/listing.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import { listRecords } from "../../src/zone/listing.ts";
+import { worldOf } from "../names/world-of.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { deriveWorld } from "./derived.ts";
@@ -13,9 +13,8 @@ const ZONE = "clusterset.local.";
 
 /** The records of a view: by name and type, their data. */
 function recordsOf(world: readonly ClusterSnapshot[], view: string): Map<string, string[]> {
-  const { generation } = compileGeneration(mergeClusterset(world), {});
   const records = new Map<string, string[]>();
-  for (const { name, type, rdata } of listRecords(generation, { zone: ZONE, view }))
+  for (const { name, type, rdata } of listRecords(worldOf(world), { zone: ZONE, view }))
     records.set(`${name} ${type}`, [...(records.get(`${name} ${type}`) ?? []), rdata]);
   return records;
 }
@@ -38,13 +37,14 @@ it("imports and slices say what records of the cluster's view say", () => {
         ...one,
         imports: Object.fromEntries(Object.entries(one.imports).filter(([, { managed }]) => managed)),
       }));
-      const { merged, service: desiredOf } = deriveWorld(world);
+      const { accounts, service: desiredOf } = deriveWorld(world);
       for (const { clusterId: view, namespaces, imports } of world) {
         const records = recordsOf(world, view);
         const at = (name: string, ...types: string[]) =>
           distinct(types.flatMap((type) => records.get(`${name} ${type}`) ?? []));
-        for (const key of merged.keys()) {
-          const service = merged.service(key)!;
+        for (const key of accounts.keys()) {
+          const { service, likeOutside } = accounts.of(key);
+          if (service === undefined) continue;
           const desired = desiredOf(key);
           if (!Object.hasOwn(namespaces, service.namespace)) continue;
           const name = `${service.name}.${service.namespace}.svc.${ZONE}`;
@@ -67,7 +67,7 @@ it("imports and slices say what records of the cluster's view say", () => {
             seen.headless++;
             continue;
           }
-          const { source, addresses } = service.byCluster.get(view) ?? service.outside;
+          const { source, addresses } = addressesIn(service, likeOutside, view);
           if (source === "Endpoint") {
             expect(at(name, "A", "AAAA")).toEqual(readyOf(desired));
             seen.endpoints++;

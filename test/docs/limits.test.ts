@@ -6,6 +6,7 @@ import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { LIMITS } from "../../src/limits/limit-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
+import { keysOfCell } from "./pages.ts";
 
 const documentation = readFileSync(new URL("../../docs/reference/limits.md", import.meta.url), "utf8");
 
@@ -24,6 +25,7 @@ const NO_LIMITS = new Set([
   "lease.defaultSeconds",
   "negativeTtlSeconds",
   "sourceCluster.option",
+  "threads",
   "ttlSeconds",
 ]);
 
@@ -42,19 +44,13 @@ interface Row {
   readonly beyond: string;
 }
 
-/** Rows of the tables whose first cell has keys; `.key` belongs to the group of the one before. */
+/** Rows of the tables whose first cell has keys. */
 const rows: Row[] = documentation
   .split("\n")
   .filter((line) => line.startsWith("| `"))
   .map((line) => {
     const [first, defaults, beyond] = line.slice(2, -2).split(" | ");
-    let group = "";
-    const keys = [...first!.matchAll(/`([^`]+)`/g)].map(([, key]) => {
-      if (key!.startsWith(".")) return `${group}${key}`;
-      group = key!.slice(0, key!.lastIndexOf("."));
-      return key!;
-    });
-    return { keys, defaults: defaults!, beyond: beyond! };
+    return { keys: keysOfCell(first!), defaults: defaults!, beyond: beyond! };
   });
 const rowOf = (key: string) => rows.find(({ keys }) => keys.includes(key));
 

@@ -6,9 +6,7 @@ import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-metrics.
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { createStatusMetrics } from "../../src/http/metrics/status-metrics.ts";
-import { DamageCounters } from "../../src/store/damage-counters.ts";
-import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
-import { TransferCounters } from "../../src/transfer/parts/transfer-counters.ts";
+import { TransferCounters } from "../../src/transfer/transfer-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 import { textOf } from "./pages.ts";
@@ -18,7 +16,7 @@ const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta
 /** What `/metrics` says on a primary where everything is switched on. */
 const ofPrimary = await createPrometheusMetrics(
   Object.assign(new FakeGateway(), {
-    damage: new DamageCounters(),
+    damage: { count: 0 },
     state: { ...new FakeGateway().state, position: 1 },
   }),
   new QueryCounters(),
@@ -29,16 +27,10 @@ const ofPrimary = await createPrometheusMetrics(
 ).render();
 
 /** What it says on a secondary. */
-const ofSecondary = await createStatusMetrics(
-  {
-    status: () => {
-      const { conflicts: _, findings: __, ...status } = new FakeGateway().status();
-      return status;
-    },
-  },
-  () => NOW,
-  { counters: new TransferCounters(), cache: new SegmentCache(1) },
-).render();
+const ofSecondary = await createStatusMetrics({ status: () => new FakeGateway().status() }, () => NOW, {
+  counters: new TransferCounters(),
+  memory: { bytes: 1 },
+}).render();
 
 /** What it says on a sync worker. */
 const ofWorker = await createWorkerMetrics(() => ({

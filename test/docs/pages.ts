@@ -27,6 +27,16 @@ export function textOf(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
+/** The keys in the first cell of a row of docs/reference/limits.md: `.key` belongs to the group of the one before. */
+export function keysOfCell(cell: string): string[] {
+  let group = "";
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, key]) => {
+    if (key!.startsWith(".")) return `${group}${key}`;
+    group = key!.slice(0, key!.lastIndexOf("."));
+    return key!;
+  });
+}
+
 /** A page's text without its code blocks. */
 export function withoutCode(text: string): string {
   return text.replaceAll(/^ *```.*?^ *```/gms, "");

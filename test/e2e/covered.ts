@@ -11,13 +11,13 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   container: ["infra/container", "package.json", "embedding"],
   control: ["control", "desired", "sync", "gateway"],
   coredns: ["zone", "extract", "merge", "resolve"],
-  durability: ["database", "store", "gateway", "transfer", "hosts", "limits"],
-  edge: ["transfer", "store", "assembly", "wrangler.toml"],
+  durability: ["database", "gateway", "transfer", "hosts", "limits"],
+  edge: ["transfer", "database", "assembly", "wrangler.toml"],
   hosts: ["assembly", "hosts", "config", "embedding"],
   kubernetes: ["sync", "extract", "snapshot", "infra/helm", "infra/kubernetes"],
   overload: ["limits", "answer", "infra/helm"],
   pushes: ["gateway", "sync", "access"],
-  store: ["store", "gateway"],
+  replica: ["replica", "database", "gateway"],
   threads: ["hosts", "limits"],
 };
 

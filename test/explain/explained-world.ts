@@ -1,14 +1,17 @@
-import { type ExplainSource, explain } from "../../src/explain/explain.ts";
+import { derivedRecords, type ExplainSource, explain } from "../../src/explain/explain.ts";
+import type { ExplainedRecord } from "../../src/explain/explanation.ts";
+import { foldedName } from "../../src/explain/lease-groups.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service/explainer.ts";
+import { readSubject } from "../../src/explain/subject.ts";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { renderJsonAnswer } from "../../src/http/json/json-answer.ts";
-import type { MergeOptions } from "../../src/merge/merge.ts";
-import { clustersetOf } from "../../src/merge/merge.ts";
+import type { MergeOptions } from "../../src/merge/merge-key.ts";
+import { Accounts } from "../../src/names/accounts.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
+import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
-import { createIndexed, type IndexedOptions } from "../merge/indexed.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 
 /** When the lease of a cluster expires, in Unix milliseconds. */
@@ -16,15 +19,17 @@ export type LeaseOf = ExplainSource["leaseOf"];
 
 /** A world that answers and explains its answers, at time 0. */
 export interface ExplainedWorld {
-  readonly source: ExplainSource;
-  /** The answer in JSON, and its explanation. */
+  /** The answer in JSON, its explanation, and the records that follow from the merge. */
   ask(
     name: string,
     type: string,
     view?: string,
-  ): { readonly json: ReturnType<typeof renderJsonAnswer>; readonly explanation: ReturnType<typeof explain> };
-  /** Explains an answer to a client outside from another source. */
-  explainFrom(source: ExplainSource, json: ReturnType<typeof renderJsonAnswer>): ReturnType<typeof explain>;
+  ): {
+    readonly json: ReturnType<typeof renderJsonAnswer>;
+    readonly explanation: ReturnType<typeof explain>;
+    /** Undefined for a name that is not a service's. */
+    readonly derived: readonly ExplainedRecord[] | undefined;
+  };
 }
 
 /** @param leaseOf default: leases that never expire */
@@ -33,40 +38,45 @@ export function explainedWorld(
   {
     leaseOf = () => Number.POSITIVE_INFINITY,
     zone = {},
-    segmentsOnly = false,
+    isReader = false,
+    ranked,
     ...merging
   }: {
     readonly leaseOf?: LeaseOf;
     readonly zone?: Partial<ZoneOptions>;
-    /** As on a host that does not merge. */
-    readonly segmentsOnly?: boolean;
-  } & MergeOptions &
-    Pick<IndexedOptions, "visibility" | "remembered"> = {},
+    /** Whether the host does not merge. */
+    readonly isReader?: boolean;
+    readonly ranked?: Ranked;
+  } & MergeOptions = {},
 ): ExplainedWorld {
-  const { services, index, merge } = createIndexed(merging);
-  const clusterset = merge(snapshots);
-  const { generation, findings } = compileGeneration(clustersetOf(index, services), zone);
-  const source: ExplainSource = segmentsOnly
-    ? { generation, leaseOf }
-    : {
-        ...{ generation, leaseOf, merged: services, conflicts: clusterset.conflicts },
-        explainer: SERVICE_EXPLAINER,
-        findings: [...clusterset.findings, ...findings],
-      };
-  const explainFrom = (from: ExplainSource, json: ReturnType<typeof renderJsonAnswer>, view?: string) =>
-    explain(from, {
-      ...{ ...json.Question[0]!, view, isForwarded: false, status: json.Status },
-      records: json.Answer ?? [],
-    });
+  const world = new KeyWorld(new SnapshotEntries(snapshots, {}, ranked), zone, merging, new Map());
+  const accounts = new Accounts(world);
+  const source: ExplainSource = isReader
+    ? { world, leaseOf }
+    : { world, leaseOf, accounts, explainer: SERVICE_EXPLAINER };
   return {
-    source,
-    explainFrom,
     ask(name, type, view) {
       const answer = resolve(encodeQuery(name, type), {
-        ...{ generation, leases: new LeaseTables(leaseOf), now: 0, rotation: 0, view, outside: "refuse" },
+        ...{
+          world,
+          leases: new LeaseTables(leaseOf),
+          now: 0,
+          rotation: 0,
+          view,
+          outside: "refuse",
+        },
       })!;
       const json = renderJsonAnswer(answer.bytes, "");
-      return { json, explanation: explainFrom(source, json, view) };
+      const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };
+      const explanation = explain(source, { ...question, records: json.Answer ?? [] });
+      const viewIndex = world.frame.viewOf(view);
+      const subject = readSubject(world.frame, foldedName(question.name), viewIndex);
+      const isServices = subject?.key === "clusterset" && subject.service !== undefined;
+      const account = isServices ? accounts.of(subject.service!.key) : undefined;
+      const derived = isServices
+        ? derivedRecords(source, question.type, subject, account, viewIndex)
+        : undefined;
+      return { json, explanation, derived };
     },
   };
 }

@@ -1,82 +1,115 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { SnapshotStore } from "../../src/store/store.ts";
-import { listAll } from "../store/changes.ts";
-import { settle } from "./fake-clock.ts";
-import { openGateway, regional } from "./fake-stages.ts";
-import { patchCluster, putSnapshot } from "./pushes.ts";
+import type { Statement } from "../../src/database/driver.ts";
+import { openGateway, patchCluster, putSnapshot, regional } from "./open-gateway.ts";
+import { memoryDatabase } from "./open-keyed.ts";
 
-/** A store on a disk that fails with `code` while that is set. Only a full disk can still remove. */
-function storeOnDisk() {
-  const inner = createMemoryStore();
-  const disk: { code: string | undefined } = { code: undefined };
-  const touch = (code: string | undefined) => {
-    if (code !== undefined) throw Object.assign(new Error(`${code}: write`), { code });
+/** A database that throws `failure` instead of writing, as long as there is one. */
+function databaseOnDisk() {
+  const inner = memoryDatabase();
+  const disk: { failure: Error | undefined } = { failure: undefined };
+  const writing = <Result>(write: () => Result): Result => {
+    if (disk.failure !== undefined) throw disk.failure;
+    return write();
   };
-  const store: SnapshotStore = {
+  const prepare = (sql: string): Statement => {
+    const statement = inner.prepare(sql);
+    return {
+      run: (...values) => writing(() => statement.run(...values)),
+      get: (...values) => statement.get(...values),
+      all: (...values) => statement.all(...values),
+    };
+  };
+  const database = {
     ...inner,
-    async keep(clusterId, change) {
-      touch(disk.code);
-      await inner.keep(clusterId, change);
-    },
-    async remove(clusterId) {
-      touch(disk.code === "ENOSPC" ? undefined : disk.code);
-      await inner.remove(clusterId);
-    },
+    prepare,
+    atomically: <Result>(change: () => Result) => writing(() => inner.atomically(change)),
   };
-  return { store, disk };
+  return { database, disk };
 }
 
 /** A gateway with `east` for 100 s and `west` for 10 s, whose disk then fails. */
-async function onFailingDisk(code: string) {
-  const { store, disk } = storeOnDisk();
-  const opened = await openGateway({ store });
-  const { gateway, done } = opened;
-  const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-  const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-  disk.code = code;
+async function onFailingDisk(failure: Error) {
+  const { database, disk } = databaseOnDisk();
+  const opened = openGateway({ database });
+  const { gateway } = opened;
+  const east = await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+  const west = await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
+  disk.failure = failure;
   return { ...opened, disk, east, west };
 }
 
-const codes = [
-  { code: "ENOSPC", refusal: "STORE_FULL" },
-  { code: "EDQUOT", refusal: "STORE_FULL" },
-  { code: "EROFS", refusal: "STORE_FAILED" },
-  { code: "EIO", refusal: "STORE_FAILED" },
+/** As `node:sqlite` throws it. */
+const sqlite = (errstr: string, errcode: number) =>
+  Object.assign(new Error(errstr), { code: "ERR_SQLITE_ERROR", errcode, errstr });
+
+const failures = [
+  {
+    what: "is full",
+    failure: sqlite("database or disk is full", 13),
+    code: "SQLITE_FULL",
+    refusal: "STORE_FULL",
+  },
+  {
+    what: "cannot be read",
+    failure: sqlite("disk I/O error", 10),
+    code: "SQLITE_IOERR",
+    refusal: "STORE_FAILED",
+  },
+  {
+    what: "is read-only",
+    failure: sqlite("attempt to write a readonly database", 8),
+    code: "SQLITE_READONLY",
+    refusal: "STORE_FAILED",
+  },
+  {
+    what: "is full, as a Durable Object says it",
+    failure: new Error("database or disk is full: SQLITE_FULL"),
+    code: "SQLITE_FULL",
+    refusal: "STORE_FULL",
+  },
 ];
 
-describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
+describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => {
+  const rejected = { code: refusal, message: expect.stringContaining(code) };
+
   test("renewals count, and names go on being answered", async () => {
-    const { gateway, clock, served, west } = await onFailingDisk(code);
+    const { gateway, clock, served, leases, east, west } = await onFailingDisk(failure);
     for (let round = 0; round < 5; round++) {
       await clock.advance(9_000);
       const { expiresAt } = await gateway.renew("west", west.generation, { leaseSeconds: 10 });
       expect(expiresAt).toBe(clock.now() + 10_000);
+      expect(leases()).toEqual([east.expiresAt, expiresAt]);
     }
     expect(served()).toBe("east:e west:w");
   });
 
   test("changes are rejected, change nothing, and show that their cluster lives", async () => {
-    const { gateway, clock, served, done, west } = await onFailingDisk(code);
+    const { gateway, clock, served, west } = await onFailingDisk(failure);
     await clock.advance(9_000);
-    await expect(
-      done(patchCluster(gateway, "west", west.generation, {}, { leaseSeconds: 10 })),
-    ).rejects.toMatchObject({
-      code: refusal,
-    });
+    const patched = patchCluster(
+      gateway,
+      "west",
+      west.generation,
+      { namespaces: { a: {} } },
+      { leaseSeconds: 10 },
+    );
+    await expect(patched).rejects.toMatchObject(rejected);
     await clock.advance(9_000);
-    const pushed = done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
-    await expect(pushed).rejects.toMatchObject({ code: refusal, message: expect.stringContaining(code) });
-    await expect(done(putSnapshot(gateway, regional("new", "n")))).rejects.toMatchObject({ code: refusal });
+    const pushed = putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 });
+    await expect(pushed).rejects.toMatchObject(rejected);
+    await expect(putSnapshot(gateway, regional("new", "n"))).rejects.toMatchObject(rejected);
     await clock.advance(9_000);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east", "west"]);
+    expect(gateway.status().clusters).toMatchObject([
+      { clusterId: "east" },
+      { clusterId: "west", generation: west.generation },
+    ]);
     await clock.advance(1_000);
     expect(served()).toBe("east:e");
   });
 
   test("the status says so, events say so once, and both say when it works again", async () => {
-    const { gateway, clock, done, disk, events, east, west } = await onFailingDisk(code);
+    const { gateway, clock, disk, events, east, west } = await onFailingDisk(failure);
     const reported = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
     expect(gateway.status().storeTrouble).toBeUndefined();
     const since = clock.now();
@@ -88,67 +121,70 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
       storeTrouble: { reason: expect.stringContaining(code), since },
     });
     expect(reported()).toEqual(["store-failed"]);
-    disk.code = undefined;
+    disk.failure = undefined;
     await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     expect(gateway.status().storeTrouble).toBeDefined();
-    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 }));
+    await putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 });
     expect(gateway.status().storeTrouble).toBeUndefined();
     expect(reported()).toEqual(["store-failed", "store-works-again"]);
   });
 
   test("a cluster whose change was rejected, and that gave up, does not keep the failure alive", async () => {
-    const { gateway, done, disk, east } = await onFailingDisk(code);
-    await expect(done(putSnapshot(gateway, regional("new", "n")))).rejects.toMatchObject({ code: refusal });
-    disk.code = undefined;
+    const { gateway, disk, east } = await onFailingDisk(failure);
+    await expect(putSnapshot(gateway, regional("new", "n"))).rejects.toMatchObject(rejected);
+    disk.failure = undefined;
     await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     expect(gateway.status().storeTrouble).toBeUndefined();
   });
 
-  test("dead clusters leave the answers, and the store as soon as it can be written", async () => {
-    const { gateway, clock, served, disk, store } = await onFailingDisk(code);
+  test("a cluster whose lease expires leaves the answers, and comes back once the disk takes its renewal", async () => {
+    const { gateway, clock, served, disk, open, west } = await onFailingDisk(failure);
     await clock.advance(10_000);
     expect(served()).toBe("east:e");
-    disk.code = undefined;
-    await clock.advance(10_000);
-    await settle();
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
-    expect(gateway.status().storeTrouble).toBeUndefined();
-  });
-
-  test("a cluster that leaves is not answered any more", async () => {
-    const { gateway, clock, served, done, disk, store } = await onFailingDisk(code);
-    const left = done(gateway.leave("west"));
-    if (code === "ENOSPC") expect(await left).toBe(true);
-    else await expect(left).rejects.toMatchObject({ code: refusal });
+    await expect(gateway.renew("west", west.generation)).rejects.toMatchObject(rejected);
     expect(served()).toBe("east:e");
-    disk.code = undefined;
-    await clock.advance(10_000);
-    await settle();
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    disk.failure = undefined;
+    expect(served(open())).toBe("east:e");
+    await gateway.renew("west", west.generation);
+    expect(served()).toBe("east:e west:w");
+    expect(served(open())).toBe("east:e west:w");
   });
 
-  test("a removal that is owed takes away nothing that was pushed since", async () => {
-    const { gateway, clock, served, done, disk, store } = await onFailingDisk(code);
+  test("a cluster that cannot be stored as expired comes back with the push that it sent before", async () => {
+    const { gateway, clock, served, disk } = await onFailingDisk(failure);
     await clock.advance(10_000);
-    disk.code = undefined;
-    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 }));
+    disk.failure = undefined;
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 100 });
+    expect(served()).toBe("east:e west:w");
     await clock.advance(20_000);
-    await settle();
-    expect(served()).toBe("east:e west:x");
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region).sort()).toEqual([
-      "e",
-      "x",
-    ]);
+    expect(served()).toBe("east:e west:w");
+  });
+
+  test("a cluster cannot leave, and is answered until its lease expires", async () => {
+    const { gateway, clock, served, events } = await onFailingDisk(failure);
+    await expect(gateway.leave("west")).rejects.toMatchObject(rejected);
+    expect(served()).toBe("east:e west:w");
+    expect(gateway.hasLeft("west")).toBe(false);
+    expect(events.some(({ event }) => event === "left")).toBe(false);
+    await clock.advance(10_000);
+    expect(served()).toBe("east:e");
+  });
+
+  test("a gateway starts, and answers from what was stored", async () => {
+    const { open, served, clock, gateway, west } = await onFailingDisk(failure);
+    await gateway.renew("west", west.generation, { leaseSeconds: 100 });
+    expect(served(open())).toBe("east:e west:w");
+    // A day later another day has begun, which cannot be stored, and the leases have expired.
+    clock.stall(2 * 86_400_000);
+    expect(served(open())).toBe("SERVFAIL");
   });
 });
 
-test("what is no failure of the disk is passed on: a store that was closed takes no renewal", async () => {
-  const { gateway, store, done } = await openGateway();
-  const { generation } = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-  store.keep = async () => {
-    throw new TypeError("unforeseen");
-  };
-  await expect(gateway.renew("east", generation)).rejects.toThrow(TypeError);
-  await expect(done(putSnapshot(gateway, regional("east", "f")))).rejects.toThrow(TypeError);
-  expect(gateway.status().storeTrouble).toBeUndefined();
+test("what is no failure of the disk is passed on: it renews no lease, and is no trouble of the store", async () => {
+  const { gateway, clock, east } = await onFailingDisk(new TypeError("unforeseen"));
+  await clock.advance(1_000);
+  await expect(gateway.renew("east", east.generation)).rejects.toThrow(TypeError);
+  await expect(putSnapshot(gateway, regional("east", "f"))).rejects.toThrow(TypeError);
+  expect(gateway.status()).not.toHaveProperty("storeTrouble");
+  expect(gateway.status().clusters[0]!.expiresAt).toBe(east.expiresAt);
 });

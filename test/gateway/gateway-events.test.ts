@@ -6,26 +6,23 @@ const error = new Error("disk full");
 
 describe("an event is logged", () => {
   test.each<[ReturnType<typeof levelOf>, GatewayEvent]>([
-    ["error", { event: "removal-failed", clusterId: "west", error }],
-    ["error", { event: "compile-failed", error }],
+    ["error", { event: "desired-failed", error }],
     ["error", { event: "store-failed", clusterId: "west", error }],
-    ["error", { event: "memory-not-kept", record: "exports@west", error }],
+    ["error", { event: "log-damaged", clusterId: "west", error }],
     ["warn", { event: "worker-degraded", clusterId: "west", degraded: [] }],
+    ["warn", { event: "other-instance", clusterId: "west", holder: "one", instance: "two" }],
     ["warn", { event: "lease-expired", clusterId: "west", expiredAt: 1 }],
-    ["warn", { event: "compiles-everything", because: "a note is damaged" }],
-    ["warn", { event: "memory-lost", record: "exports@west" }],
-    ["warn", { event: "founding-void", at: 1, now: 0 }],
+    ["warn", { event: "rows-damaged", cluster: "west", key: "shop/web" }],
     ["warn", { event: "store-works-again" }],
+    ["warn", { event: "log-not-followed", reason: "connection refused" }],
+    ["warn", { event: "log-followed-again" }],
+    ["warn", { event: "log-reloaded", lost: true }],
     ["info", { event: "worker-recovered", clusterId: "west" }],
+    ["info", { event: "other-instance-gone", clusterId: "west", instance: "two" }],
     ["info", { event: "left", clusterId: "west" }],
     ["info", { event: "pushed", clusterId: "west", generation: 1, kind: "patch" }],
   ])("with level %s: %j", (level, event) => {
     expect(levelOf(event)).toBe(level);
-  });
-
-  test("with level warn where a copy of a record is damaged, lost or not", () => {
-    const damage = { record: "exports@west", place: "precedence", lost: true, message: "it is empty" };
-    expect(levelOf({ event: "memory-damaged", ...damage })).toBe("warn");
   });
 });
 

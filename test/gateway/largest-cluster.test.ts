@@ -1,22 +1,23 @@
 import { expect, test } from "vitest";
-import {
-  DEFAULT_SNAPSHOT_BOUNDS,
-  measureInSteps,
-  type SnapshotBounds,
-} from "../../src/gateway/pushing/snapshot-bounds.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { checkBounds } from "../../src/gateway/pushing/limits.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS } from "../../src/gateway/pushing/snapshot-bounds.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
-import { drain } from "../../src/snapshot/drain.ts";
-import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
+import { metaAt, NOON, stage, wholeLines } from "../database/pushing.ts";
 import { largestCluster } from "./largest-cluster.ts";
+import { memoryDatabase } from "./open-keyed.ts";
 
 test("the largest cluster that Kubernetes supports is within the default limits, and fills most of them", () => {
   const snapshot = largestCluster("west");
-  const size = drain(measureInSteps(heldSnapshot(snapshot)));
-  const bounds = { ...DEFAULT_SNAPSHOT_BOUNDS };
-  for (const bound of Object.keys(bounds) as (keyof SnapshotBounds)[])
-    expect([bound, size[bound] <= bounds[bound]]).toEqual([bound, true]);
-  expect(size).toMatchObject({ pods: 150_000, services: 10_000, exports: 10_000, endpoints: 300_000 });
+  const database = memoryDatabase();
+  const writer = new Writer(database, () => {});
+  const staged = stage(writer.reader, "west", "whole", wholeLines(snapshot));
+  const { totals } = writer.prepare(staged, metaAt(NOON), { now: NOON, live: false });
+  checkBounds(DEFAULT_SNAPSHOT_BOUNDS, totals);
+  expect(totals).toMatchObject({ pods: 150_000, services: 10_000, exports: 10_000, endpoints: 300_000 });
+  for (const bound of ["pods", "services", "exports", "endpoints", "ports", "findings"] as const)
+    expect([bound, totals[bound] > DEFAULT_SNAPSHOT_BOUNDS[bound] / 2]).toEqual([bound, true]);
   const text = new TextEncoder().encode(JSON.stringify(snapshot));
   const shape = new JsonShape();
   shape.feed(text);

@@ -1,155 +1,148 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { SnapshotStore } from "../../src/store/store.ts";
-import { headlessExport } from "../snapshot/worlds.ts";
-import { openGateway, regional } from "./fake-stages.ts";
-import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
+import { openGateway, patchCluster, putSnapshot, regional } from "./open-gateway.ts";
 
-/** A store whose next calls wait until they are let go, or fail. */
-function gatedStore() {
-  const inner = createMemoryStore();
-  const waiting: (() => void)[] = [];
-  const gate = { closed: false, fails: undefined as Error | undefined };
-  const pass = async () => {
-    if (gate.closed) await new Promise<void>((resolve) => waiting.push(resolve));
-    if (gate.fails !== undefined) throw gate.fails;
-  };
-  const store: SnapshotStore = {
-    load: () => inner.load(),
-    keep: async (clusterId, change) => {
-      await pass();
-      await inner.keep(clusterId, change);
-    },
-    remove: async (clusterId) => {
-      await pass();
-      await inner.remove(clusterId);
-    },
-    close: () => inner.close(),
-  };
-  return { store, gate, letGo: () => waiting.shift()?.() };
-}
-
-describe("replace", () => {
-  test("is neither acknowledged nor served before the store has kept it", async () => {
-    const { store, gate, letGo } = gatedStore();
-    const { gateway, served, clock } = await openGateway({ store });
-    gate.closed = true;
-    let acknowledged = false;
-    const push = putSnapshot(gateway, regional("west", "a")).then(() => {
-      acknowledged = true;
-    });
-    await clock.advance(1000);
-    expect([acknowledged, served()]).toEqual([false, "SERVFAIL"]);
-    letGo();
-    await clock.advance(0);
-    await push;
+describe("a whole push", () => {
+  test("is answered from when it is acknowledged, and by a gateway that opens after it", async () => {
+    const { gateway, served, open } = openGateway();
+    expect(served()).toBe("SERVFAIL");
+    const { generation } = await putSnapshot(gateway, regional("west", "a"));
     expect(served()).toBe("west:a");
+    const next = open();
+    expect(served(next)).toBe("west:a");
+    expect(next.status().clusters).toMatchObject([{ clusterId: "west", generation, live: true }]);
   });
 
-  test("generations grow, also when the clock is set back, and are never below the clock", async () => {
-    const { gateway, done, clock } = await openGateway();
-    const first = await done(putSnapshot(gateway, regional("west", "a")));
-    const second = await done(putSnapshot(gateway, regional("west", "b")));
+  test("has a generation that grows, also when the clock is set back, and is never below the clock", async () => {
+    const { gateway, clock } = openGateway();
+    const first = await putSnapshot(gateway, regional("west", "a"));
+    const second = await putSnapshot(gateway, regional("west", "b"));
     expect(second.generation).toBe(first.generation + 1);
     clock.stall(-5000);
-    const third = await done(putSnapshot(gateway, regional("west", "c")));
+    const third = await putSnapshot(gateway, regional("west", "c"));
     expect(third.generation).toBe(second.generation + 1);
     clock.stall(20_000);
-    const fourth = await done(putSnapshot(gateway, regional("west", "d")));
+    const fourth = await putSnapshot(gateway, regional("west", "d"));
     expect(fourth.generation).toBe(clock.now());
   });
 
-  test.each([4, 3601, Number.NaN])("rejects a lease of %d seconds", async (leaseSeconds) => {
-    const { gateway } = await openGateway();
+  test.each([4, 3601, Number.NaN])("is rejected with a lease of %d seconds", async (leaseSeconds) => {
+    const { gateway } = openGateway();
     await expect(putSnapshot(gateway, regional("west", "a"), { leaseSeconds })).rejects.toMatchObject({
       code: "LEASE_OUT_OF_RANGE",
     });
     expect(gateway.status().clusters).toEqual([]);
   });
 
-  test("a cluster has so many namespaces at most, by snapshot and by delta: a generation has room for 65,535 of all", async () => {
-    const { gateway, done, served } = await openGateway({ limits: { namespaces: 1 } });
-    const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
-    await expect(done(putSnapshot(gateway, two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
-    const { generation } = await done(putSnapshot(gateway, { ...two, namespaces: { a: {} } }));
-    await expect(
-      done(patchCluster(gateway, "west", generation, { namespaces: { b: {} } })),
-    ).rejects.toMatchObject({
-      code: "TOO_MANY_NAMESPACES",
+  test("of one cluster too many is rejected with the bound in the message", async () => {
+    const { gateway, clock } = openGateway({ limits: { clusters: 1 } });
+    await putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 10 });
+    const east = () => putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 10 });
+    await expect(east()).rejects.toMatchObject({
+      code: "TOO_MANY_CLUSTERS",
+      message: "the gateway holds its most of 1 clusters already",
     });
-    expect(served()).toBe("west:two");
+    await clock.advance(10_000);
+    await east();
+  });
+
+  test("of a client that closed its request, or knows of an older generation than the one held, changes nothing", async () => {
+    const { gateway, served } = openGateway();
+    const { generation } = await putSnapshot(gateway, regional("west", "a"));
+    const late = (sender: object) => putSnapshot(gateway, regional("west", "b"), {}, sender);
+    await expect(late({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "CLIENT_GONE" });
+    await expect(late({ after: generation - 1 })).rejects.toMatchObject({ current: generation });
+    await expect(gateway.leave("west", { after: generation - 1 })).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+    expect(served()).toBe("west:a");
+    await late({ after: generation });
+    expect(served()).toBe("west:b");
   });
 });
 
-describe("patch", () => {
+describe("a patch", () => {
+  test.each([
+    ["another generation than the one held", 1],
+    ["a generation that was replaced", 0],
+  ])("of %s is rejected, and so is its renewal", async (_, ahead) => {
+    const { gateway, served } = openGateway();
+    const first = await putSnapshot(gateway, regional("west", "a"));
+    const { generation } = await putSnapshot(gateway, regional("west", "b"));
+    const base = first.generation + 2 * ahead;
+    const rejected = { code: "GENERATION_MISMATCH", current: generation };
+    await expect(patchCluster(gateway, "west", base, { topology: { region: "c" } })).rejects.toMatchObject(
+      rejected,
+    );
+    await expect(gateway.renew("west", base)).rejects.toMatchObject(rejected);
+    expect(served()).toBe("west:b");
+  });
+
+  test("of a cluster of which nothing is held is rejected", async () => {
+    const { gateway } = openGateway();
+    await expect(patchCluster(gateway, "west", 1, {})).rejects.toMatchObject({ current: undefined });
+  });
+
+  test("that another push overtook while its lines came is rejected", async () => {
+    const { gateway, served } = openGateway();
+    const { generation } = await putSnapshot(gateway, regional("west", "a"));
+    const staged = gateway.stage("west", "changes", generation).finish();
+    await putSnapshot(gateway, regional("west", "b"));
+    await expect(gateway.push(staged, {}, {}, generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+    expect(served()).toBe("west:b");
+  });
+
   test("may not grow a snapshot above the bound, however many there are", async () => {
-    const { gateway, done } = await openGateway({ limits: { snapshotCharacters: 1000 } });
-    let { generation } = await done(putSnapshot(gateway, regional("west", "a")));
+    const { gateway } = openGateway({ limits: { snapshotCharacters: 1000 } });
+    let { generation } = await putSnapshot(gateway, regional("west", "a"));
     // Changing the same field again and again is fine: only what the snapshot holds counts.
     for (let round = 0; round < 50; round++)
-      ({ generation } = await done(
-        patchCluster(gateway, "west", generation, { topology: { region: `region-${round}` } }),
-      ));
+      ({ generation } = await patchCluster(gateway, "west", generation, {
+        topology: { region: `region-${round}` },
+      }));
     const grow = async () => {
       for (let round = 0; round < 100; round++)
-        ({ generation } = await done(
-          patchCluster(gateway, "west", generation, { namespaces: { [`namespace-${round}`]: {} } }),
-        ));
+        ({ generation } = await patchCluster(gateway, "west", generation, {
+          namespaces: { [`namespace-${round}`]: {} },
+        }));
     };
     await expect(grow()).rejects.toMatchObject({ code: "SNAPSHOT_TOO_LARGE" });
-    await done(patchCluster(gateway, "west", generation, { topology: null }));
-  });
-
-  test("leaves entries that it does not name the same objects", async () => {
-    const { gateway, done } = await openGateway();
-    // A long entry is held as the object that it is.
-    const snapshot = {
-      ...{ ...regional("west", "a"), namespaces: { shop: {} } },
-      exports: { "shop/web": headlessExport(200) },
-    };
-    const { generation } = await done(putSnapshot(gateway, snapshot));
-    const before = heldOf(gateway, "west");
-    expect(before).toEqual(snapshot);
-    await done(patchCluster(gateway, "west", generation, { namespaces: { other: {} } }));
-    const { namespaces, exports } = heldOf(gateway, "west");
-    expect(namespaces).toEqual({ shop: {}, other: {} });
-    expect(exports["shop/web"]).toBe(before.exports["shop/web"]);
+    await patchCluster(gateway, "west", generation, { topology: null });
   });
 });
 
-describe("compiling", () => {
-  test("takes no more than half of the time under churn", async () => {
-    const { gateway, stages, clock, done } = await openGateway();
-    stages.takes = 100;
-    let { generation } = await done(putSnapshot(gateway, regional("west", "start")));
-    const before = stages.compiled.length;
-    const startedAt = clock.now();
-    for (let round = 0; round < 200; round++) {
-      const patch = patchCluster(gateway, "west", generation, { topology: { region: `r${round}` } });
-      await clock.advance(10);
-      patch.then(
-        (acknowledgement) => {
-          generation = acknowledgement.generation;
-        },
-        () => {},
-      );
-    }
-    const compiled = (stages.compiled.length - before) * 100;
-    expect(compiled).toBeGreaterThan(0);
-    expect(compiled / (clock.now() - startedAt)).toBeLessThanOrEqual(0.5);
-  });
+test("pushes of one cluster are taken one after the other, and each has its own generation", async () => {
+  const { gateway, served } = openGateway();
+  const taken = await Promise.all(
+    ["a", "b", "c"].map((region) => putSnapshot(gateway, regional("west", region))),
+  );
+  expect(new Set(taken.map(({ generation }) => generation)).size).toBe(3);
+  expect(served()).toBe("west:c");
+});
 
-  test("that fails leaves the last good generation, says so, and recovers with the next push", async () => {
-    const { gateway, stages, served, done, events } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "a")));
-    stages.fails = new Error("cannot compile this");
-    await done(putSnapshot(gateway, regional("west", "b")));
-    expect(served()).toBe("west:a");
-    expect(gateway.status()).toMatchObject({ ready: true, compileError: "cannot compile this" });
-    expect(events).toContainEqual({ event: "compile-failed", error: stages.fails });
-    stages.fails = undefined;
-    await done(putSnapshot(gateway, regional("west", "c")));
-    expect(served()).toBe("west:c");
-    expect(gateway.status()).not.toHaveProperty("compileError");
+test("what a cluster has is counted, and is nothing of a cluster that is not live", async () => {
+  const { gateway } = openGateway();
+  await putSnapshot(gateway, {
+    ...regional("west", "a"),
+    namespaces: { shop: {} },
+    pods: { "shop/10.0.0.1": {} },
   });
+  expect(gateway.totalsOf("west")).toMatchObject({ namespaces: 1, pods: 1, exports: 0 });
+  expect(gateway.totalsOf("east")).toBeUndefined();
+});
+
+test.each([
+  ["whole", { topology: { region: "b" } }],
+  ["small", { pods: { "shop/10.0.0.2": {} } }],
+])("a %s change brings its worker's report into the log, and each push its own event", async (_, patch) => {
+  const { gateway, events } = openGateway();
+  const { generation } = await putSnapshot(gateway, regional("west", "a"));
+  events.length = 0;
+  const degraded = [{ reason: "API_UNREACHABLE", seconds: 30 }];
+  const pushed = await patchCluster(gateway, "west", generation, patch, { degraded });
+  expect(events).toEqual([
+    { event: "worker-degraded", clusterId: "west", degraded: [{ reason: "API_UNREACHABLE" }] },
+    { event: "pushed", clusterId: "west", generation: pushed.generation, kind: "patch" },
+  ]);
 });

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { PushRefused } from "../../src/gateway/pushing/limits.ts";
-import { measureInSteps, type SnapshotBounds } from "../../src/gateway/pushing/snapshot-bounds.ts";
-import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
+import type { SnapshotBounds } from "../../src/gateway/pushing/snapshot-bounds.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
-import { openGateway } from "./fake-stages.ts";
-import { heldOf, patchCluster, putSnapshot } from "./pushes.ts";
+import { openGateway, patchCluster, putSnapshot } from "./open-gateway.ts";
 
 const http = { name: "http", protocol: "TCP", port: 80 };
 const imported = (addresses: readonly string[]) => ({
@@ -27,14 +25,6 @@ const service = {
 } as const;
 const finding = { reason: "NoService", kind: "ServiceExport", name: "web", message: "there is no Service" };
 const bare = { ...headlessExport(0), ports: [], endpoints: {} };
-
-function measure(snapshot: ClusterSnapshot): SnapshotBounds {
-  const steps = measureInSteps(heldSnapshot(snapshot));
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
 
 /** What reaches a bound of 3 exactly, and what is one too many: each twice 1, and 1 more. */
 const cases: [keyof SnapshotBounds, string, SnapshotPatch, SnapshotPatch][] = [
@@ -108,26 +98,26 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
   const refused = { code, message: expect.stringContaining(`the most is 3 (limits.${bound})`) };
 
   test("a delta is rejected with the setting's name, and the last good state stays", async () => {
-    const { gateway, done, served } = await openGateway({ limits });
-    const first = await done(putSnapshot(gateway, base));
-    const { generation } = await done(patchCluster(gateway, "west", first.generation, within));
+    const { gateway, served } = openGateway({ limits });
+    const first = await putSnapshot(gateway, base);
+    const { generation } = await patchCluster(gateway, "west", first.generation, within);
     const bad = { ...more, topology: { region: "bad" } };
-    const error = await done(patchCluster(gateway, "west", generation, bad)).catch((reason) => reason);
+    const error = await patchCluster(gateway, "west", generation, bad).catch((reason) => reason);
     expect(error).toBeInstanceOf(PushRefused);
     expect(error).toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
-    expect(measure(heldOf(gateway, "west"))[bound]).toBe(3);
-    await done(gateway.renew("west", generation));
+    expect(gateway.totalsOf("west")![bound]).toBe(3);
+    await gateway.renew("west", generation);
   });
 
   test("a snapshot is rejected with the setting's name, and the last good state stays", async () => {
-    const { gateway, done, served } = await openGateway({ limits });
+    const { gateway, served } = openGateway({ limits });
     const tables = Object.keys({ ...within, ...more }) as (keyof ClusterSnapshot)[];
     const merged = tables.map((table) => [table, { ...(within[table] ?? {}), ...(more[table] ?? {}) }]);
     const large = { ...base, ...Object.fromEntries(merged), topology: { region: "bad" } };
-    const { generation } = await done(putSnapshot(gateway, { ...base, ...within } as ClusterSnapshot));
-    await expect(done(putSnapshot(gateway, large))).rejects.toMatchObject(refused);
+    const { generation } = await putSnapshot(gateway, { ...base, ...within } as ClusterSnapshot);
+    await expect(putSnapshot(gateway, large)).rejects.toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
   });

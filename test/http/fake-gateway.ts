@@ -1,7 +1,8 @@
 import { decode, encode, type Packet } from "dns-packet";
 import { readName } from "../../src/dns/wire-reader.ts";
 import type { DohGateway } from "../../src/gateway/doh-gateway.ts";
-import type { ClusterStatus, GatewayStatus } from "../../src/gateway/gateway-types.ts";
+import type { ClusterStatus, ServingStatus } from "../../src/gateway/gateway-types.ts";
+import type { Objections } from "../../src/names/objections.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */
@@ -32,14 +33,14 @@ export class FakeGateway implements DohGateway {
   reply: FakeAnswer = {
     answers: [{ type: "A", name: "web.shop.svc.clusterset.test", ttl: 5, data: "10.1.0.1" }],
   };
-  state: GatewayStatus = {
+  /** Undefined for a secondary. */
+  objections: Objections | undefined = { conflicts: [], findings: [] };
+  state: ServingStatus = {
     ready: true,
     rootHash: "00",
     generationBytes: 4096,
     services: 2,
     clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
-    conflicts: [],
-    findings: [],
   };
 
   answer(query: Uint8Array, view: string | undefined, _now: number): Answer | undefined {
@@ -66,8 +67,12 @@ export class FakeGateway implements DohGateway {
     return this.state.clusters.some((one) => one.clusterId === clusterId);
   }
 
-  status(): GatewayStatus {
+  status(): ServingStatus {
     return this.state;
+  }
+
+  async survey(): Promise<Objections | undefined> {
+    return this.objections;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clusterset, ClustersetService } from "../../src/merge/clusterset.ts";
+import type { ClustersetService } from "../../src/merge/clusterset.ts";
 import type {
   ClusterSnapshot,
   Endpoint,
@@ -68,7 +68,7 @@ export function day(number: number): string {
 }
 
 /** The service `shop/web` of a clusterset. */
-export function web(clusterset: Clusterset): ClustersetService {
+export function web(clusterset: { readonly services: readonly ClustersetService[] }): ClustersetService {
   const found = clusterset.services.find(({ namespace, name }) => namespace === "shop" && name === "web");
   if (found === undefined) throw new Error("the clusterset has no service shop/web");
   return found;

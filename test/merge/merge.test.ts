@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Grants } from "../../src/merge/grants.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
 import { createPinTable, type Pins } from "../../src/merge/pins.ts";
+import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { endpoints, exported, exporting, imported, importing, port, snapshot, web } from "./fixtures.ts";
-import { createIndexed } from "./indexed.ts";
+import { mergeClusterset } from "./merged.ts";
 
 describe("KEP-1645 Terminology: namespace sameness", () => {
   it("one namespaced name is one service, others are others", () => {
@@ -35,12 +35,11 @@ describe("KEP-1645 Terminology: namespace sameness", () => {
 
 describe("KEP-1645 Importing Services: the last un-export removes the service", () => {
   it("while anyone exports, it is there", () => {
-    const { merge } = createIndexed();
-    expect(merge([exporting("a"), exporting("b")]).services).toHaveLength(1);
-    expect(merge([snapshot("a"), exporting("b")]).services).toMatchObject([
+    expect(mergeClusterset([exporting("a"), exporting("b")]).services).toHaveLength(1);
+    expect(mergeClusterset([snapshot("a"), exporting("b")]).services).toMatchObject([
       { exporters: ["b"], reportedBy: ["b"] },
     ]);
-    expect(merge([snapshot("a"), snapshot("b")]).services).toEqual([]);
+    expect(mergeClusterset([snapshot("a"), snapshot("b")]).services).toEqual([]);
   });
 
   it("the next oldest decides after the oldest has left (Service Types, note)", () => {
@@ -51,17 +50,16 @@ describe("KEP-1645 Importing Services: the last un-export removes the service", 
 });
 
 describe("clusters and findings", () => {
-  it("clusters come sorted by code unit, with namespaces and topology", () => {
+  it("clusters come sorted by code unit, with topology", () => {
     const a = snapshot("a", { topology: { region: "eu", zones: ["b", "Z", "a"] } });
-    const { clusters } = mergeClusterset([snapshot("b"), a, snapshot("a-b"), snapshot("a.b")]);
+    const clusters = new SnapshotEntries([snapshot("b"), a, snapshot("a-b"), snapshot("a.b")]).clusters();
     expect(clusters.map(({ clusterId }) => clusterId)).toEqual(["a", "a-b", "a.b", "b"]);
     expect(clusters[0]).toEqual({
       clusterId: "a",
-      namespaces: new Set(["shop"]),
       region: "eu",
       zones: ["Z", "a", "b"],
     });
-    expect(clusters[1]).not.toHaveProperty("region");
+    expect(clusters[1]!.region).toBeUndefined();
   });
 
   it("findings pass through with their cluster id", () => {
@@ -95,8 +93,6 @@ describe("clusters and findings", () => {
 
   it("no cluster makes an empty clusterset", () => {
     expect(mergeClusterset([])).toEqual({
-      clusters: [],
-      localZones: [],
       services: [],
       conflicts: [],
       findings: [],

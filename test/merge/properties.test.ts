@@ -1,61 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ClustersetService } from "../../src/merge/clusterset.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import {
-  arbitraryClusterId,
-  arbitraryExport,
-  arbitraryImport,
-  arbitraryNamespaces,
-  arbitraryServiceKey,
-  arbitrarySnapshot,
-  arbitraryWorld,
-} from "../worlds/arbitrary.ts";
-import { createIndexed } from "./indexed.ts";
+import { arbitraryClusterId, arbitraryWorld } from "../worlds/arbitrary.ts";
+import { mergeClusterset } from "./merged.ts";
 import { mergeWhole } from "./whole-merge.ts";
-
-type Step = (world: readonly ClusterSnapshot[]) => ClusterSnapshot[];
-
-const at =
-  (clusterId: string, change: (snapshot: ClusterSnapshot) => ClusterSnapshot): Step =>
-  (world) =>
-    world.map((one) => (one.clusterId === clusterId ? change(one) : one));
 
 const without = (world: readonly ClusterSnapshot[], clusterId: string) =>
   world.filter((one) => one.clusterId !== clusterId);
-
-function omit<T>(entries: Record<string, T>, key: string): Record<string, T> {
-  const { [key]: _, ...rest } = entries;
-  return rest;
-}
-
-/** A change as pushes bring it: one entry set or removed, other namespaces, a cluster joins or leaves. */
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc
-    .tuple(arbitraryClusterId, arbitraryServiceKey, arbitraryExport)
-    .map(([id, key, entry]) => at(id, (one) => ({ ...one, exports: { ...one.exports, [key]: entry } }))),
-  fc
-    .tuple(arbitraryClusterId, arbitraryServiceKey, arbitraryImport)
-    .map(([id, key, entry]) => at(id, (one) => ({ ...one, imports: { ...one.imports, [key]: entry } }))),
-  fc
-    .tuple(arbitraryClusterId, arbitraryServiceKey)
-    .map(([id, key]) =>
-      at(id, (one) => ({ ...one, exports: omit(one.exports, key), imports: omit(one.imports, key) })),
-    ),
-  fc
-    .tuple(arbitraryClusterId, arbitraryNamespaces)
-    .map(([id, namespaces]) => at(id, (one) => ({ ...one, namespaces }))),
-  arbitraryClusterId.map(
-    (id): Step =>
-      (world) =>
-        without(world, id),
-  ),
-  arbitrarySnapshot().map(
-    (joining): Step =>
-      (world) => [...without(world, joining.clusterId), joining],
-  ),
-);
 
 const addressesOf = ({ outside, byCluster }: ClustersetService) => [outside, ...byCluster.values()];
 
@@ -72,16 +24,11 @@ describe("mergeClusterset", () => {
     );
   });
 
-  it("gives the same afresh as from an index, after any changes", () => {
+  it("gives the same as the slow model", () => {
     fc.assert(
-      fc.property(arbitraryWorld, fc.array(step, { maxLength: 8 }), (start, steps) => {
-        const { merge } = createIndexed();
-        let world: ClusterSnapshot[] = start;
-        expect(merge(world)).toEqual(mergeWhole(world));
-        for (const change of steps) {
-          world = change(world);
-          expect(merge(world)).toEqual(mergeWhole(world));
-        }
+      fc.property(arbitraryWorld, fc.boolean(), (world, withAbsent) => {
+        const { services, conflicts, findings } = mergeWhole(world, {}, withAbsent);
+        expect(mergeClusterset(world, {}, { withAbsent })).toEqual({ services, conflicts, findings });
       }),
     );
   });
@@ -89,11 +36,7 @@ describe("mergeClusterset", () => {
   it("a cluster that left leaves nothing behind", () => {
     fc.assert(
       fc.property(arbitraryWorld, arbitraryClusterId, (world, leaving) => {
-        const { merge } = createIndexed();
-        merge(world);
-        const after = merge(without(world, leaving));
-        expect(after).toEqual(mergeClusterset(without(world, leaving)));
-        expect(after).toEqual(mergeWhole(without(world, leaving)));
+        const after = mergeClusterset(without(world, leaving));
         for (const service of after.services) {
           expect(service.reportedBy).not.toContain(leaving);
           expect(service.exporters).not.toContain(leaving);

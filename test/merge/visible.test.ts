@@ -7,7 +7,6 @@ import {
 } from "../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
-import { createIndexed } from "./indexed.ts";
 import { seeWorld } from "./seen-world.ts";
 
 describe("the key of a scope", () => {
@@ -275,28 +274,5 @@ describe("CNAME targets", () => {
 
   it("that are hidden leave addresses of pods as they are", () => {
     expect(see({ targets: [] }, world)[0]!.clusterZone).toEqual({ name: "cluster.local", pods: "insecure" });
-  });
-});
-
-describe("what exists", () => {
-  const scope = { namespaces: ["shop"], clusters: ["west"], addressRanges: ["10.0.0.0/8"] };
-  const change = (parts: Partial<ClusterSnapshot>) => ({ ...west, ...parts });
-  const open = () => {
-    const indexed = createIndexed({ visibility: scope });
-    indexed.merge([west]);
-    return indexed;
-  };
-
-  it.each<[string, ClusterSnapshot[]]>([
-    ["the same snapshots", [west]],
-    ["a hidden cluster", [exporting("north"), west]],
-    [
-      "a hidden namespace",
-      [change({ exports: { ...west.exports, "secret/db": exported({ headless: true }) } })],
-    ],
-  ])("does not change with %s", (_, next) => {
-    const { follow, services } = open();
-    follow(next);
-    expect(services.hasChanged).toBe(false);
   });
 });

@@ -1,12 +1,27 @@
-import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../../src/merge/clusterset.ts";
-import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
+import {
+  ABSENT_CLUSTER,
+  type ClusterFinding,
+  type ClustersetService,
+  type Conflict,
+} from "../../src/merge/clusterset.ts";
+import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { compareText } from "../../src/merge/order.ts";
 import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
 import { DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "../../src/merge/service/addresses.ts";
 import type { Contribution } from "../../src/merge/service/declaration.ts";
 import { mergeService } from "../../src/merge/service/service.ts";
-import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
+
+/** All live clusters taken together. */
+export interface Clusterset {
+  /** Sorted by cluster id. */
+  readonly clusters: readonly { readonly clusterId: string; readonly namespaces: ReadonlySet<string> }[];
+  /** Sorted by namespace, then name. */
+  readonly services: readonly ClustersetService[];
+  readonly conflicts: readonly Conflict[];
+  /** Sorted by cluster id, namespace, name, kind, reason. */
+  readonly findings: readonly ClusterFinding[];
+}
 
 interface ServiceKey {
   readonly key: string;
@@ -23,14 +38,13 @@ interface Group {
 export function mergeWhole(
   snapshots: readonly ClusterSnapshot[],
   { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins }: MergeOptions = {},
-  remembered?: Remembered,
   withAbsent = false,
 ): Clusterset {
   const live = [...snapshots].sort((left, right) => compareText(left.clusterId, right.clusterId));
   const findings = live.flatMap(({ clusterId, findings: own }) =>
     Object.values(own).map((finding) => ({ ...finding, clusterId })),
   );
-  const groups = groupByService(live, findings, remembered, createPinTable(pins));
+  const groups = groupByService(live, findings, createPinTable(pins));
   const viewers = listViewers(live, withAbsent);
   const merged = [...groups.values()]
     .sort(
@@ -38,27 +52,17 @@ export function mergeWhole(
         compareText(left.namespace, right.namespace) || compareText(left.name, right.name),
     )
     .map(({ service: { namespace, name }, contributions }) =>
-      drain(
-        mergeService(
-          ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
-          ownAddressesOf(live, namespace, name),
-        ),
+      mergeService(
+        ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
+        ownAddressesOf(live, namespace, name),
       ),
     );
   return {
-    clusters: live.map(({ clusterId, namespaces, topology }) => ({
+    clusters: live.map(({ clusterId, namespaces }) => ({
       clusterId,
       namespaces: new Set(Object.keys(namespaces)),
-      ...(topology?.region === undefined ? {} : { region: topology.region }),
-      zones: [...(topology?.zones ?? [])].sort(compareText),
     })),
-    ...(withAbsent && { withAbsent }),
     services: merged.map(({ service }) => service),
-    localZones: live.flatMap(({ clusterId, clusterZone, namespaces, services, pods }) =>
-      clusterZone === undefined
-        ? []
-        : { clusterId, zone: clusterZone, namespaces: new Set(Object.keys(namespaces)), services, pods },
-    ),
     conflicts: merged.flatMap(({ conflicts }) => conflicts),
     findings: [...findings, ...merged.flatMap((one) => one.findings)].sort(compareFindings),
   };
@@ -82,13 +86,10 @@ function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
 function groupByService(
   live: readonly ClusterSnapshot[],
   findings: ClusterFinding[],
-  remembered: Remembered | undefined,
   pins: PinTable,
 ): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const { clusterId, namespaces, exports, imports } of live) {
-    const instead = remembered?.adjusted(clusterId);
-    const since = remembered?.importedSince(clusterId);
     const contribute = (
       kind: string,
       key: string,
@@ -120,9 +121,8 @@ function groupByService(
         clusterId,
         exported,
         imported,
-        adjusted:
-          exported === undefined ? undefined : pins.ownerOf(key) === clusterId ? PINNED : instead?.get(key),
-        importedSince: imported === undefined ? undefined : since?.get(key),
+        adjusted: exported !== undefined && pins.ownerOf(key) === clusterId ? PINNED : undefined,
+        importedSince: undefined,
       });
     };
     for (const key of Object.keys(exports))

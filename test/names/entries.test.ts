@@ -1,19 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Kind, localKey } from "../../src/database/places.ts";
+import { whyAdjusted } from "../../src/database/ranks.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
-import { usableAddress } from "../../src/dns/address.ts";
-import { whyAdjusted } from "../../src/gateway/remembered/judge.ts";
+import { compareFindings } from "../../src/merge/order.ts";
 import type { AdjustedTime } from "../../src/merge/service/declaration.ts";
 import { nameOf, namespaceOf } from "../../src/merge/service-key.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
 import { DatabaseEntries } from "../../src/names/database-entries.ts";
-import type { EntryReader } from "../../src/names/entries.ts";
+import { type EntryReader, keysOfPod } from "../../src/names/entries.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { podLabels } from "../../src/zone/kinds/service-labels.ts";
 import { DRIVERS } from "../database/databases.ts";
 import { NOON, push, wholeLines } from "../database/pushing.ts";
 import { expectMet } from "../property-share.ts";
@@ -27,8 +26,7 @@ const VISIBILITIES: readonly Visibility[] = [
   { addressRanges: ["10.0.0.0/8"], targets: ["example.com"] },
 ];
 
-const LABEL = /^[a-z0-9_-]+$/;
-const listed = (keys: Iterable<string>) => [...new Set(keys)].filter((key) => LABEL.test(nameOf(key))).sort();
+const listed = (keys: Iterable<string>) => [...new Set(keys)].sort();
 
 /** All that can be read of some snapshots' keys. */
 function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): unknown {
@@ -38,18 +36,15 @@ function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): u
   for (const { exports, imports, services, pods, namespaces: own } of snapshots) {
     for (const key of [...Object.keys(exports), ...Object.keys(imports)]) keys.add(key);
     for (const [key, service] of Object.entries(services)) labels.add(localKey(key, service));
-    for (const key of Object.keys(pods))
-      for (const label of podLabels(usableAddress(nameOf(key)) ?? new Uint8Array(4)))
-        labels.add(`${namespaceOf(key)}/${label}`);
+    for (const pod of Object.keys(pods)) for (const key of keysOfPod(pod)) labels.add(key);
     for (const namespace of Object.keys(own)) namespaces.add(namespace);
   }
-  // No query has another label.
-  for (const set of [keys, labels]) for (const key of set) if (!LABEL.test(nameOf(key))) set.delete(key);
   const clusters = entries.clusters();
   const own = clusters.map(({ clusterId }) => [
     clusterId,
     [...namespaces, "nothing"].filter((namespace) => entries.hasNamespace(clusterId, namespace)),
-    [...namespaces].map((namespace) => listed(entries.localKeys(clusterId, namespace))),
+    [undefined, ...namespaces].map((namespace) => listed(entries.localKeys(clusterId, namespace))),
+    listed(entries.podKeys(clusterId)),
     [...labels].map((key) => [
       key,
       [...entries.localServices(clusterId, namespaceOf(key), nameOf(key))].sort(),
@@ -58,7 +53,7 @@ function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): u
   ]);
   const services = [...keys].map((key) => [key, entries.service(namespaceOf(key), nameOf(key))]);
   const all = [undefined, ...namespaces].map((namespace) => listed(entries.serviceKeys(namespace)));
-  return { clusters, own, services, all };
+  return { clusters, own, services, all, findings: [...entries.findings()].sort(compareFindings) };
 }
 
 describe("rows in a database", () => {
@@ -80,7 +75,7 @@ describe("rows in a database", () => {
             const { counts = null, reported = null } = exported ?? {};
             let adjusted: AdjustedTime | undefined;
             if (counts !== null && counts !== reported)
-              adjusted = { counts, because: whyAdjusted(new Date(reported!).toISOString(), counts) };
+              adjusted = { counts, because: whyAdjusted(reported!, counts) };
             return { adjusted, importedSince: imported?.counts ?? undefined };
           };
           const live = snapshots.map(({ clusterId }) => clusterId);

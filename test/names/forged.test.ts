@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CompiledUnit } from "../../src/names/compile-key.ts";
-import { CompiledKey } from "../../src/names/compiled-key.ts";
+import { CompiledKey, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
+import { FormatError } from "../../src/names/format.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-import { FormatError } from "../../src/zone/segment/blob.ts";
-import { HEAP_START } from "../../src/zone/segment/layout.ts";
+
 import { expectMet } from "../property-share.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";
@@ -28,7 +28,7 @@ function worldWith(cache: Map<string, CompiledUnit>): KeyWorld {
 
 function answerAll(world: KeyWorld): Uint8Array[] {
   const context = {
-    generation: world,
+    world,
     leases: leasesUntil(() => undefined),
     now: 0,
     rotation: 3,
@@ -66,7 +66,9 @@ describe("a key that comes from elsewhere", () => {
           const forged = bytes.slice(0, cut === 0 ? changes[0]!.at % bytes.length : undefined);
           // What every key has in front is checked first: nearly all changes go behind it.
           for (const { at, to } of changes)
-            forged[cut === 1 ? at % forged.length : HEAP_START + (at % (forged.length - HEAP_START))] = to;
+            forged[
+              cut === 1 ? at % forged.length : KEY_HEADER_BYTES + (at % (forged.length - KEY_HEADER_BYTES))
+            ] = to;
           let key: CompiledKey;
           try {
             key = CompiledKey.load(forged);

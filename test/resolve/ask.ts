@@ -1,13 +1,12 @@
 import dnsPacket from "dns-packet";
 import { formatName } from "../../src/dns/name.ts";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
-import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { KeyWorld } from "../../src/names/key-world.ts";
 import type { Leases } from "../../src/resolve/leases.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import type { Generation } from "../../src/zone/generation/generation.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
+import { worldOf } from "../names/world-of.ts";
 
 /** A record of an answer in text: `<name> <ttl> <type> <data>`. */
 export interface Decoded {
@@ -23,11 +22,10 @@ export interface Decoded {
 export function compileWorld(
   snapshots: readonly ClusterSnapshot[],
   options: Partial<ZoneOptions> = {},
-  context: Partial<ResolveContext & { readonly generation: Generation }> = {},
-): ResolveContext & { readonly generation: Generation } {
-  const { generation } = compileGeneration(mergeClusterset(snapshots), { ...options });
+  context: Partial<ResolveContext & { readonly world: KeyWorld }> = {},
+): ResolveContext & { readonly world: KeyWorld } {
   return {
-    generation,
+    world: worldOf(snapshots, options),
     leases: leasesUntil(() => Number.POSITIVE_INFINITY),
     now: 0,
     rotation: 0,

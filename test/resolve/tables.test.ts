@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
+import { keysOf, listRecords } from "../../src/names/listing.ts";
+import { surveyOf } from "../../src/names/survey.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
-import { listRecords } from "../../src/zone/listing.ts";
 import { type Locality, localityView } from "../../src/zone/locality.ts";
 import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../conformance/cases/clusterset.ts";
@@ -10,6 +9,7 @@ import { bar, federations, federationTable, foo } from "../conformance/cases/fed
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
 import { endpoints, exported, exporting, port, snapshot } from "../merge/fixtures.ts";
+import { worldOf } from "../names/world-of.ts";
 import { ask, compileWorld, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
 
@@ -92,7 +92,7 @@ describe("clusterset zones", () => {
         expect(ask(served, "doh.clusterset.test", "A").rcode).toBe("NXDOMAIN");
         expect(ask(served, "dns.elsewhere.example", "A").rcode).toBe("REFUSED");
         expect(ask(served, "clusterset.test", "SOA").answer).toHaveLength(1);
-        expect([...listRecords(served.generation, { zone: "clusterset.test." })]).toContainEqual({
+        expect([...listRecords(served.world, { zone: "clusterset.test." })]).toContainEqual({
           ...{ name: "clusterset.test.", ttl: 5, type: "A", rdata: "192.0.2.2" },
         });
       });
@@ -151,7 +151,7 @@ describe("zones of clusters", () => {
           "default/two": alias("two.example", { createdAt: second, ownedName: "a.b" }),
         },
       };
-      const { findings } = compileGeneration(mergeClusterset([clashing]));
+      const { findings } = surveyOf(worldOf([clashing]));
       expect(findings.map(({ reason, name }) => [reason, name])).toEqual([
         ["NameClash", target === "one.example" ? "two" : "one"],
       ]);
@@ -188,7 +188,7 @@ describe("zones of clusters", () => {
       "%s yields a finding, and other Services are still answered",
       (reason, service, key: string = "default/odd") => {
         const odd = { ...east, services: { ...services, [key]: service } };
-        const { findings } = compileGeneration(mergeClusterset([odd]));
+        const { findings } = surveyOf(worldOf([odd]));
         expect(findings.map((finding) => finding.reason)).toEqual([reason]);
         const context = compileWorld([odd], {}, { view: "east" });
         expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
@@ -197,9 +197,7 @@ describe("zones of clusters", () => {
 
     it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j yields a finding", (name) => {
       const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
-      expect(compileGeneration(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
-        "InvalidZone",
-      ]);
+      expect(surveyOf(worldOf([odd])).findings.map(({ reason }) => reason)).toEqual(["InvalidZone"]);
     });
   });
 });
@@ -220,7 +218,7 @@ describe("federation zones", () => {
     });
 
     it("a load balancer's host name next to addresses yields a finding", () => {
-      const { findings } = compileGeneration(mergeClusterset([foo, bar]), { federations });
+      const { findings } = surveyOf(worldOf([foo, bar], { federations }));
       expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
         new Set(["HostNameLeftOut mixed"]),
       );
@@ -273,7 +271,7 @@ describe("federation zones", () => {
       [[{ name: "one", zone: "clusterset.local" }]],
       [[{ name: "one", zone: "federation", domain: "federation" }]],
     ])("rejects one zone for two kinds: %j", (claimed) => {
-      expect(() => compileGeneration(mergeClusterset([foo]), { federations: claimed })).toThrow("claimed");
+      expect(() => worldOf([foo], { federations: claimed })).toThrow("claimed");
     });
   });
 });
@@ -381,15 +379,17 @@ describe("localities", () => {
       checkCompiled(federationTable, world, entry);
     });
 
-    it("cost a generation nothing without configured ones or without a federation", () => {
-      const without = compileTable(federationTable).generation;
-      expect(
-        compileWorld(federationTable.snapshots, { ...options, localities: [] }).generation.rootHash,
-      ).toBe(without.rootHash);
-      expect(compileWorld([foo], { localities: places }).generation.rootHash).toBe(
-        compileWorld([foo]).generation.rootHash,
+    it("cost names nothing without configured ones or without a federation", () => {
+      const namesOf = ({ world }: ReturnType<typeof compileWorld>) =>
+        world.context.trees.flatMap((tree) =>
+          keysOf(world, tree).map((key) => world.unitOf(tree, key).key?.bytes),
+        );
+      const without = namesOf(compileTable(federationTable));
+      expect(namesOf(compileWorld(federationTable.snapshots, { ...options, localities: [] }))).toEqual(
+        without,
       );
-      expect(world.generation.rootHash).not.toBe(without.rootHash);
+      expect(namesOf(compileWorld([foo], { localities: places }))).toEqual(namesOf(compileWorld([foo])));
+      expect(namesOf(world)).not.toEqual(without);
     });
   });
 });

@@ -1,59 +1,44 @@
-import { drain } from "../../src/snapshot/drain.ts";
-import type { EntryChange, SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
-import { pack, unpack } from "../../src/snapshot/held/packed-entry.ts";
-import { equalJson, isJsonObject, ownMember } from "../../src/snapshot/json-value.ts";
-import { encodeChanges } from "../../src/snapshot/lines/encode.ts";
-import {
-  emptySnapshot,
-  type HeldState,
-  heldSnapshot,
-  NOTHING_HELD,
-} from "../../src/snapshot/lines/held-state.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { isJsonObject } from "../../src/snapshot/json-value.ts";
 import { LinesReader, type ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
-import { type LinesKind, LinesStage } from "../../src/snapshot/lines/lines-stage.ts";
-import type {
-  EntryPatch,
-  LineLimits,
-  PatchLine,
-  SnapshotPatch,
-} from "../../src/snapshot/lines/patch-line.ts";
-import { COLLECTIONS, type Entries, SINGLES } from "../../src/snapshot/parse.ts";
+import type { PatchLine, SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { linesOfEntry } from "../../src/store/lines.ts";
+import { DRIVERS } from "../database/databases.ts";
+import { patchLines, push, snapshotOf, wholeLines } from "../database/pushing.ts";
+import { emptySnapshot } from "./worlds.ts";
 
-/** The lines of a snapshot, or of a patch on one, as a store keeps them. */
-export function* linesOf(patch: SnapshotPatch | ClusterSnapshot): Generator<PatchLine> {
-  for (const name of SINGLES) {
-    const value = ownMember(patch, name);
-    if (value !== undefined) yield [name, value as EntryPatch];
-  }
-  for (const collection of COLLECTIONS) {
-    const table = ownMember(patch, collection);
-    if (!isJsonObject(table)) continue;
-    for (const key of Object.keys(table)) yield* linesOfEntry([collection, key], table[key] as EntryPatch);
-  }
+/** RFC 7396, as its section 2 has it. */
+export function merged(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const result: Record<string, unknown> = isJsonObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch))
+    if (value === null) delete result[name];
+    else result[name] = merged(result[name], value);
+  return result;
 }
 
-/**
- * What lines change in a state.
- * @throws {SnapshotError} naming line and field of each error; the first change is line 2
- */
-export function applyLines(held: HeldState, changes: Iterable<PatchLine>, kind: LinesKind): SnapshotDelta {
-  return drain(stageLines(kind, held, readLines(changes)).finish());
+/** A line as a patch of the whole snapshot. */
+export function patchOf([name, ...rest]: PatchLine): SnapshotPatch {
+  return { [name]: rest.length === 1 ? rest[0] : { [rest[0]]: rest[1] } };
 }
 
 /** Changes as a reader yields them; the first one is line 2. */
-export function* readLines(changes: Iterable<PatchLine>): Generator<ReadLine> {
-  let number = 1;
-  for (const change of changes)
-    yield { number: ++number, change, text: JSON.stringify(change), values: 0, hasPrototypeKey: false };
+export function readLines(changes: Iterable<PatchLine>): ReadLine[] {
+  return Array.from(changes, (change, index) => ({
+    number: index + 2,
+    change,
+    text: `${JSON.stringify(change)}\n`,
+    values: 0,
+    hasPrototypeKey: false,
+  }));
 }
 
-/** A stage that has taken lines. @throws {SnapshotError} once a thousand errors were found */
-export function stageLines(kind: LinesKind, held: HeldState, lines: Iterable<ReadLine>): LinesStage {
-  const stage = new LinesStage(kind, held);
-  for (const line of lines) drain(stage.apply(line));
-  return stage;
+/** A database that has a snapshot. */
+export function holding(snapshot: ClusterSnapshot) {
+  const database = DRIVERS[0]![1]();
+  const writer = new Writer(database, () => {});
+  push(writer, snapshot.clusterId, "whole", wholeLines(snapshot));
+  return { database, writer };
 }
 
 /**
@@ -61,60 +46,25 @@ export function stageLines(kind: LinesKind, held: HeldState, lines: Iterable<Rea
  * @throws {SnapshotError} naming each wrong field
  */
 export function applyPatch(base: ClusterSnapshot, patch: SnapshotPatch): ClusterSnapshot {
-  const reader = new LinesReader();
-  const lines = [...encodeChanges(base.clusterId, patch)].flatMap((piece) => [...reader.feed(piece)]);
-  reader.finish();
-  return changeTables(base, drain(stageLines("changes", heldSnapshot(base), lines).finish()));
+  return pushed(base, "changes", patchLines(base.clusterId, patch));
 }
 
 /**
  * The snapshot that the pieces of a push have.
  * @throws {LinesError} @throws {SnapshotError}
  */
-export function readSnapshotLines(pieces: Iterable<Uint8Array>, limits?: LineLimits): ClusterSnapshot {
-  const reader = new LinesReader(limits);
-  const staged = new LinesStage("whole", NOTHING_HELD);
-  for (const piece of pieces) for (const line of reader.feed(piece)) drain(staged.apply(line));
-  const { clusterId } = reader.finish();
-  return changeTables(emptySnapshot(clusterId), drain(staged.finish()));
+export function readSnapshotLines(pieces: Iterable<Uint8Array>): ClusterSnapshot {
+  const reader = new LinesReader();
+  const lines = Array.from(pieces, (piece) => [...reader.feed(piece)]).flat();
+  return pushed(emptySnapshot(reader.finish().clusterId), "whole", lines);
 }
 
-/** The snapshot after a change; tables that do not change are the same objects. */
-export function changeTables(
-  snapshot: ClusterSnapshot,
-  { entries, singles }: SnapshotDelta,
-): ClusterSnapshot {
-  const changed = { ...snapshot };
-  for (const { collection } of entries)
-    if (changed[collection] === snapshot[collection])
-      Object.assign(changed, { [collection]: { ...snapshot[collection] } });
-  for (const { collection, key, entry } of entries) {
-    const table: Entries = changed[collection];
-    if (entry === undefined) delete table[key];
-    else table[key] = entry;
+function pushed(base: ClusterSnapshot, kind: "whole" | "changes", lines: readonly ReadLine[]) {
+  const { database, writer } = holding(base);
+  try {
+    push(writer, base.clusterId, kind, lines);
+    return snapshotOf(writer.reader, base.clusterId);
+  } finally {
+    database.close();
   }
-  for (const name of SINGLES) {
-    if (!Object.hasOwn(singles, name)) continue;
-    if (singles[name] === undefined) delete changed[name];
-    else Object.assign(changed, { [name]: singles[name] });
-  }
-  return changed;
-}
-
-/** What turns a state into a snapshot. */
-export function changesBetween(from: HeldState, to: ClusterSnapshot): SnapshotDelta {
-  const entries: EntryChange[] = [];
-  for (const collection of COLLECTIONS) {
-    const after: Entries = to[collection];
-    for (const key of from.keys(collection))
-      if (!Object.hasOwn(after, key)) entries.push({ collection, key, entry: undefined });
-    for (const key of Object.keys(after)) {
-      const packed = from.packed(collection, key);
-      const entry = after[key] as object;
-      const isHeld = packed !== undefined && (packed === pack(entry) || equalJson(unpack(packed), entry));
-      if (!isHeld) entries.push({ collection, key, entry } as EntryChange);
-    }
-  }
-  const changed = SINGLES.filter((name) => !equalJson(from.single(name), to[name]));
-  return { entries, singles: Object.fromEntries(changed.map((name) => [name, to[name]])) };
 }

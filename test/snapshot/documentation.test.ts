@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
-import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { applyLines, changeTables } from "./changes.ts";
+import { metaAt, NOON, push, snapshotOf, stage } from "../database/pushing.ts";
+import { holding } from "./changes.ts";
 import { readAll } from "./lines/bytes.ts";
 import { sealed, snapshotBody } from "./lines/push-lines.ts";
 
@@ -19,17 +19,23 @@ const [lines, delta] = examplesOf("push-api.md").filter((text) => text.includes(
 const [header, ...changes] = lines!.trim().split("\n").slice(0, -1);
 
 test("the line of docs/reference/push-api.md is a delta on the snapshot of docs/reference/snapshot-format.md", () => {
-  const read = readAll([Buffer.from(sealed(header!, delta!.trim()))]).map(({ change }) => change);
-  const patched = changeTables(held, applyLines(heldSnapshot(held), read, "changes"));
+  const read = readAll([Buffer.from(sealed(header!, delta!.trim()))]);
+  const { database, writer } = holding(held);
+  push(writer, held.clusterId, "changes", read);
+  const patched = snapshotOf(writer.reader, held.clusterId);
+  database.close();
   const { members } = patched.exports["shop/web"]!.endpoints["http/TCP/8080"]!;
   expect(members["10.0.0.8#web-1"]?.ready).toBe(true);
   expect(Object.keys(members)).toHaveLength(2);
 });
 
 test("the lines of docs/reference/push-api.md are a whole push of that cluster", () => {
-  const read = readAll([Buffer.from(sealed(header!, ...changes))]).map(({ change }) => change);
-  const { entries } = applyLines(heldSnapshot(held), read, "whole");
-  expect(entries.filter(({ entry }) => entry !== undefined).map(({ key }) => key)).toEqual(["shop/web"]);
+  const read = readAll([Buffer.from(sealed(header!, ...changes))]);
+  const { database, writer } = holding(held);
+  const staged = stage(writer.reader, held.clusterId, "whole", read);
+  const { entries } = writer.prepare(staged, metaAt(NOON), { now: NOON, live: true });
+  expect(entries.flatMap(({ after }) => after?.name ?? [])).toEqual(["shop/web"]);
+  database.close();
   expect(new TextDecoder().decode(snapshotBody(held)).split("\n")[0]).toBe(header);
 });
 

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { isClusterId } from "../../src/snapshot/cluster-id.ts";
-import { equalJson } from "../../src/snapshot/json-value.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
-import { COLLECTIONS, parseInSteps, parseSnapshot, SINGLES } from "../../src/snapshot/parse.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import {
   DEGRADATION_REASONS,
   Degradations,
@@ -14,7 +13,7 @@ import {
 } from "../../src/snapshot/report/degradation.ts";
 import { formatPath, MOST_ISSUES, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { applyPatch } from "./changes.ts";
-import { emptySnapshot, headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
+import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
 import { WRONG_REPORTS } from "./wrong-reports.ts";
 
 function issuesOf(value: unknown) {
@@ -105,44 +104,10 @@ describe("parseSnapshot", () => {
 
 const LABELS = `{"exports":{"shop/x":${JSON.stringify(headlessExport(0)).replace(/\}$/, ',"exportedLabels":{"__proto__":"1"}}')}}}`;
 
-describe("parseSnapshot with the previous snapshot", () => {
-  test("returns the same value as without, and shares exactly the unchanged parts", () => {
-    fc.assert(
-      fc.property(snapshots, snapshots, (before, given) => {
-        const snapshot = parseSnapshot(structuredClone(given), { before });
-        expect(snapshot).toEqual(given);
-        for (const name of [...COLLECTIONS, ...SINGLES])
-          if (given[name] !== undefined && Object.keys(given[name]).length > 0)
-            expect(snapshot[name] === before[name], name).toBe(equalJson(given[name], before[name]));
-        for (const collection of COLLECTIONS)
-          for (const [key, entry] of Object.entries(snapshot[collection]))
-            expect(entry === before[collection][key], key).toBe(
-              equalJson(given[collection][key], before[collection][key]),
-            );
-      }),
-    );
-  });
-
-  test("copies a table in which one entry was replaced by another", () => {
-    const before = shopSnapshot("west");
-    const exports = { "shop/db": headlessExport(1) };
-    expect(parseSnapshot({ ...before, exports }, { before }).exports).toEqual(exports);
-  });
-
-  test("names each invalid field in changed entries", () => {
-    const before = shopSnapshot("west");
-    const given = structuredClone(before) as { exports: Record<string, unknown> };
-    given.exports["shop/db"] = { ...headlessExport(1), headless: "yes" };
-    expect(() => parseSnapshot(given, { before })).toThrow(/exports\["shop\/db"\].headless/);
-  });
-});
-
-test("parseSnapshot removes entries only from a value that the caller gave away", () => {
-  const [kept, given] = [shopSnapshot("west"), shopSnapshot("west")];
-  expect(parseSnapshot(kept)).toEqual(shopSnapshot("west"));
-  expect(kept).toEqual(shopSnapshot("west"));
-  expect(parseSnapshot(given, { consume: true })).toEqual(shopSnapshot("west"));
-  expect([given.namespaces, given.exports]).toEqual([{ shop: undefined }, { "shop/web": undefined }]);
+test("parseSnapshot leaves what it is given as it is", () => {
+  const given = shopSnapshot("west");
+  expect(parseSnapshot(given)).toEqual(shopSnapshot("west"));
+  expect(given).toEqual(shopSnapshot("west"));
 });
 
 function errorOf(run: () => unknown): SnapshotError {
@@ -227,15 +192,6 @@ describe("issues", () => {
   ])("of the patch %s have the whole path", (_, patch, path) => {
     expect(patchError(patch).issues[0]).toEqual({ path, message: "is not a known field", line: 2 });
   });
-});
-
-test("a snapshot is read in steps of 64 entries of all tables together", () => {
-  const namespaces = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`n${index}`, {}]));
-  const pods = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`n/10.0.0.${index}`, {}]));
-  const steps = parseInSteps({ ...emptySnapshot("west"), namespaces, pods });
-  let count = 0;
-  while (!steps.next().done) count++;
-  expect(count).toBe(3);
 });
 
 test.each([

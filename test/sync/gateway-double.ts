@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { emptySnapshot, heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
-import type { LinesKind } from "../../src/snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { freePort } from "../e2e/servers/ports.ts";
-import { applyLines, changeTables } from "../snapshot/changes.ts";
+import { merged, patchOf } from "../snapshot/changes.ts";
 import { readAll } from "../snapshot/lines/bytes.ts";
 import { LINES_TYPE } from "../snapshot/lines/push-lines.ts";
+import { emptySnapshot } from "../snapshot/worlds.ts";
 
 /** A request as it arrived; `bytes` is the size of the body after decompression. */
 export interface SeenRequest {
@@ -126,15 +126,15 @@ export class GatewayDouble {
       return [204];
     }
     const changes = body as PatchLine[];
-    const apply = (to: ClusterSnapshot, kind: LinesKind) =>
-      acknowledge(changeTables(to, applyLines(heldSnapshot(to), changes, kind)));
-    if (method === "PUT") return apply(emptySnapshot(clusterId), "whole");
+    const apply = (to: ClusterSnapshot) =>
+      acknowledge(parseSnapshot(changes.map(patchOf).reduce(merged, to)));
+    if (method === "PUT") return apply(emptySnapshot(clusterId));
     const { generation } = body as { generation?: number };
     const baseGeneration = Number(searchParams.get("baseGeneration"));
     if (held === undefined || held.generation !== (what === "lease" ? generation : baseGeneration))
       return mismatch();
     if (what === "lease")
       return [200, { clusterId, generation: held.generation, expiresAt: Date.now() + 60_000 }];
-    return apply(held.snapshot, "changes");
+    return apply(held.snapshot);
   }
 }

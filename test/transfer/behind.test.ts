@@ -35,7 +35,7 @@ it("JSON, /readyz and metrics say for how long a change waits", async () => {
   const text = async (path: string) => (await app.request(path)).text();
   gateway.arrived("west");
   await clock.advance(5000);
-  expect(await text("/readyz")).toBe("ready: 1 of 1 clusters live, 1 services\n");
+  expect(await text("/readyz")).toBe("ready: 1 of 1 clusters live\n");
   expect(await text("/metrics")).toContain("\nclusterset_doh_behind_seconds 0\n");
   await clock.advance(7000);
   expect(await text("/readyz")).toMatch(/; stale: a change waits for 12 s\n$/);

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createDirectory } from "../../src/http/pages/directory.ts";
-import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
-import type { Secondary } from "../../src/transfer/secondary.ts";
-import { putSnapshot } from "../gateway/pushes.ts";
+import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openPair } from "./pair.ts";
 
 const ZONE = "svc.clusterset.local";
-const SERVICES = 600;
 const KIBIBYTE = 1024;
 
 /** A snapshot with that many services of two endpoints each; `changed` has a third one. */
@@ -22,172 +18,281 @@ function worldOf(services: number, changed = -1) {
   return { ...emptySnapshot("west"), namespaces: { shop: {} }, exports };
 }
 
-/** A primary with many segments, and an isolate: a secondary that has the segments in memory that queries needed. */
-async function openIsolate(cacheBytes = 1024 * KIBIBYTE) {
-  const pair = await openPair({}, { cache: new SegmentCache(cacheBytes) });
-  const { gateway, done, source } = pair;
-  const change = (changed?: number) =>
-    done(putSnapshot(gateway, worldOf(SERVICES, changed), { leaseSeconds: 3600 }));
+/** A primary with many services, and an isolate: a secondary that has what queries needed. */
+async function openIsolate(cacheBytes = 1024 * KIBIBYTE, services = 600) {
+  const pair = await openPair({}, { memory: new PartMemory(cacheBytes) });
+  const { clock, held, source, secondary, done } = pair;
+  const change = (changed?: number) => held.put(worldOf(services, changed), 3600);
   await change();
-  const forget = () => {
-    source.roots.length = source.segments.length = source.states.length = 0;
+  /** Queries that come at the same time. */
+  const askAll = (names: readonly string[], type = "A") =>
+    done(
+      Promise.all(
+        names.map((name) =>
+          Promise.resolve(secondary.answer(encodeQuery(name, type), undefined, clock.now())),
+        ),
+      ),
+    );
+  const kindsOf = () => {
+    const { kinds } = source;
+    source.forget();
+    return kinds;
   };
-  return { ...pair, change, forget };
+  return { ...pair, change, askAll, kindsOf };
+}
+
+/** Numbers from 0 on, as names. */
+function namesOf(count: number, name: (index: number) => string): string[] {
+  return Array.from({ length: count }, (_, index) => name(index));
 }
 
 describe("an isolate that is cold", () => {
-  it("needs one more for a reverse name, and answers as the primary does", async () => {
-    const { clock, gateway, secondary, source, ask, done } = await openIsolate();
-    await ask(`web-7.shop.${ZONE}`);
-    const names = [
-      `web-7.shop.${ZONE}`,
-      `web-8.shop.${ZONE}`,
-      `no.shop.${ZONE}`,
-      "0.0.0.10.in-addr.arpa",
-      "shop.test",
-    ];
-    for (const name of names)
-      for (const type of ["A", "PTR", "SOA"]) {
-        const query = encodeQuery(name, type);
-        const answer = await done(Promise.resolve(secondary.answer(query, undefined, clock.now())));
-        expect(answer, `${name} ${type}`).toEqual(gateway.answer(query, undefined, clock.now()));
-      }
-    expect(new Set(source.segments).size).toBe(source.segments.length);
-    expect(source.segments.length).toBeLessThanOrEqual(4);
+  it("answers after the world, the changes and one key", async () => {
+    const { ask, kindsOf } = await openIsolate();
+    expect((await ask(`web-7.shop.${ZONE}`)).addresses).toHaveLength(2);
+    expect(kindsOf()).toEqual(["world", "changes", "key"]);
+    expect((await ask(`web-7.shop.${ZONE}`, "SRV")).rcode).toBe("NOERROR");
+    expect(kindsOf()).toEqual([]);
   });
 });
 
-describe("segments in memory", () => {
+describe("names that do not exist", () => {
+  const made = (index: number) => `made-up-${index}`;
+
+  it.each([
+    ["in a namespace that exists", (index: number) => `${made(index)}.shop.${ZONE}`],
+    ["in namespaces that do not exist", (index: number) => `web.${made(index)}.${ZONE}`],
+    ["which are namespaces", (index: number) => `${made(index)}.${ZONE}`],
+    ["below a service that exists", (index: number) => `${made(index)}.web-1.shop.${ZONE}`],
+    ["below the zone", (index: number) => `${made(index)}.clusterset.local`],
+  ])("1,000 of them %s cost 10 requests at most, one by one or all at once", async (_, name) => {
+    for (const atOnce of [1, 1000]) {
+      const { ask, askAll, source } = await openIsolate();
+      await ask("clusterset.local");
+      source.partLatency = () => 20;
+      const names = namesOf(1000, name);
+      for (let at = 0; at < 1000; at += atOnce)
+        for (const answer of await askAll(names.slice(at, at + atOnce)))
+          expect(answer?.outcome).toBe("nxdomain");
+      expect(source.parts.length).toBeLessThanOrEqual(10);
+    }
+  });
+
+  it("1,000 addresses that nobody reports cost one request for each /16 that has any, at most one for 64 of these", async () => {
+    const { ask, askAll, source } = await openIsolate();
+    await ask("clusterset.local");
+    source.forget();
+    const reverse = namesOf(1000, (index) => `${index % 250}.${index % 7}.${index >> 2}.203.in-addr.arpa`);
+    for (const answer of await askAll(reverse, "PTR")) expect(answer?.outcome).toBe("refused");
+    expect(source.kinds).toEqual(["names"]);
+    await askAll(
+      namesOf(250, (index) => `${index}.7.0.10.in-addr.arpa`),
+      "PTR",
+    );
+    expect(source.parts.length).toBeLessThanOrEqual(1 + 4);
+  });
+
+  it("that come to exist are answered with the next state", async () => {
+    const { clock, held, ask } = await openIsolate();
+    for (const name of [`new.shop.${ZONE}`, `web.new.${ZONE}`, `x.shop.${ZONE}`, `y.shop.${ZONE}`])
+      expect(await ask(name)).toMatchObject({ rcode: "NXDOMAIN" });
+    const { exports, ...world } = worldOf(600);
+    const web = exports["shop/web-0"]!;
+    await held.put(
+      {
+        ...world,
+        namespaces: { shop: {}, new: {} },
+        exports: { ...exports, "shop/new": web, "new/web": web },
+      },
+      3600,
+    );
+    await clock.advance(4001);
+    expect(await ask(`new.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
+    expect(await ask(`web.new.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
+  });
+
+  it("are denied from split lists in a namespace with many services", async () => {
+    const { ask, askAll, source } = await openIsolate(4096 * KIBIBYTE, 10_000);
+    await ask(`web-9999.shop.${ZONE}`);
+    for (const name of namesOf(1000, (index) => `web-${index}0x.shop.${ZONE}`))
+      expect((await askAll([name]))[0]?.outcome).toBe("nxdomain");
+    expect(source.parts.length).toBeLessThanOrEqual(20);
+    for (const index of [0, 5, 17, 999, 4711, 9999])
+      expect(await ask(`web-${index}.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
+  });
+});
+
+describe("keys in memory", () => {
+  it("are fetched anew when the log names them, and no others; queries after that do not wait", async () => {
+    const { clock, ask, askAll, change, kindsOf, source } = await openIsolate();
+    await ask(`web-0.shop.${ZONE}`);
+    await askAll(namesOf(100, (index) => `web-${index}.shop.${ZONE}`));
+    await change(20);
+    kindsOf();
+    await clock.advance(1001);
+    await ask(`web-1.shop.${ZONE}`);
+    await clock.advance(1);
+    expect(kindsOf()).toEqual(["key"]);
+    expect((await ask(`web-20.shop.${ZONE}`)).addresses).toHaveLength(3);
+    await askAll(namesOf(100, (index) => `web-${index}.shop.${ZONE}`));
+    expect(source.parts).toEqual([]);
+  });
+
+  it("that no cluster shares are untouched by one that comes, lapses, returns and goes", async () => {
+    const { clock, held, ask, kindsOf } = await openIsolate();
+    await ask(`web-1.shop.${ZONE}`);
+    kindsOf();
+    const other = {
+      ...emptySnapshot("east"),
+      namespaces: { own: {} },
+      exports: { "own/db": headlessExport(1) },
+    };
+    for (const step of [
+      () => held.put(other as never, 5),
+      () => clock.advance(10_000),
+      () => held.put(other as never, 5),
+      () => held.gateway.leave("east"),
+    ]) {
+      await step();
+      await clock.advance(4001);
+      await ask(`web-1.shop.${ZONE}`);
+      expect(kindsOf()).not.toContain("key");
+    }
+  });
+
   it("stay within the bound, those that queries used last", async () => {
     const bound = 64 * KIBIBYTE;
-    const cache = new SegmentCache<never>(bound);
-    const pair = await openPair({}, { cache });
-    await pair.done(putSnapshot(pair.gateway, worldOf(SERVICES), { leaseSeconds: 3600 }));
+    const memory = new PartMemory(bound);
+    const { held, ask, source } = await openPair({}, { memory });
+    await held.put(worldOf(600), 3600);
     let most = 0;
-    await pair.ask(`web-1.shop.${ZONE}`);
-    for (let service = 0; service < SERVICES; service += 5) {
-      expect((await pair.ask(`web-${service}.shop.${ZONE}`)).addresses).toHaveLength(2);
-      // Asked again and again, it stays.
-      await pair.ask(`web-1.shop.${ZONE}`);
-      most = Math.max(most, cache.bytes);
+    await ask(`web-1.shop.${ZONE}`);
+    for (let service = 0; service < 600; service += 5) {
+      expect((await ask(`web-${service}.shop.${ZONE}`)).addresses).toHaveLength(2);
+      // Used again and again, it stays.
+      await ask(`web-1.shop.${ZONE}`);
+      most = Math.max(most, memory.bytes);
     }
     expect(most).toBeLessThanOrEqual(bound);
     expect(most).toBeGreaterThan(bound / 2);
-    const first = pair.source.segments[0];
-    expect(pair.source.segments.filter((hash) => hash === first).length).toBeLessThanOrEqual(2);
-    expect(pair.source.segments.length).toBeGreaterThan(8);
+    expect(source.parts.filter((path) => path.includes("label=web-1&"))).toHaveLength(1);
   });
 
   it("are shared by queries that come at the same time: one of them fetches", async () => {
-    const { clock, source, secondary, done, ask } = await openIsolate();
-    await ask(`web-7.shop.${ZONE}`);
-    source.segments.length = 0;
-    source.segmentLatency = 30;
-    const other = await otherSegment({ secondary, source, ask });
-    source.segments.length = 0;
-    const query = encodeQuery(other, "A");
-    const answers = Array.from({ length: 50 }, () =>
-      Promise.resolve(secondary.answer(query, undefined, clock.now())),
-    );
-    for (const answer of await done(Promise.all(answers))) expect(answer?.outcome).toBe("answer");
-    expect(source.segments.length).toBeLessThanOrEqual(1);
+    const { ask, askAll, source } = await openIsolate();
+    await ask("clusterset.local");
+    source.forget();
+    source.partLatency = () => 30;
+    for (const answer of await askAll(Array(50).fill(`web-7.shop.${ZONE}`)))
+      expect(answer?.outcome).toBe("answer");
+    expect(source.kinds).toEqual(["key"]);
   });
 
   it("that another query's cancelled request was to bring are fetched after a while", async () => {
-    const { clock, source, secondary, done, ask } = await openIsolate();
+    const { clock, source, secondary, ask, askAll } = await openIsolate();
     await ask("clusterset.local");
     source.hangs = true;
-    const query = encodeQuery(`web-7.shop.${ZONE}`, "A");
-    void secondary.answer(query, undefined, clock.now());
+    void secondary.answer(encodeQuery(`web-7.shop.${ZONE}`, "A"), undefined, clock.now());
     source.hangs = false;
     const started = clock.now();
-    const answer = await done(Promise.resolve(secondary.answer(query, undefined, clock.now())));
+    const [answer] = await askAll([`web-7.shop.${ZONE}`]);
     expect(answer?.outcome).toBe("answer");
     expect(clock.now() - started).toBeLessThan(500);
   });
 });
 
-describe("a segment that cannot be had", () => {
+describe("a part that cannot be had", () => {
   it("leaves SERVFAIL with Not Ready for its names alone, and is requested again", async () => {
     const { source, ask, events } = await openIsolate();
     await ask(`web-1.shop.${ZONE}`);
-    source.rootFailure = new Error("connection refused");
-    const other = `web-${await serviceInOtherSegment(source, ask)}.shop.${ZONE}`;
-    expect(await ask(other)).toMatchObject({ rcode: "SERVFAIL", errors: [14] });
-    expect(await ask(`web-1.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
-    expect(events).toContainEqual(expect.objectContaining({ event: "segment-unavailable" }));
-    source.rootFailure = undefined;
-    expect(await ask(other)).toMatchObject({ rcode: "NOERROR" });
+    source.partFailure = new Error("connection refused");
+    expect(await ask(`web-2.shop.${ZONE}`)).toMatchObject({ rcode: "SERVFAIL", errors: [14] });
+    expect(await ask(`web-1.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR", errors: [] });
+    expect(events).toContainEqual(expect.objectContaining({ event: "part-unavailable" }));
+    source.partFailure = undefined;
+    expect(await ask(`web-2.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
   });
 
-  it("is looked for in the next generation where it was replaced", async () => {
+  it("is answered as it was, and the answer says that it is stale", async () => {
     const { clock, source, ask, change } = await openIsolate();
     await ask(`web-1.shop.${ZONE}`);
-    await change(20);
-    // Longer than the primary keeps what it replaced, shorter than the secondary asks for a state.
+    await change(1);
+    source.partFailure = new Error("connection refused");
+    await clock.advance(4001);
+    const seen = await ask(`web-1.shop.${ZONE}`);
+    expect(seen).toMatchObject({ rcode: "NOERROR", errors: [3] });
+    expect(seen.addresses).toHaveLength(2);
+    source.partFailure = undefined;
+    expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(3);
+  });
+
+  it("is looked for at the next state where the log is another one", async () => {
+    const { source, ask } = await openIsolate();
+    await ask(`web-1.shop.${ZONE}`);
     let gone = 1;
-    source.changeSegment = (bytes) => (gone-- > 0 ? "gone" : bytes);
-    expect((await ask(`web-20.shop.${ZONE}`)).addresses).toHaveLength(3);
-    expect(clock.timers).toBeLessThanOrEqual(1);
+    source.changePart = (bytes) => (gone-- > 0 ? "gone" : bytes);
+    expect(await ask(`web-20.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
   });
 
   it("is given up where it is gone for ever", async () => {
     const { source, ask } = await openIsolate();
     await ask("clusterset.local");
-    source.changeSegment = () => "gone";
+    source.changePart = () => "gone";
     expect(await ask(`web-20.shop.${ZONE}`)).toMatchObject({ rcode: "SERVFAIL" });
-    expect(source.segments.length).toBeLessThanOrEqual(3);
+    expect(source.kinds.filter((kind) => kind === "key").length).toBeLessThanOrEqual(3);
   });
 
-  it("is bad: it is rejected, dropped, and not in memory", async () => {
+  it.each([
+    ["cut off", (bytes: Uint8Array<ArrayBuffer>) => bytes.slice(0, -4)],
+    ["of another form", (bytes: Uint8Array<ArrayBuffer>) => bytes.fill(0x7b, 0, 16)],
+    ["empty", () => new Uint8Array()],
+  ])("is %s: it is rejected, dropped, and not in memory", async (_, change) => {
     const { source, ask, events } = await openIsolate();
     await ask("clusterset.local");
-    source.changeSegment = (bytes) => {
-      bytes[bytes.length >> 1]! ^= 1;
-      return bytes;
-    };
+    source.changePart = change;
     expect(await ask(`web-20.shop.${ZONE}`)).toMatchObject({ rcode: "SERVFAIL" });
-    expect(source.dropped).toEqual([`segment ${source.segments.at(-1)}`]);
-    expect(events).toContainEqual(expect.objectContaining({ event: "part-rejected", part: "segment" }));
-    source.changeSegment = (bytes) => bytes;
+    expect(source.dropped).toEqual([source.parts.at(-1)]);
+    expect(events).toContainEqual(expect.objectContaining({ event: "part-rejected" }));
+    source.changePart = (bytes) => bytes;
     expect(await ask(`web-20.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
   });
+
+  it("is too large for the memory of all: its names alone are SERVFAIL, and others are followed", async () => {
+    const { clock, held, ask } = await openIsolate(16 * KIBIBYTE, 3);
+    const { exports, ...world } = worldOf(3);
+    await held.put({ ...world, exports: { ...exports, "shop/huge": headlessExport(2000) } } as never, 3600);
+    expect(await ask(`huge.shop.${ZONE}`)).toMatchObject({ rcode: "SERVFAIL", errors: [14] });
+    await held.put(
+      { ...world, exports: { ...worldOf(3, 1).exports, "shop/huge": headlessExport(2001) } } as never,
+      3600,
+    );
+    await clock.advance(4001);
+    expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(3);
+  });
 });
 
-describe("the list of services", () => {
-  it("is complete: an isolate fetches the segments that it lacks", async () => {
-    const { source, secondary, ask, done } = await openIsolate();
+describe("a primary's log", () => {
+  it("that was set back, as a backup is, counts as another one: nothing in memory is believed", async () => {
+    const { clock, held, ask, events, change } = await openIsolate();
+    const backup = held.database;
+    await change(1);
+    expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(3);
+    backup.exec("DELETE FROM log WHERE position = (SELECT max(position) FROM log)");
+    held.restart();
+    clock.stall(5000);
+    await change(2);
+    await clock.advance(4001);
     await ask(`web-1.shop.${ZONE}`);
-    const { services } = createDirectory(() => secondary.listed);
-    const list = await done(Promise.resolve(services({ offset: 10, most: 3, words: [], view: undefined })));
-    expect(list).toMatchObject({ total: SERVICES, entries: [{}, {}, {}] });
-    expect(new Set(source.segments).size).toBe(source.segments.length);
+    expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(2);
+    expect(events).toContainEqual({ event: "log-replaced" });
   });
 
-  it("is left to the primary where the segments do not fit into memory, or cannot be had", async () => {
-    const small = await openIsolate(64 * KIBIBYTE);
-    const torn = await openIsolate();
-    for (const { ask, done, secondary, source } of [small, torn]) {
-      await ask(`web-1.shop.${ZONE}`);
-      if (secondary === torn.secondary) source.rootFailure = new Error("connection refused");
-      const { services } = createDirectory(() => secondary.listed);
-      const list = await done(Promise.resolve(services({ offset: 0, most: 3, words: [], view: undefined })));
-      expect(list).toMatchObject({ missing: expect.stringMatching(/look at the page of the primary/) });
-    }
+  it("with more changes than the primary remembers is begun anew", async () => {
+    const { clock, held, ask } = await openIsolate(1024 * KIBIBYTE, 3);
+    await ask(`web-1.shop.${ZONE}`);
+    for (let round = 0; round < 3000; round++) await held.put(worldOf(3, round % 3), 3600);
+    await clock.advance(4001);
+    expect((await ask(`web-2.shop.${ZONE}`)).addresses).toHaveLength(3);
+    expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(2);
   });
 });
-
-type Isolate = Pick<Awaited<ReturnType<typeof openIsolate>>, "source" | "ask">;
-
-/** The number of a service in a segment that is not in memory. */
-async function serviceInOtherSegment(source: Isolate["source"], ask: Isolate["ask"]): Promise<number> {
-  for (let service = 2; ; service++) {
-    const before = source.segments.length;
-    await ask(`web-${service}.shop.${ZONE}`);
-    if (source.segments.length > before) return service;
-  }
-}
-
-async function otherSegment({ source, ask }: Isolate & { readonly secondary: Secondary }): Promise<string> {
-  return `web-${(await serviceInOtherSegment(source, ask)) + 1}.shop.${ZONE}`;
-}

@@ -34,7 +34,7 @@ describe("leases", () => {
     expect(addresses).toEqual(["10.0.0.0"]);
   });
 
-  it("while the primary is unreachable the last generation answers with TTL 0 and says that it is stale", async () => {
+  it("while the primary is unreachable what is in memory answers with TTL 0 and says that it is stale", async () => {
     const { clock, source, push, ask } = await openPair();
     await push("west", 2, 10);
     await ask();
@@ -80,9 +80,9 @@ describe("a primary that is not ready", () => {
   it("that says so and cannot be right is a failure", async () => {
     const { source, secondary, push, ask } = await openPair();
     await push("west", 2);
-    source.changeState = (state) => ({ ...state, status: { ...state.status, rootHash: undefined } });
+    source.changeState = (state) => ({ ...state, world: undefined });
     expect(await ask()).toMatchObject({ rcode: "SERVFAIL" });
-    expect(secondary.status().transferError).toBe("the primary is ready, but names no root");
+    expect(secondary.status().transferError).toBe("the primary is ready, but names no world");
   });
 });
 

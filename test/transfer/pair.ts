@@ -1,103 +1,116 @@
 import { decode } from "dns-packet";
-import { Gateway } from "../../src/gateway/gateway.ts";
+import { Reader } from "../../src/database/reader.ts";
+import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
+import type { PartialStages } from "../../src/gateway/scoped-gateway.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { Primary, type ScopeTransfer, type SentPart } from "../../src/transfer/primary.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
+import { resolveOrMiss } from "../../src/resolve/resolve.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { PartMemory } from "../../src/transfer/part-cache.ts";
+import { PART_KINDS, type PartKind } from "../../src/transfer/part-names.ts";
+import { Primary, type ScopeTransfer } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
-import type {
-  NamedBytes,
-  PartKind,
-  TransferSource,
-  TransferState,
+import {
+  parseTransferState,
+  type TransferSource,
+  type TransferState,
 } from "../../src/transfer/transfer-state.ts";
+import { stage, wholeLines } from "../database/pushing.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
-import { putSnapshot } from "../gateway/pushes.ts";
-import { realCompiler, realStages } from "../gateway/real-stages.ts";
+import { memoryDatabase, openKeyed } from "../gateway/open-keyed.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
-import type { Forged } from "./parts/forged.ts";
 
 export const WEB = "web.shop.svc.clusterset.local";
+export const MEBIBYTE = 1024 * 1024;
 
-type ChangePart = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | "gone";
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Answers queries as a secondary does with default settings. */
+export const READER_STAGES: PartialStages = {
+  resolveOrMiss: (query, { world, ...context }) =>
+    resolveOrMiss(query, { ...context, world, rotation: 0, outside: "refuse" }),
+  notReady,
+};
 
 /** A primary's answers to transfers, with latency and errors in the test's hands. */
 export class FakeSource implements TransferSource {
   /** The `maximumAge` of each state that was asked for. */
   readonly states: number[] = [];
-  /** The hash of each root, and of each segment, that was asked for. */
-  readonly roots: string[] = [];
-  readonly segments: string[] = [];
-  /** The hashes of parts that the secondary had when it asked. */
-  readonly since: (string | undefined)[] = [];
+  /** The path of each part that was asked for. */
+  readonly parts: string[] = [];
   readonly dropped: string[] = [];
   /** Requests that were called off. */
   givenUp = 0;
   /** Milliseconds until an answer comes. */
   stateLatency = 0;
-  rootLatency = 0;
-  segmentLatency = 0;
+  partLatency: () => number = () => 0;
   /** What is thrown instead of answering. */
   failure: Error | undefined;
-  rootFailure: Error | undefined;
-  /** What becomes of states, roots and segments on their way; `gone` is a part that is served no more. */
+  partFailure: Error | undefined;
+  /** What becomes of states and parts on their way; `gone` is a part that is not there any more. */
   changeState: (state: TransferState) => TransferState = (state) => state;
-  changeRoot: ChangePart = (bytes) => bytes;
-  changeSegment: ChangePart = (bytes) => bytes;
-  /** Whether a state is kept for as long as it may be, as a cache that several secondaries share does. */
+  changePart: (bytes: Bytes, path: string) => Bytes | "gone" = (bytes) => bytes;
+  /** Whether what was given is kept for as long as it may be, as a cache that several secondaries share does. */
   keeps = false;
   #kept: TransferState | undefined;
+  readonly #keptParts = new Map<string, Bytes>();
   /** Requests that never get an answer, as those of a request that was cancelled in a Worker. */
   hangs = false;
-  readonly #primary: ScopeTransfer;
+  readonly #primary: () => ScopeTransfer;
   readonly #clock: FakeClock;
 
-  constructor(primary: Primary, clock: FakeClock) {
-    this.#primary = primary.of("")!;
+  constructor(primary: () => ScopeTransfer, clock: FakeClock) {
+    this.#primary = primary;
     this.#clock = clock;
+  }
+
+  /** The kinds of parts that were asked for. */
+  get kinds(): string[] {
+    return this.parts.map((path) => path.slice(0, path.indexOf("?")));
+  }
+
+  forget(): void {
+    this.states.length = this.parts.length = 0;
   }
 
   async state(maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     this.states.push(maximumAge);
     await this.#pass(this.stateLatency, signal);
-    if (this.keeps && this.#kept !== undefined && this.#clock.now() - this.#kept.at <= maximumAge)
+    if (this.keeps && this.#kept !== undefined && this.#clock.now() - this.#kept.at < maximumAge)
       return this.#kept;
     if (this.failure !== undefined) throw this.failure;
-    this.#kept = this.changeState(this.#primary.state());
+    const sent = JSON.parse(JSON.stringify(this.#primary().state()));
+    this.#kept = this.changeState(parseTransferState(sent));
     return this.#kept;
   }
 
-  /** A generation that somebody else made, served beside the primary's. */
-  forged: Forged | undefined;
-
-  async root(hash: string, since?: NamedBytes, signal?: AbortSignal) {
-    this.roots.push(hash);
-    await this.#pass(this.rootLatency, signal);
-    if (hash === this.forged?.hash) return { bytes: this.forged.document, segments: [] };
-    const bytes = this.#changed(this.#primary.root(hash, ""), since, this.changeRoot);
-    return bytes && { bytes, segments: [] };
-  }
-
-  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal) {
-    this.segments.push(hash);
-    await this.#pass(this.segmentLatency, signal);
-    if (hash === this.forged?.segment?.hash) return this.forged.segment.bytes;
-    return this.#changed(this.#primary.segment(hash, ""), since, this.changeSegment);
-  }
-
-  drop(kind: PartKind, hash: string): void {
-    this.dropped.push(`${kind} ${hash}`);
-  }
-
-  #changed(part: SentPart | undefined, since: NamedBytes | undefined, change: ChangePart) {
-    this.since.push(since?.hash);
-    const failure = this.failure ?? this.rootFailure;
+  async part(path: string, signal?: AbortSignal): Promise<Bytes | undefined> {
+    const kept = this.keeps ? this.#keptParts.get(path) : undefined;
+    if (kept !== undefined) return kept.slice();
+    this.parts.push(path);
+    const latency = this.partLatency();
+    // Both the way there and the way back take time.
+    await this.#pass(latency / 2, signal);
+    const failure = this.failure ?? this.partFailure;
     if (failure !== undefined) throw failure;
-    const changed = part && change(part.bytes.slice());
-    return changed === "gone" ? undefined : changed;
+    const [kind, text] = path.split("?") as [PartKind, string];
+    if (!PART_KINDS.includes(kind)) throw new Error(`no such part: ${path}`);
+    const query = new URLSearchParams(text);
+    const bytes = await this.#primary().part(kind, (name) => query.get(name) ?? "");
+    await this.#pass(latency / 2, signal);
+    const changed = bytes && this.changePart(bytes.slice(), path);
+    if (changed === undefined || changed === "gone") return undefined;
+    if (this.keeps) this.#keptParts.set(path, changed);
+    return changed.slice();
+  }
+
+  drop(path: string): void {
+    this.#keptParts.delete(path);
+    this.dropped.push(path);
   }
 
   #pass(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -123,6 +136,38 @@ export interface Seen {
   readonly freshness: number;
 }
 
+/** A primary over rows, which can be started again, with what readers reach of it. */
+export function openPrimary(
+  clock: FakeClock,
+  scopes: readonly Visibility[] = [],
+  zones: NameSettings["zones"] = { ttl: 30 },
+) {
+  const database = memoryDatabase();
+  const start = () => {
+    const gateway = openKeyed({ database, clock, scopes, names: { zones, merging: {} } });
+    const primary = new Primary({
+      gateway: gateway.state,
+      turns: gateway.turns,
+      reader: new Reader(database, () => {}),
+      settings: JSON.stringify(zones),
+      clock: () => clock.now(),
+    });
+    return { gateway, primary };
+  };
+  const held = { ...start(), database };
+  return Object.assign(held, {
+    /** Another process goes on from the database. */
+    restart: () => Object.assign(held, start()),
+    /** Has a cluster push a snapshot. */
+    put: async (snapshot: ClusterSnapshot, leaseSeconds = 60) => {
+      const reader = new Reader(database, () => {});
+      const staged = stage(reader, snapshot.clusterId, "whole", wholeLines(snapshot));
+      const push = held.gateway.push(staged, { leaseSeconds });
+      return (await inTurns(clock, push)).acknowledgement;
+    },
+  });
+}
+
 /** A primary and a secondary of it on one clock that stands still. The secondary's times are not spread. */
 export async function openPair(
   policy: Partial<RefreshPolicy> = {},
@@ -130,24 +175,14 @@ export async function openPair(
   scopes: readonly Visibility[] = [],
 ) {
   const clock = new FakeClock();
-  const gateway = await Gateway.open({
-    store: createMemoryStore(),
-    // The serial is not part of what a root is known by: content that comes back may have the one of before.
-    stages: {
-      ...realStages(),
-      createCompiler: () => realCompiler({ serial: 1, ttl: 30 }),
-    },
-    clock,
-    scopes,
-    onEvent: () => {},
-  });
-  const primary = new Primary(gateway, () => clock.now());
-  const source = new FakeSource(primary, clock);
+  const held = openPrimary(clock, scopes);
+  const source = new FakeSource(() => held.primary.of("")!, clock);
   const events: TransferEvent[] = [];
   const open = (more: Partial<SecondaryOptions> = {}) =>
     new Secondary({
       source,
-      stages: realStages(),
+      stages: READER_STAGES,
+      memory: new PartMemory(16 * MEBIBYTE),
       clock,
       policy,
       random: () => 0.5,
@@ -164,16 +199,17 @@ export async function openPair(
   const ask = (name = WEB, type = "A", of = secondary): Promise<Seen> => askSecondary(of, clock, name, type);
   /** Has a cluster serve `shop/web` with that many addresses. */
   const push = (clusterId: string, endpoints: number, leaseSeconds = 60) =>
-    done(putSnapshot(gateway, shopSnapshot(clusterId, endpoints), { leaseSeconds }));
+    held.put(shopSnapshot(clusterId, endpoints), leaseSeconds);
 
-  return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
+  const { gateway } = held;
+  return { clock, held, gateway, source, secondary, events, open, done, ask, push };
 }
 
 /** Longer than anything takes that a test waits for, in milliseconds of its clock. */
 const NEVER = 100_000;
 
 /** Waits for something, letting time pass as long as it takes. @throws {Error} where it never ends */
-async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+export async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   const begun = clock.now();
   let settled = false;
   const end = () => {
@@ -185,6 +221,30 @@ async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Pr
     await clock.advance(1);
   }
   return promise;
+}
+
+/** Waits for something that needs turns, and no time. */
+export async function inTurns<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+  let settled = false;
+  const end = () => {
+    settled = true;
+  };
+  promise.then(end, end);
+  for (await settle(); !settled; await settle()) await clock.advance(0);
+  return promise;
+}
+
+/** Asks a secondary as a host does, and gives what it answers. */
+export async function answerOf(
+  secondary: Secondary,
+  clock: FakeClock,
+  query: Bytes,
+  view?: string,
+): Promise<Bytes> {
+  const fresh = secondary.freshen(clock.now());
+  if (fresh !== undefined) await passUntil(clock, fresh);
+  const answer = secondary.answer(query, view, clock.now());
+  return (answer instanceof Promise ? await passUntil(clock, answer) : answer)!.bytes;
 }
 
 /** Asks a secondary as a host does. */
@@ -200,13 +260,12 @@ export async function askSecondary(
   return see((answer instanceof Promise ? await passUntil(clock, answer) : answer)!);
 }
 
-/** A pair whose secondary has just taken over a generation, and did not ask since. */
+/** A pair whose secondary has just taken over a state, and did not ask since. */
 export async function openFresh(policy: Partial<RefreshPolicy> = {}) {
   const pair = await openPair(policy);
   await pair.push("west", 2);
   await pair.ask();
-  pair.source.states.length = 0;
-  pair.source.roots.length = 0;
+  pair.source.forget();
   return pair;
 }
 

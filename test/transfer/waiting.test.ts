@@ -9,7 +9,7 @@ describe("one who waits", () => {
   it("waits for the time that is set at the most, then answers and says that it is stale", async () => {
     const { clock, source, ask, events } = await openFresh({ stateTimeout: 10_000 });
     clock.stall(limit + 1);
-    source.rootLatency = source.stateLatency = 3000;
+    source.stateLatency = 3000;
     const started = clock.now();
     expect(await ask()).toMatchObject({ rcode: "NOERROR", errors: [3], freshness: 1 });
     expect(clock.now() - started).toBe(wait);
@@ -30,9 +30,9 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("nor for somebody who was cancelled while the root came", async () => {
+  it("nor for somebody who was cancelled while a part came", async () => {
     const { clock, source, secondary, ask, push } = await openFresh({ partTimeout: 2000 });
-    await push("west", 3);
+    await push("east", 3);
     clock.stall(limit + 1);
     secondary.freshen(clock.now());
     source.hangs = true;
@@ -42,14 +42,14 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("waits longer for the very first generation", async () => {
+  it("waits longer for the very first state", async () => {
     const { push, open, source, clock, ask } = await openPair({ firstWait: 3000 });
     await push("west", 2);
     source.stateLatency = 900;
-    source.rootLatency = 1500;
+    source.partLatency = () => 700;
     const started = clock.now();
     expect(await ask(undefined, undefined, open())).toMatchObject({ rcode: "NOERROR", errors: [] });
-    expect(clock.now() - started).toBe(2400);
+    expect(clock.now() - started).toBe(900 + 2 * 700);
   });
 
   it("gives a primary that starts more time for its first state than for later ones", async () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { EntryReader } from "../../src/names/entries.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
 import { settle } from "../gateway/fake-clock.ts";
-import { putSnapshot } from "../gateway/pushes.ts";
-import { realStages } from "../gateway/real-stages.ts";
+import { REAL_QUERIES } from "../gateway/open-keyed.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { openPair, seeded } from "./pair.ts";
 
@@ -51,19 +51,21 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
 interface Epoch {
   readonly from: number;
   readonly ready: boolean;
+  /** Until when the longest lease runs; no TTL is longer. */
+  readonly leasedUntil: number;
   /** Answers a query as the primary would have, had it been asked later. */
   readonly answer: (query: Uint8Array, now: number) => Uint8Array;
 }
 
 /**
  * A primary whose every state is remembered, and a secondary of it.
+ * @param queries those that are asked
  * @param shares whether another secondary asks as often, and both share what the primary says
  */
-export async function openWatched(shares: boolean, seed: number) {
-  const { clock, gateway, secondary, source, open } = await openPair({}, { random: seeded(seed) });
+export async function openWatched(shares: boolean, seed: number, queries: readonly Uint8Array[]) {
+  const { clock, held, gateway, secondary, source, open } = await openPair({}, { random: seeded(seed) });
   source.keeps = shares;
   const other = open();
-  const stages = realStages();
   const history: Epoch[] = [];
   let last = "";
 
@@ -71,21 +73,28 @@ export async function openWatched(shares: boolean, seed: number) {
     const now = clock.now();
     const served = gateway.current(now);
     const expiresAt = new Map(gateway.status().clusters.map((one) => [one.clusterId, one.expiresAt]));
-    const seen = served === undefined ? "" : `${served.generation.rootHash} ${[...expiresAt].join()}`;
+    const seen = served === undefined ? "" : `${gateway.state.position} ${[...expiresAt].join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
-      history.push({ from: now, ready: false, answer: (query) => stages.notReady(query)!.bytes });
+      history.push({
+        from: now,
+        ready: false,
+        leasedUntil: 0,
+        answer: (query) => REAL_QUERIES.notReady(query)!.bytes,
+      });
       return;
     }
-    const { generation } = served;
     const leases = new LeaseTables((clusterId) => expiresAt.get(clusterId));
+    const world = frozen(served.world);
+    const answer = (query: Uint8Array, at: number) =>
+      REAL_QUERIES.resolve(query, { world, leases, view: undefined, now: at, stale: false })!.bytes;
+    for (const query of queries) answer(query, now);
     history.push({
       from: now,
       ready: true,
-      answer: (query, at) =>
-        (stages.resolve(query, { generation, leases, view: undefined, now: at, stale: false }) as Answer)
-          .bytes,
+      leasedUntil: Math.max(0, ...expiresAt.values()),
+      answer,
     });
   };
   const pass = async (steps: number) => {
@@ -108,14 +117,12 @@ export async function openWatched(shares: boolean, seed: number) {
     look();
   };
   const apply = async (one: Command) => {
-    if (one.do === "push")
-      await until(
-        putSnapshot(gateway, shopSnapshot(one.cluster, one.endpoints), { leaseSeconds: one.lease }),
-      );
+    if (one.do === "push") await until(held.put(shopSnapshot(one.cluster, one.endpoints), one.lease));
     else if (one.do === "leave") await until(gateway.leave(one.cluster));
     else if (one.do === "network") {
       source.failure = one.fails ? new Error("unreachable") : undefined;
-      source.stateLatency = source.rootLatency = one.latency;
+      source.stateLatency = one.latency;
+      source.partLatency = () => one.latency;
     } else if (one.do === "pass") await pass(one.steps);
   };
   /** What the primary served at some time between. */
@@ -134,7 +141,36 @@ export async function openWatched(shares: boolean, seed: number) {
     await clock.advance(0);
     while (waits) await pass(1);
     const now = clock.now();
-    return { bytes: (await secondary.answer(query, undefined, now))!.bytes, now, waited: now - asked };
+    const answer = Promise.resolve(secondary.answer(query, undefined, now));
+    await until(answer);
+    return { bytes: (await answer)!.bytes, now: clock.now(), waited: now - asked };
   };
   return { clock, gateway, source, look, between, apply, ask };
+}
+
+/** A world that goes on answering as this one does now, to queries that were asked once. */
+function frozen({ entries, context, serial }: KeyWorld): KeyWorld {
+  const known = new Map<string, unknown>();
+  const kept = new Proxy(entries, {
+    get: (_, name) => {
+      const read = entries[name as keyof EntryReader] as (...values: unknown[]) => unknown;
+      return (...values: unknown[]) => {
+        const id = `${String(name)} ${values.map(String)}`;
+        if (!known.has(id)) {
+          const value = read.apply(entries, values) as object | undefined;
+          known.set(
+            id,
+            value !== undefined &&
+              Symbol.iterator in Object(value) &&
+              !Array.isArray(value) &&
+              !(value instanceof Map)
+              ? [...(value as Iterable<unknown>)]
+              : value,
+          );
+        }
+        return known.get(id);
+      };
+    },
+  });
+  return new KeyWorld(kept, { ...context.options, serial }, {}, new Map());
 }

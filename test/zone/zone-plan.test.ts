@@ -1,17 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../../src/zone/options.ts";
-import { planZones } from "../../src/zone/zone-plan.ts";
-import type { SourceCluster } from "../../src/zone/zone-source.ts";
+import { planZones, type ZoneCluster } from "../../src/zone/zone-plan.ts";
 
-const cluster = (clusterId: string, zone?: string): SourceCluster => ({
-  ...{ clusterId, namespaces: new Set(["shop"]), zones: [] },
-  ...(zone !== undefined && {
-    localZone: { zone: { name: zone, pods: "disabled" }, services: new Map(), pods: new Set<string>() },
-  }),
+const cluster = (clusterId: string, zone?: string): ZoneCluster => ({
+  clusterId,
+  zones: [],
+  zone: zone === undefined ? undefined : { name: zone, pods: "disabled" },
 });
 
-function plan(options: Partial<ZoneOptions>, clusters: readonly SourceCluster[] = []) {
+function plan(options: Partial<ZoneOptions>, clusters: readonly ZoneCluster[] = []) {
   const { trees, zones } = planZones(clusters, { ...DEFAULT_ZONE_OPTIONS, ...options }, []);
   return { trees: trees.map(({ key, kind }) => [key, kind]), zones };
 }

@@ -1,19 +1,9 @@
 import type { Effort, Progress, Row, Table } from "../../report/report.ts";
 import type { EdgeWorld } from "../edge-world.ts";
 import { startCache } from "../location.ts";
-import { primaryRoot } from "../primary-root.ts";
-import {
-  CACHED,
-  type ColdContender,
-  coldContenders,
-  FETCH_ONLY,
-  FIXED,
-  HONO,
-  UNCACHED,
-} from "./contenders.ts";
+import { CACHED, type ColdContender, coldContenders, FIXED, HONO, UNCACHED } from "./contenders.ts";
 import type { FirstAnswer } from "./first-answer.ts";
 
-const KIBIBYTE = 1024;
 const ROUNDS = 2;
 /** Starts that perf looks at, for each that is measured without it: it samples, so one start says little. */
 const PROFILED = 2;
@@ -27,12 +17,11 @@ export async function measureColdStart(
   progress(`cold start, ${world}: starting a cache`);
   const cache = await startCache(deployment);
   try {
-    const root = await primaryRoot(object);
-    const contenders = await coldContenders(deployment, object, cache, root);
+    const contenders = await coldContenders(deployment, object, cache);
     const answers = await startInTurns(contenders, isSmall ? 1 : rounds * ROUNDS, (line) =>
       progress(`cold start, ${world}: ${line}`),
     );
-    return tablesOf(`${world}: a root of ${(root.length / KIBIBYTE).toFixed(1)} KiB`, answers);
+    return tablesOf(world, answers);
   } finally {
     await cache.stop();
   }
@@ -64,12 +53,10 @@ function tablesOf(world: string, answers: Answers): Table[] {
       const samples = all.filter(({ inIsolates }) => (inIsolates !== undefined) === profiled);
       return { name, unit: "ms", samples: samples.map(value) };
     });
-  const total = rows(({ process, isolate, query }) => process.wall + isolate.wall + query.wall);
-  const without = (all: readonly Row[]) => all.filter(({ name }) => name !== FETCH_ONLY);
   return [
     {
       title: `Cold start with ${world}: from starting workerd to the end of the first answer`,
-      rows: without(total),
+      rows: rows(({ process, isolate, query }) => process.wall + isolate.wall + query.wall),
       baselines: [FIXED],
       goals: [],
       notes: [
@@ -78,7 +65,7 @@ function tablesOf(world: string, answers: Answers): Table[] {
     },
     {
       title: "The start of the isolate in it, where the script is evaluated: CPU time",
-      rows: without(rows(({ isolate }) => isolate.cpu)),
+      rows: rows(({ isolate }) => isolate.cpu),
       baselines: [FIXED],
       goals: [],
       notes: ["It does not count against a request's CPU time; Cloudflare bounds it by 1 s."],
@@ -106,10 +93,10 @@ function tablesOf(world: string, answers: Answers): Table[] {
     {
       title: "The first query in it: CPU time of the whole process",
       rows: rows(({ query }) => query.cpu),
-      baselines: [FETCH_ONLY],
+      baselines: [FIXED],
       goals: [],
       notes: [
-        "User and system time, with what workerd and the kernel take to receive the root and a segment. The Worker that takes the root and does no more reads it by arrayBuffer(), into fresh memory.",
+        "User and system time, with what workerd and the kernel take to receive the state and what a query needs.",
       ],
     },
   ];

@@ -15,7 +15,6 @@ export interface Scripts {
   /** For Workers whose object is in another process; `startedFirst` imports it. */
   readonly objectElsewhere: string;
   readonly memoryCache: string;
-  readonly fetchOnly: string;
 }
 
 /** Workers that know one answer. */
@@ -39,13 +38,7 @@ export async function buildScripts(): Promise<Scripts> {
     startedFirst: await bundle("started-first", folder),
     objectElsewhere: await bundle("object-elsewhere", folder),
     memoryCache: await bundle("memory-cache", folder),
-    fetchOnly: await bundle("fetch-only", folder),
   };
-}
-
-/** The object that takes lines as rows, and does nothing else. */
-export function buildRowsScript(): Promise<string> {
-  return bundle("rows-object", temporaryFolder("scripts"));
 }
 
 /** @param answer what they send: its header fields, but for the length that the runtime adds, and its body */

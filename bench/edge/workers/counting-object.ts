@@ -18,7 +18,7 @@ export class ClustersetObject extends Gateway {
     const response = await super.fetch(request);
     if (path.includes("/transfer/")) counts.bytes += await lengthOf(response);
     if (path.endsWith("/transfer/state")) counts.state++;
-    else if (/\/transfer\/(roots|segments)\//.test(path)) counts.parts++;
+    else if (path.includes("/transfer/")) counts.parts++;
     else counts.pushes++;
     return response;
   }

@@ -51,7 +51,7 @@ export type EdgeClients = z.infer<typeof EdgeClients>;
 export type Clients = z.infer<typeof Clients>;
 
 /** Which addresses are one client, and which have no limit. Proxies have none, since they have many clients. */
-export function clientNetworks(clients: EdgeClients): ClientNetworkSettings {
+function clientNetworks(clients: EdgeClients): ClientNetworkSettings {
   const { ipv4PrefixBits, ipv6PrefixBits, exempt } = clients;
   return { ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) };
 }

@@ -1,5 +1,6 @@
-import type { Frame } from "../../zone/generation/frame.ts";
-import { CLUSTERSET_TREE } from "../../zone/segment/tree-key.ts";
+import type { Accounts } from "../../names/accounts.ts";
+import type { Frame } from "../../zone/frame.ts";
+import { CLUSTERSET_TREE } from "../../zone/tree-key.ts";
 import type { Suggestion } from "../explanation.ts";
 import { editDistance } from "./edit-distance.ts";
 
@@ -8,9 +9,8 @@ export interface KnownNames {
   readonly frame: Frame;
   /** Its index. */
   readonly view: number;
-  /** `<namespace>/<name>` of every service; undefined on hosts that do not hold them all. */
-  readonly keys: Iterable<string> | undefined;
-  hasService(key: string): boolean;
+  /** Undefined on hosts that do not merge: which services there are is not known. */
+  readonly accounts: Accounts | undefined;
 }
 
 /** The most names that are suggested. */
@@ -45,7 +45,7 @@ export function nearZones(labels: readonly string[], known: KnownNames): Suggest
     }
     if (frame.trees[tree]!.key !== CLUSTERSET_TREE) continue;
     const svc = labels.indexOf("svc");
-    if (svc >= 2 && known.hasService(`${labels[svc - 1]}/${labels[svc - 2]}`))
+    if (svc >= 2 && known.accounts?.has(`${labels[svc - 1]}/${labels[svc - 2]}`))
       near.push({
         distance: 3,
         name: [...labels.slice(0, svc + 1), zone.name].join("."),
@@ -57,11 +57,11 @@ export function nearZones(labels: readonly string[], known: KnownNames): Suggest
 }
 
 /** `<service>.<namespace>` without `svc`, or with a misspelt one. @param labels those before the zone */
-export function withSvc(labels: readonly string[], zone: string, { hasService }: KnownNames): Near[] {
+export function withSvc(labels: readonly string[], zone: string, { accounts }: KnownNames): Near[] {
   const near: Near[] = [];
   const add = (end: number, distance: number, because: string) => {
     const own = labels.slice(0, end);
-    if (own.length < 2 || !hasService(`${own.at(-1)}/${own.at(-2)}`)) return;
+    if (own.length < 2 || accounts?.has(`${own.at(-1)}/${own.at(-2)}`) !== true) return;
     near.push({ distance, name: [...own, "svc", zone].join("."), because });
   };
   add(labels.length, 2, "the label svc comes between the namespace and the zone");

@@ -1,3 +1,4 @@
+import { nameOf } from "../../merge/service-key.ts";
 import type { Suggestion } from "../explanation.ts";
 import type { NamedService } from "../subject.ts";
 import { best, distanceOf, isNear, type KnownNames, MOST_SUGGESTED, type Near } from "./near-names.ts";
@@ -14,16 +15,15 @@ export function nearServices(
   zone: string,
   known: KnownNames,
 ): Suggestion[] {
-  const { frame, view, keys = [] } = known;
   const prefix = below.length === 0 ? "" : `${below.join(".")}.`;
   const near: Near[] = [];
   let compared = 0;
-  for (const key of keys) {
+  for (const key of known.accounts?.keys() ?? []) {
     if (++compared > MOST_COMPARED) break;
     const at = key.indexOf("/");
     const [ownNamespace, ownName] = [key.slice(0, at), key.slice(at + 1)];
     const found = comparison(namespace, name, ownNamespace, ownName);
-    if (found === undefined || frame.lacks(view, frame.namespaceOf(ownNamespace))) continue;
+    if (found === undefined || known.accounts?.isLacking(known.view, ownNamespace)) continue;
     near.push({ name: `${prefix}${ownName}.${ownNamespace}.svc.${zone}`, ...found });
   }
   return best(near);
@@ -49,17 +49,12 @@ function comparison(namespace: string, name: string, ownNamespace: string, ownNa
 }
 
 /** Some services of a namespace. */
-export function servicesIn(namespace: string, { keys = [], frame }: KnownNames): Suggestion[] {
+export function servicesIn(namespace: string, { accounts, frame }: KnownNames): Suggestion[] {
   const zone = frame.trees[0]!.canonicalZone.name;
-  const found: string[] = [];
-  let compared = 0;
-  for (const key of keys) {
-    if (++compared > MOST_COMPARED || found.length === MOST_SUGGESTED) break;
-    if (key.startsWith(`${namespace}/`)) found.push(key.slice(namespace.length + 1));
-  }
-  return found
-    .sort()
-    .map((name) => ({ name: `${name}.${namespace}.svc.${zone}`, because: "a service of the namespace" }));
+  return [...(accounts?.keys(namespace) ?? [])].slice(0, MOST_SUGGESTED).map((key) => ({
+    name: `${nameOf(key)}.${namespace}.svc.${zone}`,
+    because: "a service of the namespace",
+  }));
 }
 
 /** Of the labels below a service, those that are spelt almost like the given ones; without any, the first ones. */

@@ -1,12 +1,11 @@
+import type { ServiceAccount } from "../../merge/account.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import type { ServiceAccount } from "../../merge/index/merged-services.ts";
 import { PINNED } from "../../merge/pins.ts";
 import { PROPERTIES } from "../../merge/service/conflicts.ts";
 import { type AdjustedTime, type Contribution, inSeconds } from "../../merge/service/declaration.ts";
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
 import { describePort } from "../../merge/service/ports.ts";
 import type { DeclaredService } from "../../merge/service/service.ts";
-import { drain } from "../../snapshot/drain.ts";
 import type { ExplainedExporter, ExplainedProperty, ExplainedService } from "../explanation.ts";
 import { addressesIn } from "./records.ts";
 
@@ -22,13 +21,13 @@ const MOST_VALUE = 256;
 /** A service, who decides which of its properties, and why. @param view the name of a view; undefined for outside */
 export function explainService(
   service: ClustersetService,
-  { parts, declared }: ServiceAccount,
+  { parts, declared, likeOutside }: ServiceAccount,
   view: string | undefined,
 ): ExplainedService {
   const { namespace, name, type, exporters } = service;
   const partOf = new Map(parts.map((part) => [part.clusterId, part]));
   const endpoints = new Map<string, number>();
-  for (const { clusterId } of drain(gatherEndpoints(declared?.contributions ?? [])))
+  for (const { clusterId } of gatherEndpoints(declared?.contributions ?? []))
     endpoints.set(clusterId, (endpoints.get(clusterId) ?? 0) + 1);
   return {
     ...{ namespace, name, type },
@@ -38,7 +37,7 @@ export function explainService(
     })),
     importers: parts.flatMap(({ clusterId, imported }) => (imported === undefined ? [] : clusterId)),
     properties: declared === undefined ? [] : explainProperties(declared, partOf),
-    addresses: describeAddresses(service, view),
+    addresses: describeAddresses(service, likeOutside, view),
   };
 }
 
@@ -93,9 +92,13 @@ function explainProperties(
   return properties;
 }
 
-function describeAddresses(service: ClustersetService, view: string | undefined): string {
+function describeAddresses(
+  service: ClustersetService,
+  likeOutside: readonly string[],
+  view: string | undefined,
+): string {
   if (service.type === "Headless") return "the ready endpoints of every exporting cluster";
-  const { source, reportedBy } = addressesIn(service, view);
+  const { source, reportedBy } = addressesIn(service, likeOutside, view);
   const of = reportedBy.length === 0 ? "" : ` of ${reportedBy.join(", ")}`;
   switch (source) {
     case "ClusterSetIP":

@@ -5,9 +5,17 @@ import { nearPrefixes } from "../near/near-services.ts";
 import type { NamedService } from "../subject.ts";
 import { endpointPrefixes, portPrefixes } from "./records.ts";
 
-/** The verdict on a name below a namespace that the view has, where no such name is served. @param near services with a similar name */
-export function judgeMissing(facts: Facts, service: NamedService, near: () => Suggestion[]): Verdict {
-  const { subject, account, findings, clustersWith } = facts;
+/**
+ * The verdict on a name below a namespace that the view has, where no such name is served.
+ * @param having the clusters that have the namespace @param near services with a similar name
+ */
+export function judgeMissing(
+  facts: Facts,
+  service: NamedService,
+  having: readonly string[],
+  near: () => Suggestion[],
+): Verdict {
+  const { subject, account, findings } = facts;
   const { namespace, name, below } = service;
   const zone = subject!.zone.name;
   const merged = account?.service;
@@ -33,7 +41,6 @@ export function judgeMissing(facts: Facts, service: NamedService, near: () => Su
         );
   }
   if ((account?.parts.length ?? 0) > 0 || findings.length > 0) return leftOut(findings);
-  const having = clustersWith(namespace);
   const where = having.length === 0 ? "" : ` (${having.slice(0, 10).join(", ")})`;
   return verdict(
     "NOT_EXPORTED",

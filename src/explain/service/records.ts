@@ -1,10 +1,9 @@
 import { formatAddress, usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
-import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
-import type { ServiceAccount } from "../../merge/index/merged-services.ts";
+import type { ServiceAccount } from "../../merge/account.ts";
+import { ABSENT_CLUSTER, type ClustersetAddresses, type ClustersetService } from "../../merge/clusterset.ts";
 import type { Contribution } from "../../merge/service/declaration.ts";
 import { gatherEndpoints } from "../../merge/service/endpoints.ts";
-import { drain } from "../../snapshot/drain.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
 import {
   addressLabel,
@@ -13,6 +12,7 @@ import {
   isObjectLabel,
   portLabels,
 } from "../../zone/kinds/service-labels.ts";
+import { isLocalityView } from "../../zone/locality.ts";
 import type { ExplainedRecord } from "../explanation.ts";
 
 /** The zone of a question. */
@@ -34,8 +34,16 @@ interface Derived {
 }
 
 /** The addresses that a service has in a view. @param view the name of a view; undefined for outside */
-export function addressesIn(service: ClustersetService, view: string | undefined): ClustersetAddresses {
-  return (view === undefined ? undefined : service.byCluster.get(view)) ?? service.outside;
+export function addressesIn(
+  service: ClustersetService,
+  likeOutside: readonly string[],
+  view: string | undefined,
+): ClustersetAddresses {
+  const { byCluster, outside } = service;
+  if (view === undefined || isLocalityView(view)) return outside;
+  const own = byCluster.get(view);
+  if (own !== undefined || likeOutside.includes(view)) return own ?? outside;
+  return byCluster.get(ABSENT_CLUSTER) ?? outside;
 }
 
 /**
@@ -100,8 +108,8 @@ function* clusterSetIPRecords(
   view: string | undefined,
   fits: Fits,
 ): Generator<Derived> {
-  const { service, declared } = account;
-  const addresses = addressesIn(service, view);
+  const { service, declared, likeOutside } = account;
+  const addresses = addressesIn(service, likeOutside, view);
   const reporters = addressReporters(declared?.contributions ?? [], addresses);
   let hasAddress = false;
   for (const text of addresses.addresses) {
@@ -149,7 +157,7 @@ function addressReporters(
   if (reportedBy.length < 2) return () => reportedBy;
   if (reporters !== undefined) return (address) => reporters.get(address) ?? reportedBy;
   if (source === "Endpoint") {
-    const endpoints = drain(gatherEndpoints(contributions));
+    const endpoints = gatherEndpoints(contributions);
     return (address) => [
       ...new Set(endpoints.flatMap((one) => (one.address === address ? one.reportedBy : []))),
     ];

@@ -11,7 +11,7 @@ export type NodeAddressType = "InternalIP" | "ExternalIP";
 export type NodeAddresses = ReadonlyMap<string, readonly string[]>;
 
 /** Nodes of a service that are reported, the first by name: more would only spread its clients. */
-export const MOST_NODES = 16;
+const MOST_NODES = 16;
 const MOST_ADDRESSES = 4;
 const EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers";
 

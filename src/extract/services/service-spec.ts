@@ -27,7 +27,7 @@ export function isHeadless(spec: Service["spec"]): boolean {
 }
 
 /** The annotation from before Services had the field `publishNotReadyAddresses` (DNS-based service discovery, section 2.1). */
-export const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
+const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
 /** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined if neither is set. */
 export function readPublishNotReady({ metadata, spec }: Service): true | undefined {

@@ -1,25 +1,23 @@
-import { namespaceOf } from "../../merge/service-key.ts";
 import { textOf } from "./desired-lines.ts";
-import type { KeptLines } from "./kept-lines.ts";
-import type { NamespaceVersions } from "./namespace-versions.ts";
 
 /** What a cursor reads: the feed that it is of. */
 export interface CursorSource {
-  /** Of the newest whole state. */
+  /** Of the newest change. */
   readonly version: number;
   positionOf(version: number): string;
-  /** The version before which removed lines and namespaces may be forgotten. */
+  /** The version before which changes may be forgotten. */
   forgotten(clusterId: string): number;
-  namespacesOf(clusterId: string): NamespaceVersions | undefined;
   /** Whether a cluster is live. */
   has(clusterId: string): boolean;
+  namespacesOf(clusterId: string): Iterable<string>;
+  keysOf(clusterId: string, name: string): Iterable<string>;
+  linesOf(clusterId: string, key: string, after: number | undefined): Iterable<string>;
 }
 
-/** How far one stream has read the desired state of its cluster. It holds the names of changed services, and no lines. */
+/** How far one stream has read the desired state of its cluster. It holds the names of what changed, and no lines. */
 export class DesiredCursor {
   readonly clusterId: string;
   readonly #feed: CursorSource;
-  readonly #kept: KeptLines;
   readonly #closed: () => void;
   /** The version that the reader has; undefined where it has nothing. */
   #version: number | undefined;
@@ -30,15 +28,8 @@ export class DesiredCursor {
   #wake: (() => void) | undefined;
 
   /** @param version the one that the reader has; undefined for a snapshot */
-  constructor(
-    feed: CursorSource,
-    kept: KeptLines,
-    clusterId: string,
-    version: number | undefined,
-    closed: () => void,
-  ) {
+  constructor(feed: CursorSource, clusterId: string, version: number | undefined, closed: () => void) {
     this.#feed = feed;
-    this.#kept = kept;
     this.clusterId = clusterId;
     this.#version = version;
     this.#closed = closed;
@@ -71,9 +62,10 @@ export class DesiredCursor {
     return { text, lines };
   }
 
-  /** A service changed. */
-  touch(key: string): void {
-    if (!this.#isFirst || this.#lines !== undefined) this.#touched.add(key);
+  /** Something changed. @param name as the feed has it */
+  touch(name: string): void {
+    const isInSnapshot = this.#version === undefined && this.#isFirst && this.#lines === undefined;
+    if (!isInSnapshot) this.#touched.add(name);
   }
 
   /** Has something called when there may be something to read, or the end. */
@@ -97,28 +89,22 @@ export class DesiredCursor {
 
   /** Lines that belong together, and their position. */
   *#batch(): Generator<string> {
+    const { clusterId } = this;
     const upTo = this.#feed.version;
     const touched = this.#touched;
     this.#touched = new Set();
-    if (this.#isFirst) {
-      yield textOf({ start: this.#version === undefined ? "snapshot" : "changes", formatVersion: 1 });
-      for (const key of this.#kept.keys()) yield* this.#linesOf(key);
-    } else for (const key of touched) yield* this.#linesOf(key);
+    const isSnapshot = this.#version === undefined;
+    if (this.#isFirst) yield textOf({ start: isSnapshot ? "snapshot" : "changes", formatVersion: 1 });
+    if (isSnapshot) for (const namespace of this.#feed.namespacesOf(clusterId)) touched.add(`${namespace}/`);
+    const read = new Set<string>();
+    for (const name of touched)
+      for (const key of this.#feed.keysOf(clusterId, name)) {
+        if (read.has(key)) continue;
+        read.add(key);
+        yield* this.#feed.linesOf(clusterId, key, this.#version);
+      }
     this.#isFirst = false;
     this.#version = upTo;
     yield textOf({ position: this.#feed.positionOf(upTo) });
-  }
-
-  *#linesOf(key: string): Generator<string> {
-    const namespaces = this.#feed.namespacesOf(this.clusterId);
-    const namespace = namespaceOf(key);
-    const hasNamespace = namespaces?.has(namespace) === true;
-    if (this.#version === undefined) {
-      if (hasNamespace) yield* this.#kept.changes(key, this.clusterId, Number.POSITIVE_INFINITY, true);
-      return;
-    }
-    const isOther = namespaces?.hasChanged(namespace, this.#version) === true;
-    if (hasNamespace) yield* this.#kept.changes(key, this.clusterId, this.#version, isOther);
-    else if (isOther) yield* this.#kept.withdrawals(key, this.clusterId);
   }
 }

@@ -1,30 +1,43 @@
-import type { IndexWatcher } from "../../merge/index/service-index.ts";
+import { Kind } from "../../database/places.ts";
+import { ABSENT_CLUSTER } from "../../merge/clusterset.ts";
 import { namespaceOf } from "../../merge/service-key.ts";
+import type { KeyWorld } from "../../names/key-world.ts";
+import type { ScopeFollower } from "../scope-follower.ts";
 import { type CursorSource, DesiredCursor } from "./desired-cursor.ts";
-import { deriveLines, keyOfInvalidExport, type LineSource } from "./desired-lines.ts";
+import { deriveLines, invalidExportsAt, type LineTerms } from "./desired-lines.ts";
 import { KeptLines } from "./kept-lines.ts";
-import { NamespaceVersions } from "./namespace-versions.ts";
+import { RecentChanges } from "./recent-changes.ts";
 
 /** What a feed is made of. */
-export interface FeedParts extends LineSource {
-  /** When the lease of a cluster that exists in the scope expires, by the gateway's clock; undefined for one that is not live. */
+export interface FeedParts extends LineTerms {
+  /** What is answered from now in the scope; undefined while nothing is. */
+  readonly world: () => KeyWorld | undefined;
+  /** When the lease of a cluster expires, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt: (clusterId: string) => number | undefined;
-  /** Called with the error of a service that could not be derived: its lines stay as they are. */
+  /** Called with the error of a service that could not be derived: a stream that has lines of it goes on with them. */
   readonly onError: (error: unknown) => void;
 }
 
+/** Changed keys that are remembered: a stream that resumes from before the oldest one begins with a snapshot. */
+const MOST_KEYS = 10_000;
+/** Changed namespaces of one cluster that are remembered. */
+const MOST_NAMESPACES = 1000;
+
 /**
- * The desired state of each cluster that may read it, as things exist in one scope. It follows the index: a change costs what the services that it
- * touches cost, and each line keeps the version since which it is as it is.
+ * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys changed; a stream derives the lines of a key when it
+ * comes to it, and the feed keeps since which version each line is as it is.
  */
-export class DesiredFeed implements IndexWatcher, CursorSource {
+export class DesiredFeed implements CursorSource, ScopeFollower {
   readonly #parts: FeedParts;
   readonly #kept = new KeptLines();
-  readonly #namespaces = new Map<string, NamespaceVersions>();
+  /** Services, rows of findings (after their cluster), and clusters that came or went (as `clusterName`). */
+  readonly #changes = new RecentChanges(MOST_KEYS);
+  /** By cluster that may read its state. */
+  readonly #namespaces = new Map<string, RecentChanges>();
+  /** By the name of a row of findings: services that it ever named. */
+  readonly #invalid = new Map<string, Set<string>>();
   readonly #cursors = new Set<DesiredCursor>();
-  readonly #touched = new Set<string>();
-  readonly #touchedClusters = new Set<string>();
-  /** Told apart from those of other feeds and processes. */
+  /** Distinguishes its positions from those of other feeds and processes. */
   readonly #name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
@@ -33,28 +46,31 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
-    parts.index.watch(this);
   }
 
-  /** The version of the newest whole state. */
   get version(): number {
     return this.#version;
   }
 
   /** Whether a cluster is live, so that its desired state is known. */
   has(clusterId: string): boolean {
-    const { clusters, index, services } = this.#parts;
-    if (!clusters.has(clusterId) || services.filter?.hasCluster(clusterId) === false) return false;
-    return index.clusters.has(clusterId) && this.#namespaces.has(clusterId);
+    const { clusters, world } = this.#parts;
+    return clusters.has(clusterId) && world()?.context.clusterViews.has(clusterId) === true;
   }
 
   /** Begins to read the desired state of a cluster. @param after the position from which to resume */
   open(clusterId: string, after: string | undefined): DesiredCursor {
     const version = this.#versionAt(after);
-    const isKnown = version !== undefined && version >= this.forgotten(clusterId);
-    const cursor = new DesiredCursor(this, this.#kept, clusterId, isKnown ? version : undefined, () =>
+    const isKnown =
+      version !== undefined && version >= Math.max(this.#changes.forgotten, this.forgotten(clusterId));
+    const cursor = new DesiredCursor(this, clusterId, isKnown ? version : undefined, () =>
       this.#cursors.delete(cursor),
     );
+    if (isKnown) {
+      for (const name of this.#changes.since(version)) cursor.touch(name);
+      for (const namespace of this.#namespaces.get(clusterId)?.since(version) ?? [])
+        cursor.touch(`${namespace}/`);
+    }
     this.#cursors.add(cursor);
     if (this.#isClosed) cursor.end();
     return cursor;
@@ -65,51 +81,19 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
     return `${this.#name}.${version}`;
   }
 
-  /** The version before which removed lines and namespaces may be forgotten. */
   forgotten(clusterId: string): number {
     return Math.max(this.#kept.forgotten, this.#namespaces.get(clusterId)?.forgotten ?? 0);
   }
 
-  namespacesOf(clusterId: string): NamespaceVersions | undefined {
-    return this.#namespaces.get(clusterId);
-  }
-
   /** Seconds until the lease of the cluster itself and of each exporter in its namespaces expires. @param now by the gateway's clock */
   leases(clusterId: string, now: number): Record<string, number> {
-    const namespaces = this.#namespaces.get(clusterId) ?? NOTHING;
-    const named = new Set([clusterId, ...this.#kept.exporters.within(namespaces)]);
     const leases: Record<string, number> = {};
-    for (const exporter of named) {
+    const world = this.#parts.world();
+    for (const exporter of world === undefined ? [] : [clusterId, ...exportersFor(world, clusterId)]) {
       const expiresAt = this.#parts.expiresAt(exporter);
       if (expiresAt !== undefined) leases[exporter] = Math.max(0, Math.floor((expiresAt - now) / 1000));
     }
     return leases;
-  }
-
-  /** Follows the index, which must not change meanwhile, in steps of one service. */
-  *update(): Generator<void> {
-    if (this.#touched.size === 0 && this.#touchedClusters.size === 0) return;
-    const version = this.#version + 1;
-    const changed = new Set<string>();
-    const regained = this.#followClusters(version);
-    for (const key of this.#touched) {
-      this.#touched.delete(key);
-      try {
-        if (this.#kept.take(key, deriveLines(this.#parts, key), version)) changed.add(key);
-      } catch (error) {
-        this.#parts.onError(error);
-      }
-      yield;
-    }
-    this.#version = version;
-    this.#kept.settle();
-    for (const cursor of this.#cursors) {
-      const namespaces = regained.get(cursor.clusterId) ?? NOTHING;
-      const keys = namespaces.size === 0 ? [] : this.#kept.keys();
-      for (const key of keys) if (namespaces.has(namespaceOf(key))) cursor.touch(key);
-      for (const key of changed) cursor.touch(key);
-      cursor.wake();
-    }
   }
 
   /** Ends all streams, and each that begins later. */
@@ -118,54 +102,106 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
     for (const cursor of this.#cursors) cursor.end();
   }
 
-  serviceChanged(key: string): void {
-    this.#touched.add(key);
+  changed(clusterId: string, keys: readonly string[]): void {
+    this.#version++;
+    const isReader = this.#parts.clusters.has(clusterId);
+    for (const key of keys) {
+      if (key.startsWith("!")) {
+        if (isReader) this.#note(`${clusterId} ${key}`);
+      } else if (key.endsWith("/")) {
+        if (isReader) this.#namespaceChanged(clusterId, namespaceOf(key));
+      } else if (key.includes("/")) this.#note(key);
+    }
+    for (const cursor of this.#cursors) cursor.wake();
   }
-
-  importersChanged(): void {}
 
   clusterChanged(clusterId: string): void {
-    if (this.#parts.clusters.has(clusterId)) this.#touchedClusters.add(clusterId);
-  }
-
-  localChanged(): void {}
-
-  findingChanged(clusterId: string, finding?: string): void {
-    if (!this.#parts.clusters.has(clusterId)) return;
-    if (finding !== undefined) this.#touchExport(finding);
-    else
-      for (const one of this.#parts.index.clusters.get(clusterId)?.state.keys("findings") ?? [])
-        this.#touchExport(one);
-  }
-
-  #touchExport(finding: string): void {
-    const key = keyOfInvalidExport(finding);
-    if (key !== undefined) this.#touched.add(key);
-  }
-
-  /** @returns the namespaces that clusters have gained or lost */
-  #followClusters(version: number): ReadonlyMap<string, ReadonlySet<string>> {
-    const { index, services } = this.#parts;
-    const changes = new Map<string, ReadonlySet<string>>();
-    for (const clusterId of this.#touchedClusters) {
-      this.#touchedClusters.delete(clusterId);
-      const cluster = index.clusters.get(clusterId);
-      if (cluster === undefined) {
-        // Its worker keeps what it has: nothing follows from silence.
-        this.#namespaces.delete(clusterId);
-        for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.end();
-        // What was an invalid export may be none when the cluster comes back.
-        for (const key of this.#kept.keys()) this.#touched.add(key);
-        continue;
-      }
-      const known = this.#namespaces.get(clusterId) ?? new NamespaceVersions(version);
-      this.#namespaces.set(clusterId, known);
-      const { filter } = services;
-      const visible =
-        filter === undefined ? cluster.namespaces : [...cluster.namespaces].filter(filter.hasNamespace);
-      changes.set(clusterId, new Set(known.take(new Set(visible), version)));
+    this.#version++;
+    if (this.#parts.clusters.has(clusterId)) {
+      // It may have come back with other namespaces, and reads a snapshot. Its worker keeps what it has meanwhile: nothing follows from silence.
+      this.#namespaces.set(clusterId, new RecentChanges(MOST_NAMESPACES, this.#version));
+      for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.end();
     }
-    return changes;
+    this.#note(clusterName(clusterId));
+    for (const cursor of this.#cursors) cursor.wake();
+  }
+
+  /** Any key may have changed: streams begin anew. */
+  everythingChanged(): void {
+    for (const clusterId of this.#parts.clusters) this.clusterChanged(clusterId);
+  }
+
+  /** The keys that a name of a change stands for, of those that may concern a cluster. */
+  *keysOf(clusterId: string, name: string): Generator<string> {
+    const world = this.#parts.world();
+    if (world === undefined) return;
+    const { entries } = world;
+    if (name.endsWith("/")) {
+      const namespace = namespaceOf(name);
+      yield* entries.serviceKeys(namespace);
+      for (const key of this.#kept.keys()) if (namespaceOf(key) === namespace) yield key;
+      yield* this.#invalidIn(world, clusterId, namespace);
+    } else if (name.startsWith(clusterName(""))) {
+      for (const kind of [Kind.export, Kind.import])
+        yield* entries.keysOf(name.slice(clusterName("").length), kind);
+    } else if (name.includes(" !")) {
+      const [cluster, row] = name.split(" ") as [string, string];
+      if (cluster === clusterId) yield* this.#invalidAt(world, cluster, row);
+    } else yield name;
+  }
+
+  /** The namespaces of a cluster. */
+  *namespacesOf(clusterId: string): Generator<string> {
+    for (const key of this.#parts.world()?.entries.keysOf(clusterId, Kind.namespace) ?? [])
+      yield namespaceOf(key);
+  }
+
+  /** The lines of a service that changed for a cluster after a version; undefined for a cluster that has none. */
+  *linesOf(clusterId: string, key: string, after: number | undefined): Generator<string> {
+    const world = this.#parts.world();
+    if (world === undefined) return;
+    const namespace = namespaceOf(key);
+    const isOther =
+      after !== undefined && this.#namespaces.get(clusterId)?.hasChanged(namespace, after) === true;
+    if (world.entries.hasNamespace(clusterId, namespace)) {
+      try {
+        const lines = deriveLines(world, this.#parts, key);
+        this.#kept.take(key, lines, this.#version);
+        const isNew = after === undefined || isOther;
+        yield* this.#kept.changes(key, lines, clusterId, after ?? Number.POSITIVE_INFINITY, isNew);
+      } catch (error) {
+        // What a snapshot does not name is not desired.
+        if (after === undefined) throw error;
+        this.#parts.onError(error);
+      }
+    } else if (isOther) yield* this.#kept.withdrawals(key, clusterId);
+  }
+
+  #note(name: string): void {
+    this.#changes.note(name, this.#version);
+    for (const cursor of this.#cursors) cursor.touch(name);
+  }
+
+  #namespaceChanged(clusterId: string, namespace: string): void {
+    const changes = this.#namespaces.get(clusterId) ?? new RecentChanges(MOST_NAMESPACES);
+    this.#namespaces.set(clusterId, changes);
+    changes.note(namespace, this.#version);
+    for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
+  }
+
+  *#invalidIn(world: KeyWorld, clusterId: string, namespace: string): Generator<string> {
+    for (const row of world.entries.keysOf(clusterId, Kind.findings))
+      for (const key of this.#invalidAt(world, clusterId, row)) if (namespaceOf(key) === namespace) yield key;
+  }
+
+  /** Services that a cluster says or said that it cannot export. */
+  #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
+    const now = invalidExportsAt(world, clusterId, row);
+    const name = `${clusterId} ${row}`;
+    const known = this.#invalid.get(name) ?? new Set();
+    if (now.length > 0) this.#invalid.set(name, known);
+    for (const key of now) known.add(key);
+    return known;
   }
 
   #versionAt(position: string | undefined): number | undefined {
@@ -175,4 +211,23 @@ export class DesiredFeed implements IndexWatcher, CursorSource {
   }
 }
 
-const NOTHING: ReadonlySet<string> = new Set();
+/** No service has a key like it. */
+function clusterName(clusterId: string): string {
+  return `/ ${clusterId}`;
+}
+
+/** The live clusters that export a service in one of a cluster's namespaces. */
+function* exportersFor({ entries, context }: KeyWorld, clusterId: string): Generator<string> {
+  const namespaces = Array.from(entries.keysOf(clusterId, Kind.namespace), namespaceOf);
+  for (const exporter of context.clusterViews)
+    if (
+      exporter !== ABSENT_CLUSTER &&
+      namespaces.some((one) => hasAny(entries.keysOf(exporter, Kind.export, one)))
+    )
+      yield exporter;
+}
+
+function hasAny(keys: Iterable<string>): boolean {
+  for (const _ of keys) return true;
+  return false;
+}

@@ -1,36 +1,24 @@
-import { namespaceOf } from "../../merge/service-key.ts";
-import type { ServiceLine, ServiceLines } from "./desired-lines.ts";
-import { Exporters } from "./exporters.ts";
+import { sumOf } from "../../database/sums.ts";
+import { type ServiceLine, type ServiceLines, withdrawalOf } from "./desired-lines.ts";
 
-/** A line, or that there is none any more, since a version. */
-interface KeptLine extends ServiceLine {
+/** What is kept of a line, or that there is none any more, since a version. */
+interface KeptLine extends Pick<ServiceLine, "only" | "except"> {
   readonly version: number;
   readonly isThere: boolean;
+  readonly sum: number;
 }
 
-interface KeptService {
-  readonly lines: Map<string, KeptLine>;
-  exporters: readonly string[];
-}
-
-/** Removed lines that are remembered: a stream that resumes from before the oldest one begins with a snapshot. */
+/** Removed lines that are remembered: a stream that is further behind than the oldest one begins with a snapshot. */
 const MOST_REMOVED = 10_000;
-const NO_SERVICE: KeptService = { lines: new Map(), exporters: [] };
+const NO_LINES: ReadonlyMap<string, KeptLine> = new Map();
 
-/** Every line of a scope, each with the version since which it is as it is: what changed after a version follows from them without a log. */
+/** Since when each line that was derived is as it is. Its text is derived when it is read. */
 export class KeptLines {
-  /** Of the services with lines. */
-  readonly exporters = new Exporters();
-  #exporterChanges: {
-    readonly namespace: string;
-    readonly before: readonly string[];
-    readonly after: readonly string[];
-  }[] = [];
-  readonly #services = new Map<string, KeptService>();
-  /** The oldest first. */
+  readonly #services = new Map<string, Map<string, KeptLine>>();
+  /** Removed lines, the oldest first. */
   readonly #removed = new Map<
     string,
-    { readonly key: string; readonly line: string; readonly version: number }
+    { readonly key: string; readonly name: string; readonly version: number }
   >();
   readonly #mostRemoved: number;
   #forgotten = 0;
@@ -49,67 +37,63 @@ export class KeptLines {
     return this.#services.keys();
   }
 
-  /** Takes over the lines of a service; `settle` follows the last one of a version. @returns whether one changed */
-  take(key: string, { lines, exporters }: ServiceLines, version: number): boolean {
-    const kept = this.#services.get(key) ?? { lines: new Map(), exporters: [] };
-    let isChanged = false;
-    for (const [name, line] of lines) {
-      const before = kept.lines.get(name);
-      if (before?.isThere === true && before.text === line.text) continue;
-      kept.lines.set(name, { ...line, version, isThere: true });
+  /** Takes over the lines of a service as they are now. @param version the newest */
+  take(key: string, lines: ServiceLines, version: number): void {
+    const kept = this.#services.get(key) ?? new Map<string, KeptLine>();
+    for (const [name, { text, only, except }] of lines) {
+      const before = kept.get(name);
+      const sum = sumOf(text);
+      if (before?.isThere === true && before.sum === sum) continue;
+      kept.set(name, { sum, only, except, version, isThere: true });
       this.#removed.delete(`${key} ${name}`);
-      isChanged = true;
     }
-    for (const [name, line] of kept.lines) {
+    for (const [name, line] of kept) {
       if (!line.isThere || lines.has(name)) continue;
-      kept.lines.set(name, { ...line, text: "", version, isThere: false });
-      this.#removed.set(`${key} ${name}`, { key, line: name, version });
-      isChanged = true;
+      kept.set(name, { ...line, version, isThere: false });
+      this.#removed.set(`${key} ${name}`, { key, name, version });
     }
-    this.#exporterChanges.push({ namespace: namespaceOf(key), before: kept.exporters, after: exporters });
-    kept.exporters = exporters;
-    if (kept.lines.size > 0) this.#services.set(key, kept);
+    if (kept.size > 0) this.#services.set(key, kept);
     this.#forget();
-    return isChanged;
-  }
-
-  /** All services of a version were taken: their exporters count. Before, one would be known of which lines of other services are still missing. */
-  settle(): void {
-    for (const { namespace, before, after } of this.#exporterChanges)
-      this.exporters.change(namespace, before, after);
-    this.#exporterChanges = [];
   }
 
   /**
    * The lines of a service for a cluster that changed after a version.
+   * @param lines as `take` got them last
    * @param isNew whether the cluster had none of them then; removed ones are sent all the same if they changed since
    */
-  *changes(key: string, clusterId: string, after: number, isNew: boolean): Generator<string> {
-    for (const { version, isThere, text, none, only, except } of this.#of(key)) {
-      if ((only ?? clusterId) !== clusterId || except === clusterId) continue;
-      if (isThere && (isNew || version > after)) yield text;
-      else if (!isThere && version > after) yield none;
+  *changes(
+    key: string,
+    lines: ServiceLines,
+    clusterId: string,
+    after: number,
+    isNew: boolean,
+  ): Generator<string> {
+    for (const [name, { version, isThere }] of this.#linesFor(key, clusterId)) {
+      const text = isThere ? lines.get(name)?.text : withdrawalOf(key, name);
+      if (text !== undefined && ((isThere && isNew) || version > after)) yield text;
     }
   }
 
   /** Takes all lines of a service back that a cluster may have. */
   *withdrawals(key: string, clusterId: string): Generator<string> {
-    for (const { none, only, except } of this.#of(key))
-      if ((only ?? clusterId) === clusterId && except !== clusterId) yield none;
+    for (const [name] of this.#linesFor(key, clusterId)) yield withdrawalOf(key, name);
   }
 
-  #of(key: string): Iterable<KeptLine> {
-    return (this.#services.get(key) ?? NO_SERVICE).lines.values();
+  *#linesFor(key: string, clusterId: string): Generator<[name: string, line: KeptLine]> {
+    for (const one of this.#services.get(key) ?? NO_LINES) {
+      const { only, except } = one[1];
+      if ((only ?? clusterId) === clusterId && except !== clusterId) yield one;
+    }
   }
 
   #forget(): void {
-    for (const [name, { key, line, version }] of this.#removed) {
+    for (const [id, { key, name, version }] of this.#removed) {
       if (this.#removed.size <= this.#mostRemoved) break;
-      this.#removed.delete(name);
+      this.#removed.delete(id);
       this.#forgotten = version;
-      const { lines } = this.#services.get(key) ?? NO_SERVICE;
-      lines.delete(line);
-      if (lines.size === 0) this.#services.delete(key);
+      const lines = this.#services.get(key);
+      lines?.delete(name);
+      if (lines?.size === 0) this.#services.delete(key);
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { Leases } from "../../resolve/leases.ts";
 import type { Leased } from "../../zone/world.ts";
-import { leaseExpiry } from "./held-cluster.ts";
 
 /** When the leases of each segment expire. A table is made when its segment is first used; a renewal makes new tables. */
 export class LeaseTables implements Leases {
@@ -24,4 +23,17 @@ export class LeaseTables implements Leases {
     segment.leaseMemo = { owner: this, table };
     return table;
   }
+}
+
+/**
+ * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as expired: its records may be answered once more, but not be
+ * cached.
+ */
+function leaseExpiry(
+  groups: readonly (readonly string[])[],
+  expiresAt: (clusterId: string) => number | undefined,
+): Float64Array {
+  return Float64Array.from(groups, (group) =>
+    group.reduce((first, id) => Math.min(first, expiresAt(id) ?? 0), Number.POSITIVE_INFINITY),
+  );
 }

@@ -1,5 +1,5 @@
+import type { ClusterMeta } from "../../database/cluster-row.ts";
 import { type Degradation, degradationKey } from "../../snapshot/report/degradation.ts";
-import type { ClusterMeta } from "../../store/store.ts";
 import type { GatewayEvent } from "../gateway-events.ts";
 import { degradedSince } from "./degraded.ts";
 
@@ -52,8 +52,8 @@ export function renewed(
 /** What is logged of a worker's report; undefined where it says what the one before said. */
 export function reportChange(
   clusterId: string,
-  { degraded: before = [] }: ClusterMeta,
-  { degraded: after = [] }: ClusterMeta,
+  { degraded: before = [] }: Pick<ClusterMeta, "degraded">,
+  { degraded: after = [] }: Pick<ClusterMeta, "degraded">,
 ): GatewayEvent | undefined {
   if (degradationKey(before) === degradationKey(after)) return undefined;
   if (after.length === 0) return { event: "worker-recovered", clusterId };

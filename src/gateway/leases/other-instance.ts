@@ -1,4 +1,5 @@
-import type { ClusterMeta } from "../../store/store.ts";
+import type { ClusterMeta } from "../../database/cluster-row.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { Clock } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 
@@ -50,4 +51,19 @@ export function refuseOtherInstance(
   throw new OtherInstance(
     `another worker pushes for "${clusterId}": its instance ${holder} holds the lease for ${seconds} s more, and this is instance ${instance}. They read different clusters or folders: give one of them another --cluster-id, or stop it`,
   );
+}
+
+/** A finding for a cluster for which a second worker pushes. */
+export function contentionFinding(
+  clusterId: string,
+  holder: string | undefined,
+  { instance }: Contention,
+): ClusterFinding {
+  return {
+    clusterId,
+    kind: "Cluster",
+    name: clusterId,
+    reason: "OtherInstance",
+    message: `a second worker (instance ${instance}) pushes with this cluster id, and is rejected while the first one (instance ${holder}) holds the lease: what it reads is not answered. Give one of the two another cluster id, or stop it`,
+  };
 }

@@ -1,5 +1,4 @@
-import type { Gone } from "../../store/shared/shared-log.ts";
-import type { ClusterMeta } from "../../store/store.ts";
+import type { ClusterMeta } from "../../database/cluster-row.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "../clock.ts";
 import { withTimesAhead } from "./degraded.ts";
 
@@ -25,16 +24,6 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
   // Read once: between two looks at the clock a busy machine may run something else for a while.
   const now = clock.now();
   return goneOn(stored, now - elapsedSince(stored, clock, now));
-}
-
-/** The same of a lease that another process gave, by any clock. @param elapsed milliseconds since it was renewed */
-export function received(stored: ClusterMeta, elapsed: number, clock: Clock): ClusterMeta {
-  return goneOn(stored, clock.now() - elapsed);
-}
-
-/** The same of a cluster that went. @param elapsed milliseconds since its lease was last renewed */
-export function receivedGone({ meta, ...gone }: Gone, elapsed: number, clock: Clock): Gone {
-  return { ...gone, meta: meta && received(meta, elapsed, clock) };
 }
 
 /** @param renewedAt when the lease was renewed, by the clock that it goes on with */

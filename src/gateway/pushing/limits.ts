@@ -1,4 +1,5 @@
-import { DEFAULT_SNAPSHOT_BOUNDS, type SnapshotBounds, type SnapshotTotals } from "./snapshot-bounds.ts";
+import type { Totals } from "../../database/cluster-row.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS, type SnapshotBounds } from "./snapshot-bounds.ts";
 
 /** Bounds on what clusters may send to a gateway. */
 export interface GatewayLimits extends SnapshotBounds {
@@ -53,15 +54,9 @@ export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): voi
 
 /**
  * Checks the length as JSON of the snapshot that results from a delta.
- * @param shell the snapshot without its entries
  * @throws {PushRefused} SNAPSHOT_TOO_LARGE
  */
-export function checkCharacters(
-  { snapshotCharacters }: GatewayLimits,
-  shell: object,
-  totals: SnapshotTotals,
-): void {
-  const characters = JSON.stringify(shell).length + totals.characters;
+export function checkCharacters({ snapshotCharacters }: GatewayLimits, { characters }: Totals): void {
   if (characters <= snapshotCharacters) return;
   throw new PushRefused(
     "SNAPSHOT_TOO_LARGE",

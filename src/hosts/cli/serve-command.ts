@@ -54,7 +54,7 @@ export function serveCommand(output: Output, startServer?: StartServer): Command
     )
     .option(
       "--threads <n>",
-      "threads that answer clients; from 2 on pushes and compiling have one more (default: auto, one for each CPU that the process may use, and at most one for 512 MiB of its memory)",
+      "threads that answer clients, beside the one that takes pushes; 0: that one answers, too; auto: one for each CPU that the process may use, and at most one for 512 MiB of its memory (default: 1)",
     )
     .option("--check-config", "read the config file and the files that it names, then exit")
     .addOption(logLevel())

@@ -41,7 +41,7 @@ export async function demo(
     stateDir: flags.stateDir,
     zone: [ALIAS],
     // Each further thread takes half a second of CPU time to start (docs/explanation/benchmarks.md).
-    threads: "1",
+    threads: "0",
     clusterToken: CLUSTERS.map((clusterId) => `${clusterId}=${tokenFile(flags.stateDir, clusterId)}`),
   });
   // Its lines would come between those to paste.

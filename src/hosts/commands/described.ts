@@ -1,4 +1,4 @@
-import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check/check-input.ts";
 
 /** The position of a finding's object, `file:line:column`; undefined for snapshots. */
@@ -10,7 +10,7 @@ export function locateFinding(inputs: readonly CheckInput[], finding: ClusterFin
 export function describeObjections(
   inputs: readonly CheckInput[],
   findings: readonly ClusterFinding[],
-  conflicts: Clusterset["conflicts"],
+  conflicts: readonly Conflict[],
 ): string[] {
   return [
     ...inputs.flatMap(({ problems }) => problems).map((problem) => `problem: ${problem}`),

@@ -1,10 +1,9 @@
-import { UsageError } from "../../config/values/usage-error.ts";
-import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
-import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
-import { compileGeneration } from "../../zone/compile.ts";
-import type { Generation } from "../../zone/generation/generation.ts";
-import { type ListedRecord, listRecords } from "../../zone/listing.ts";
-import type { FederationOptions, ZoneOptions } from "../../zone/options.ts";
+import type { MergeOptions } from "../../merge/merge-key.ts";
+import type { EntryReader } from "../../names/entries.ts";
+import type { KeyWorld } from "../../names/key-world.ts";
+import { type ListedRecord, listRecords } from "../../names/listing.ts";
+import type { FederationOptions } from "../../zone/options.ts";
+import { canonicalZone, openWorld } from "./offline-world.ts";
 
 /** A zone with its records in one view. */
 export interface ListedZone {
@@ -31,18 +30,18 @@ export interface ZoneSelection {
 const DEFAULT_ZONES = ["clusterset.local"];
 
 /**
- * Compiles a clusterset like the gateway and lists its zones: the clusterset's, then the federations',
- * then those of single clusters.
+ * Lists zones as the gateway serves them: the clusterset's, then the federations', then those of single clusters.
  * @throws {UsageError} for zone names that cannot be served
  */
 export function listZones(
-  clusterset: Clusterset,
+  entries: EntryReader,
+  rules: MergeOptions,
   { zones, view, federations }: ZoneSelection,
-): { readonly zones: ListedZone[]; readonly findings: readonly ClusterFinding[] } {
+): { readonly world: KeyWorld; readonly zones: ListedZone[] } {
   const federated = federations.flatMap(({ zone, domain }) => [zone, domain]);
   const federationNames = new Set(federated.flatMap((zone) => canonicalZone(zone) ?? []));
-  const local = clusterset.localZones.flatMap(({ clusterId, zone }) => {
-    const name = canonicalZone(zone.name);
+  const local = entries.clusters().flatMap(({ clusterId, zone }) => {
+    const name = canonicalZone(zone?.name);
     return name === undefined || (view !== undefined && clusterId !== view) ? [] : { clusterId, name };
   });
   const others = new Set([...federationNames, ...local.map(({ name }) => name)]);
@@ -51,52 +50,29 @@ export function listZones(
   const named = new Set(zones.flatMap((zone) => canonicalZone(zone) ?? []));
   const isListed = (name: string) => !zones.some(isOther) || named.has(name);
 
-  const compiled = ofClusterset.length > 0 ? ofClusterset : DEFAULT_ZONES;
-  const { generation, findings } = compileZones(clusterset, { zones: compiled, federations });
+  const served = ofClusterset.length > 0 ? ofClusterset : DEFAULT_ZONES;
+  const world = openWorld(entries, rules, { zones: served, federations });
   const list = (kind: ListedZone["kind"], zone: string, view: string | undefined): ListedZone => ({
     kind,
     zone,
     view,
-    records: [...listRecords(generation, { zone, view })],
+    records: [...listRecords(world, { zone, view })],
   });
-  const clustersetNames = new Set(compiled.flatMap((zone) => canonicalZone(zone) ?? []));
+  const clustersetNames = new Set(served.flatMap((zone) => canonicalZone(zone) ?? []));
   return {
+    world,
     zones: [
       ...[...clustersetNames].filter(isListed).map((name) => list("clusterset", name, view)),
       ...[...federationNames].filter(isListed).map((name) => list("federation", name, view)),
       ...local
-        .filter(({ clusterId, name }) => isListed(name) && isServed(generation, name, clusterId))
+        .filter(({ clusterId, name }) => isListed(name) && isServed(world, name, clusterId))
         .map(({ clusterId, name }) => list("cluster-local", name, clusterId)),
     ],
-    findings,
   };
 }
 
-/**
- * `compileGeneration` with usage errors for zone names.
- * @throws {UsageError} for zone names that cannot be served
- */
-export function compileZones(clusterset: Clusterset, options: Partial<ZoneOptions>) {
-  try {
-    return compileGeneration(clusterset, options);
-  } catch (error) {
-    if (error instanceof NameError || error instanceof RangeError) throw new UsageError(error.message);
-    throw error;
-  }
-}
-
-/** A zone's name in lower case with the trailing dot; undefined for an invalid name. */
-export function canonicalZone(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return formatName(foldName(parseName(text)));
-  } catch {
-    return undefined;
-  }
-}
-
 // A cluster's zone with a taken name is a finding and exists in no view.
-function isServed({ frame }: Generation, name: string, clusterId: string): boolean {
+function isServed({ frame }: KeyWorld, name: string, clusterId: string): boolean {
   const zone = frame.zones.find((one) => one.name === name);
   return zone?.treeByView?.has(frame.viewOf(clusterId)) === true;
 }

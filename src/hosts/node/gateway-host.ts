@@ -1,10 +1,8 @@
-import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
 import { controlOf } from "../../assembly/control.ts";
-import { logStore } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/version.ts";
 import { isStated } from "../../config/access/access.ts";
 import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
@@ -16,13 +14,12 @@ import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
-import { DamageCounters } from "../../store/damage-counters.ts";
-import type { OnStoreWarning } from "../../store/store-error.ts";
 import { loadAccess } from "./access/load-access.ts";
 import { openAuditSink } from "./audit-sink.ts";
+import { openStateDatabase } from "./database/state-database.ts";
 import { startAnswering } from "./gateway/answering.ts";
 import { Closers } from "./gateway/closers.ts";
-import { openStores } from "./gateway/open-stores.ts";
+import { openReplica } from "./gateway/open-replica.ts";
 import { createProtection } from "./gateway/protection.ts";
 import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
@@ -89,20 +86,12 @@ async function startParts(
 
   // Answering threads have the numbers below that of this thread.
   const threads = await threadCount(config.threads, startServer, log);
-  const ownNumber = threads === 1 ? 0 : threads;
-  const limitMemory = allocateLimits(config, ownNumber + 1);
-  const shared = openLimits(limitMemory, ownNumber);
+  const limitMemory = allocateLimits(config, threads + 1);
+  const shared = openLimits(limitMemory, threads);
 
-  // The state folder, which this process locks before it writes anything there, or the engine in its place, and files.
+  // The state folder, which this process locks before it writes anything there, and files.
   const listen = parseListenAddress(config.listen);
-  const damage = new DamageCounters();
-  const logDamage = logStore(log);
-  const onWarning: OnStoreWarning = (warning) => {
-    damage.count(warning);
-    logDamage(warning);
-  };
-  const stores = await openStores(config, onWarning);
-  closers.add(stores.store);
+  const database = closers.add(await openStateDatabase(config.stateDirectory, log));
   const tls = await openTlsSource(config, listen.host);
   const access = closers.add(await loadAccess(config, logger));
   const { admission, pushing, secondaries } = access;
@@ -126,7 +115,7 @@ async function startParts(
   // The gateway.
   const controlParts = controlOf(config.push.credentials, controlCounts, limits);
   const reachability = new Reachability(config, admission.rules, tls);
-  const sharing = threads === 1 ? undefined : new ThreadSharing(nodeClock, visibilitiesOf(admission.rules));
+  const sharing = threads === 0 ? undefined : new ThreadSharing(nodeClock);
   const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) => {
     const facts = processFacts(tls, controlCounts, sharing?.counts(shared, threads));
     const own = createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, facts);
@@ -151,7 +140,13 @@ async function startParts(
       },
     }),
     generations: {
-      ...{ ...stores, damage, authority: pushing, grants: grantsOf(config.push.credentials) },
+      database,
+      ...(config.store && {
+        openOrder: openReplica(config.store),
+        hold: config.store.leaseHoldSeconds * 1000,
+      }),
+      authority: pushing,
+      grants: grantsOf(config.push.credentials),
       exportLimits: exportLimitsOf(config.push.credentials),
       ...sharing?.parts,
       explainer: SERVICE_EXPLAINER,
@@ -176,7 +171,17 @@ async function startParts(
           startServer: (options) => startServer({ ...options, fetch }),
         })
       : await startThreads({
-          ...{ config, threads, tls: tls?.tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log },
+          config,
+          threads,
+          tls: tls?.tls,
+          database: database.path,
+          sharing,
+          shared,
+          limitMemory,
+          stubs,
+          clientTests,
+          fetch,
+          log,
         }),
   );
   reachability.listens(answering.port, answering.places);

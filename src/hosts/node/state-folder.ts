@@ -1,7 +1,7 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { UsageError } from "../../config/values/usage-error.ts";
-import { StoreError } from "../../store/store-error.ts";
+import { StoreError } from "../../database/store-error.ts";
 
 /** Another process has the state folder. */
 export class StateFolderInUse extends UsageError {}

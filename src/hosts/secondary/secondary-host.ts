@@ -7,8 +7,11 @@ import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-counters.ts";
 import type { SecondarySettings } from "./settings.ts";
+
+/** Bytes of parts in memory: a function of AWS has 128 MB at least. */
+const PART_BYTES = 32 * 1024 * 1024;
 
 /**
  * Puts a secondary together that reaches its primary over HTTP and stores nothing.
@@ -32,6 +35,7 @@ export async function createSecondaryHost(
           ...(transferKeys && { keys: transferKeys }),
         }),
       counters,
+      partBytes: PART_BYTES,
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {

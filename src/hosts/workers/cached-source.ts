@@ -1,14 +1,8 @@
+import { readBounded } from "../../transfer/bounded-body.ts";
 import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
-import { readBounded } from "../../transfer/parts/bounded-body.ts";
-import type { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import { newNonce } from "../../transfer/signature.ts";
-import type {
-  NamedBytes,
-  PartKind,
-  TransferredRoot,
-  TransferSource,
-  TransferState,
-} from "../../transfer/transfer-state.ts";
+import type { TransferCounters } from "../../transfer/transfer-counters.ts";
+import type { TransferSource, TransferState } from "../../transfer/transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -25,7 +19,7 @@ export interface CachedSourceOptions {
   readonly cache: LocationCache;
   /** A URL that nothing else uses as a key of the cache; it is never requested. */
   readonly key: string;
-  /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Roots and segments are shared by all scopes: their hash says all. */
+  /** The scope of the source, as `visibilityKey` has it; the paths of parts have it, too. Default: everything. */
   readonly scope?: string;
   readonly counters?: TransferCounters;
   /** Takes work that nobody waits for. */
@@ -52,7 +46,7 @@ function readNote(response: Response): Promise<Note> {
   return response.json() as Promise<Note>;
 }
 
-/** How long others count on the isolate that requests the state, a root or a segment, in milliseconds. */
+/** How long others count on the isolate that requests the state or a part, in milliseconds. */
 const PATIENCE = 400;
 /** Notes that an isolate writes for one request: a cache may give old entries. */
 const MOST_NOTES = 3;
@@ -101,40 +95,28 @@ export class CachedTransferSource implements TransferSource {
     return state;
   }
 
-  async root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined> {
-    const kept = await this.#kept("root", hash, signal);
-    if (kept !== undefined) return { bytes: kept, segments: [] };
-    const root = await this.#options.source.root(hash, since, signal);
-    if (root === undefined) return undefined;
-    this.#keep("root", { hash, bytes: root.bytes });
-    for (const segment of root.segments) this.#keep("segment", segment);
-    return root;
-  }
-
-  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<Bytes | undefined> {
-    const kept = await this.#kept("segment", hash, signal);
+  async part(path: string, signal?: AbortSignal): Promise<Bytes | undefined> {
+    const url = this.#partUrl(path);
+    const kept = await this.#kept(url, signal);
     if (kept !== undefined) return kept;
-    const bytes = await this.#options.source.segment(hash, since, signal);
-    if (bytes !== undefined) this.#keep("segment", { hash, bytes });
+    const bytes = await this.#options.source.part(path, signal);
+    if (bytes !== undefined) this.#options.background(this.#put(url, bytes, KEEP_PART));
     return bytes;
   }
 
-  drop(kind: PartKind, hash: string): void {
-    this.#options.background(this.#options.cache.delete(this.#partUrl(kind, hash)));
+  drop(path: string): void {
+    this.#options.background(this.#options.cache.delete(this.#partUrl(path)));
   }
 
   /** What the cache has; if it has nothing, the note is written that this isolate requests it. */
-  async #kept(kind: PartKind, hash: string, signal: AbortSignal | undefined): Promise<Bytes | undefined> {
+  async #kept(url: string, signal: AbortSignal | undefined): Promise<Bytes | undefined> {
     const { clock, counters, sleep } = this.#options;
-    const url = this.#partUrl(kind, hash);
-    const note = `${url}/asked-for`;
+    const note = `${url}&asked-for`;
     let notes = 0;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-      const found = await this.#match(url, (response) =>
-        readBounded(response, MOST_PART_BYTES, `the ${kind}`),
-      );
+      const found = await this.#match(url, (response) => readBounded(response, MOST_PART_BYTES, "the part"));
       if (found !== undefined) {
-        counters?.count("cache", kind === "segment" ? 1 : 0, found.length);
+        counters?.count("cache", found.length);
         return found;
       }
       const asked = await this.#match(note, readNote);
@@ -154,10 +136,6 @@ export class CachedTransferSource implements TransferSource {
   /** Whether a note that was read after one's own is that of another isolate, which requests something now. */
   #isOfAnother(at: number | undefined, by: string | undefined, own: string): boolean {
     return by !== undefined && by !== own && Math.abs(this.#options.clock() - (at ?? 0)) < PATIENCE;
-  }
-
-  #keep(kind: PartKind, { hash, bytes }: NamedBytes): void {
-    this.#options.background(this.#put(this.#partUrl(kind, hash), bytes, KEEP_PART));
   }
 
   async #keptState(): Promise<KeptState> {
@@ -192,7 +170,7 @@ export class CachedTransferSource implements TransferSource {
     return scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
   }
 
-  #partUrl(kind: PartKind, hash: string): string {
-    return `${this.#options.key}/${kind}s/${hash}`;
+  #partUrl(path: string): string {
+    return `${this.#options.key}/${path}`;
   }
 }

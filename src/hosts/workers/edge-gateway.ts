@@ -5,7 +5,7 @@ import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-counters.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -23,7 +23,7 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
     generations: {
       sourceOf: (scope) => createSource(surroundings, scope, counters),
       counters,
-      segmentBytes: config.limits.isolateSegmentBytes,
+      partBytes: config.limits.isolateBytes,
       pushes: {
         authority,
         send: (request) => surroundings.fetch(request),
@@ -37,7 +37,7 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
   return app;
 }
 
-/** The object's generations of a scope, through the location's cache. */
+/** The object's parts of a scope, through the location's cache. */
 function createSource(
   surroundings: Surroundings,
   scope: Visibility,

@@ -2,21 +2,20 @@ import { createAccessRules } from "../../access/rules/access-rule.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
-import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { FetchRequest } from "../../http/messages/fetch-message.ts";
-import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
-import { drain } from "../../snapshot/drain.ts";
+import { KeyWorld } from "../../names/key-world.ts";
+import { SnapshotEntries } from "../../names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import { Primary } from "../../transfer/primary.ts";
-import { sourceOf } from "../../zone/compile.ts";
-import type { Generation } from "../../zone/generation/generation.ts";
+import { sentWorld, writeJson, writeKey } from "../../transfer/part-forms.ts";
+import type { SentState } from "../../transfer/transfer-state.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-message.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-const NO_LEASES = { of: () => new Float64Array(1) };
+type Bytes = Uint8Array<ArrayBuffer>;
+
 const NOW = Date.UTC(2026, 0);
 const CLUSTER = "rehearsal";
 const ports = [{ name: "http", protocol: "TCP", port: 80 }];
@@ -51,7 +50,7 @@ const QUESTIONS: readonly (readonly [relative: string, type: number])[] = [
 ];
 
 /**
- * Answers queries before the first request, from a generation of its own, so that V8 has compiled what they need. The first query of an isolate then takes 5.0 ms
+ * Answers queries before the first request, from a service of its own, so that V8 has compiled what they need. The first query of an isolate then takes 5.0 ms
  * of CPU time instead of 9.0, of the 10 that Cloudflare's free plan has for a request; the start of an isolate counts against no request
  * (docs/explanation/benchmarks.md). It reaches nothing outside, which Cloudflare would reject during the start, and keeps nothing.
  */
@@ -59,15 +58,14 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const { config } = settings;
   const [zone] = config.zones;
   if (zone === undefined) return;
-  const stages = createStages(config);
-  const source = sourceOf(mergeClusterset([SNAPSHOT], stages.merging));
-  const { generation } = drain(stages.createCompiler("").compile(source, "all", 0));
+  const { zones: options, merging } = createStages(config).names;
+  const world = new KeyWorld(new SnapshotEntries([SNAPSHOT]), options, merging, new Map());
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
-  const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(generation, waitUntil));
+  const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(world, waitUntil));
   const answer = app.handlerAt("/dns-query")!;
   for (const [relative, type] of QUESTIONS)
     for (const request of requestsFor(encodeQuery(`${relative}.${zone}`, type))) {
@@ -77,23 +75,37 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   await Promise.all(background);
 }
 
-/** An object that serves the generation, and a cache that has its root; segments come from the object, so that both ways are taken. */
-function rehearsedSurroundings(
-  generation: Generation,
-  background: (work: Promise<unknown>) => void,
-): Surroundings {
-  const status = () => ({ ...statusOf(generation), conflicts: [], findings: [] });
-  const current = () => ({ generation, leases: NO_LEASES, services: 1, conflicts: [], findings: [] });
-  const transfer = new Primary({ status, current }, () => NOW).of("")!;
-  const state = new TextEncoder().encode(JSON.stringify(transfer.state()));
-  const root = transfer.root(generation.rootHash, "")!.bytes;
+/** An object that has the service, and a cache that has the world; keys and lists come from the object, so that both ways are taken. */
+function rehearsedSurroundings(world: KeyWorld, background: (work: Promise<unknown>) => void): Surroundings {
+  const sent = writeJson(sentWorld(world.context.options, world.entries.clusters()));
+  const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
+  const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
+  const state: SentState = {
+    at: NOW,
+    epoch: "",
+    base: [0, 0],
+    recent: [0, 0],
+    changes: [],
+    world: "world",
+    serial: 1,
+    status: { ready: true, generationBytes: 0, services: 0, clusters },
+  };
+  const partOf = (url: URL): Bytes => {
+    const query = (name: string) => url.searchParams.get(name) ?? "";
+    if (url.pathname.endsWith("/state")) return writeJson(state);
+    if (url.pathname.endsWith("/key"))
+      return writeKey(0, world.unitOf(world.context.trees[0]!, `${query("namespace")}/${query("label")}`));
+    return writeJson({
+      at: 0,
+      names: query("list") === "namespaces" ? ["shop"] : ["web"],
+      clusters: [CLUSTER],
+    });
+  };
   return {
-    fetch: async (url) => {
-      const [, segment] = /\/segments\/([0-9a-f]+)/.exec(String(url)) ?? [];
-      return bodyOf(segment === undefined ? state : transfer.segment(segment, "")!.bytes);
-    },
+    fetch: async (url) => bodyOf(partOf(new URL(String(url)))),
     cache: {
-      match: async (url) => (url.includes("/roots/") ? bodyOf(root) : undefined),
+      match: async (url) =>
+        url.includes("/world?") && !url.endsWith("asked-for") ? bodyOf(sent) : undefined,
       put: async () => {},
       delete: async () => false,
     },
@@ -103,12 +115,6 @@ function rehearsedSurroundings(
     clock: { now: () => NOW, setTimer: () => () => {} },
     log: () => {},
   };
-}
-
-function statusOf({ rootHash }: Generation): ServingStatus {
-  const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
-  const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
-  return { ready: true, rootHash: rootHash, generationBytes: 0, services: 1, clusters };
 }
 
 /** What is read of a response. The body of a real one can only be read while a request is handled. */

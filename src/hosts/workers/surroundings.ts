@@ -2,7 +2,6 @@ import { waitUntil } from "cloudflare:workers";
 import { type Log, logJson } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/version.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
-import { FORMAT_VERSION } from "../../zone/segment/layout.ts";
 import type { LocationCache } from "./cached-source.ts";
 import type { Environment } from "./environment.ts";
 
@@ -28,7 +27,7 @@ export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surrounding
     // A stub is valid only in the request that created it.
     fetch: (url, request) => CLUSTERSET.getByName(OBJECT).fetch(url, request),
     cache: caches.default,
-    cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${FORMAT_VERSION}`,
+    cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}`,
     background: waitUntil,
     clock: waitingClock,
     log: logJson,

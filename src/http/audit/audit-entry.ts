@@ -1,4 +1,4 @@
-import type { SnapshotChanges } from "../../snapshot/changes.ts";
+import type { ChangeCounts } from "../push/change-counts.ts";
 
 /** The attempted action. */
 export type AuditAction =
@@ -21,7 +21,7 @@ export interface AuditFacts {
   readonly cluster?: string | undefined;
   readonly federation?: string | undefined;
   readonly generation?: number | undefined;
-  readonly changes?: SnapshotChanges | undefined;
+  readonly changes?: ChangeCounts | undefined;
 }
 
 /** One line of the audit log (docs/reference/audit-log.md). It must not contain a secret. */

@@ -8,7 +8,7 @@ import type { Background } from "../../transfer/secondary.ts";
 import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
 import { createReject, type Reject } from "../messages/rejection.ts";
 import type { MetricsSource } from "../metrics/metrics-source.ts";
-import type { ListedGeneration } from "../pages/directory.ts";
+import type { Listed } from "../pages/directory.ts";
 import type { PageParts, PageSettings } from "../pages/page-parts.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
@@ -28,7 +28,7 @@ export interface RuleAnswers {
   /** Undefined for clients who may not see them. */
   readonly metrics: MetricsSource | undefined;
   /** What is served now, for explanations; undefined while there is none. */
-  readonly listed: () => ListedGeneration | undefined;
+  readonly listed: () => Listed | undefined;
   /** Undefined without pages. */
   readonly pages: PageParts | undefined;
 }
@@ -40,7 +40,7 @@ export interface RuleParts {
   /** The lists of the pages. Default: no pages. */
   readonly pages?: PageSettings | undefined;
   /** What is served now. Default: answers are not explained. */
-  readonly listed?: () => ListedGeneration | undefined;
+  readonly listed?: () => Listed | undefined;
   readonly prepare?: Prepare;
   /** The counters of the rule, if each rule has its own. */
   readonly metrics?: MetricsSource;

@@ -4,11 +4,11 @@ import { type ExplainSource, explain } from "../../explain/explain.ts";
 import type { Explanation } from "../../explain/explanation.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { JsonAnswer } from "../json/json-answer.ts";
-import type { ListedGeneration } from "../pages/directory.ts";
+import type { Listed } from "../pages/directory.ts";
 
 /** Where an explanation comes from: both as far as things exist for the client. */
 export interface ExplainedFrom {
-  readonly listed: () => ListedGeneration | undefined;
+  readonly listed: () => Listed | undefined;
   readonly status: () => ServingStatus;
 }
 
@@ -30,9 +30,11 @@ export function explainAnswer(
   const expiry = new Map(
     status().clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
   );
-  const { generation, merged, explainer, conflicts, findings } = served;
+  const { world, merged } = served;
   const source: ExplainSource = {
-    ...{ generation, merged, explainer, conflicts, findings },
+    world,
+    accounts: merged?.accounts,
+    explainer: merged?.explainer,
     leaseOf: (clusterId) => expiry.get(clusterId),
   };
   const isForwarded = answered.isForwarded || answered.origin !== undefined;

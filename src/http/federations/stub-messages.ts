@@ -2,7 +2,7 @@ import * as z from "zod";
 import { parseNameserver } from "../../forward/nameserver.ts";
 
 /** The most name servers of one federation. */
-export const MOST_NAMESERVERS = 16;
+const MOST_NAMESERVERS = 16;
 
 /** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
 export const FederationName = z

@@ -1,12 +1,12 @@
 import type { Context, Env } from "hono";
 import { AccessRejected, type AccessRejection } from "../../access/access-rejected.ts";
+import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { OtherInstance } from "../../gateway/leases/other-instance.ts";
 import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
-import { isDiskFailure, StoreError } from "../../store/store-error.ts";
 
 /** The details of an error beside code and message. */
 export interface ApiErrorOptions {
@@ -45,7 +45,7 @@ export function errorBody({
 }
 
 /** The response for an error. */
-export function errorResponse(error: ApiError): Response {
+function errorResponse(error: ApiError): Response {
   return jsonResponse(error.status, errorBody(error), error.headers);
 }
 
@@ -177,9 +177,6 @@ export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof OtherInstance) return new ApiError(409, error.code, error.message);
   // For the audit log: nobody gets it.
   if (error instanceof SenderGone) return new ApiError(400, error.code, error.message);
-  // The store lost what the gateway still answers: a full snapshot brings both back to the same state.
-  if (error instanceof StoreError && error.code === "NO_SNAPSHOT")
-    return toApiError(new GenerationMismatch(undefined));
   if (error instanceof SnapshotError) {
     const { code, message, issues, total } = error;
     return new ApiError(422, code, message, { details: { issues, total } });

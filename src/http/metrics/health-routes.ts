@@ -9,8 +9,8 @@ const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; char
 
 /**
  * `/status`: clusters, services, conflicts and findings in JSON, as far as they exist for the client.
- * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters and
- * services, or the reason. `/metrics`, for clients who see everything.
+ * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters,
+ * or the reason. `/metrics`, for clients who see everything.
  * @param gateway the gateway whose readiness is public
  * @param clock Unix milliseconds
  */
@@ -26,10 +26,11 @@ export function mountHealthRoutes(
     const text = detailed === undefined ? (status.ready ? "ready" : "not ready") : describe(status, clock());
     return new Response(`${text}\n`, { status: status.ready ? 200 : 503, headers: HEADERS });
   });
-  app.get("/status", (c) => {
+  app.get("/status", async (c) => {
     const answers = c.env?.answers;
     if (answers === undefined) return c.notFound();
-    return jsonResponse(200, statusReport(answers.gateway.status(), answers.listed(), clock()));
+    const objections = await answers.listed()?.merged?.survey();
+    return jsonResponse(200, statusReport(answers.gateway.status(), objections, clock()));
   });
   app.get("/metrics", async (c) => {
     const metrics = c.env?.answers?.metrics;
@@ -45,7 +46,7 @@ function describe(status: ServingStatus, now: number): string {
   const trouble = storeTrouble === undefined ? [] : [storeTrouble.reason];
   const behind = transferError === undefined ? [] : [`the last transfer failed: ${transferError}`];
   const said = status.ready
-    ? [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now), ...behind]
+    ? [`ready: ${counted}`, ...describeStale(status, now), ...behind]
     : [`not ready: ${whyNotReady(status, counted)}`];
   return [...said, ...trouble, ...describeNeverSeen(status)].join("; ");
 }

@@ -8,12 +8,11 @@ import {
 } from "prom-client";
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
-import type { DamageCounters } from "../../store/damage-counters.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
 import type { SnapshotSource } from "./metrics-source.ts";
 import { type ProcessFacts, registerProcess } from "./process-metrics.ts";
-import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+import { readGauge, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 import { snapshotOf } from "./threads/metric-snapshot.ts";
 
 /**
@@ -142,15 +141,14 @@ function registerAccess(registry: Registry, access: AccessCounters): void {
   });
 }
 
-function registerDamage(registry: Registry, damage: DamageCounters): void {
+function registerDamage(registry: Registry, damage: { readonly count: number }): void {
   new Counter({
-    name: "clusterset_doh_damaged_records_total",
-    help: "Damaged records of the store that the gateway went on without, by part.",
-    labelNames: ["part"],
+    name: "clusterset_doh_damaged_rows_total",
+    help: "Times that a damaged row of the database took its cluster out of the answers.",
     registers: [registry],
     collect() {
       this.reset();
-      for (const [part, count] of damage.counts()) this.inc({ part }, count);
+      this.inc(damage.count);
     },
   });
 }
@@ -192,17 +190,19 @@ class QueryDurations extends Histogram<"le"> {
 }
 
 function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
-  for (const { name, help, labelNames, read } of STATUS_GAUGES) {
+  for (const gauge of STATUS_GAUGES) {
+    const { name, help, labelNames } = gauge;
     new Gauge({
       name,
       help,
       labelNames,
       registers: [registry],
-      collect() {
+      async collect() {
+        const series = await readGauge(gauge, gateway, clock);
         this.reset();
         // A gauge without labels is 0 now, which is not what is not known.
         if (labelNames.length === 0) this.remove();
-        for (const { labels, value } of read(gateway.status(), clock())) this.set(labels, value);
+        for (const { labels, value } of series) this.set(labels, value);
       },
     });
   }

@@ -1,12 +1,14 @@
-import type { ClusterStatus, GatewayStatus, ServingStatus } from "../../gateway/gateway-types.ts";
-import type { DamageCounters } from "../../store/damage-counters.ts";
+import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import type { Objections } from "../../names/objections.ts";
 import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
-  status(): ServingStatus | GatewayStatus;
-  /** The damage that its store found; absent for a gateway without a store. */
-  readonly damage?: DamageCounters;
+  status(): ServingStatus;
+  /** Conflicts and findings, as of now; undefined where that takes too long. Absent for a secondary, which does not know them. */
+  survey?(): Promise<Objections | undefined>;
+  /** How often damaged rows took a cluster out of the answers; absent for a gateway without a database. */
+  readonly damage?: { readonly count: number } | undefined;
 }
 
 /** A gauge over the gateway's status. */
@@ -14,8 +16,25 @@ export interface StatusGauge {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** The values at `now` (Unix milliseconds); none while the gateway does not know them. */
-  readonly read: (status: ServingStatus | GatewayStatus, now: number) => readonly GaugeSeries[];
+  /**
+   * The values at `now` (Unix milliseconds); none while the gateway does not know them.
+   * @param objections undefined for a secondary
+   */
+  readonly read: (
+    status: ServingStatus,
+    now: number,
+    objections: Objections | undefined,
+  ) => readonly GaugeSeries[];
+}
+
+/** The values of a gauge. @param clock Unix milliseconds */
+export async function readGauge(
+  { read }: StatusGauge,
+  gateway: StatusSource,
+  clock: () => number,
+): Promise<readonly GaugeSeries[]> {
+  const objections = await gateway.survey?.();
+  return read(gateway.status(), clock(), objections);
 }
 
 /** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but its delay behind the primary. */
@@ -47,32 +66,34 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofGateway(
     "clusterset_doh_stale_seconds",
     "Time since the primary last answered, while answers say that they are stale; else 0.",
-    (status, now) => {
-      if ("conflicts" in status) return undefined;
-      return status.staleSince === undefined ? 0 : (now - status.staleSince) / 1000;
+    ({ staleSince }, now, objections) => {
+      if (objections !== undefined) return undefined;
+      return staleSince === undefined ? 0 : (now - staleSince) / 1000;
     },
   ),
   ofGateway(
     "clusterset_doh_transfer_failing",
     "1 while the newest state of the primary cannot be taken over.",
-    (status) => ("conflicts" in status ? undefined : Number(status.transferError !== undefined)),
+    ({ transferError }, _, objections) =>
+      objections === undefined ? Number(transferError !== undefined) : undefined,
   ),
   ofGateway(
     "clusterset_doh_store_failing",
     "1 while the disk takes no changes: what is in memory is answered.",
-    (status) => ("conflicts" in status ? Number(status.storeTrouble !== undefined) : undefined),
+    ({ storeTrouble }, _, objections) =>
+      objections === undefined ? undefined : Number(storeTrouble !== undefined),
   ),
   {
     name: "clusterset_doh_conflicts",
     help: "Properties of services in which the cluster's value is not used, by reason.",
     labelNames: ["cluster", "reason"],
-    read: (status) => ("conflicts" in status ? conflictSeries(status.conflicts) : []),
+    read: (_, __, objections) => (objections === undefined ? [] : conflictSeries(objections.conflicts)),
   },
   {
     name: "clusterset_doh_findings",
     help: "Objects of the cluster, or parts of them, that are not served, by reason.",
     labelNames: ["cluster", "reason"],
-    read: (status) => ("findings" in status ? findingSeries(status.findings) : []),
+    read: (_, __, objections) => (objections === undefined ? [] : findingSeries(objections.findings)),
   },
   ofClusters("clusterset_doh_cluster_live", "1 until the cluster's lease expires.", ({ live }) =>
     Number(live),
@@ -104,14 +125,14 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
 function ofGateway(
   name: string,
   help: string,
-  read: (status: ServingStatus | GatewayStatus, now: number) => number | undefined,
+  read: (status: ServingStatus, now: number, objections: Objections | undefined) => number | undefined,
 ): StatusGauge {
   return {
     name,
     help,
     labelNames: [],
-    read(status, now) {
-      const value = read(status, now);
+    read(status, now, objections) {
+      const value = read(status, now, objections);
       return value === undefined ? [] : [{ labels: {}, value }];
     },
   };

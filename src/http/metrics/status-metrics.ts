@@ -1,6 +1,6 @@
 import type { GaugeSeries } from "./label-counts.ts";
 import type { MetricsSource } from "./metrics-source.ts";
-import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+import { readGauge, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 import { TRANSFER_METRICS, type TransferMetricsSource } from "./transfer-metrics.ts";
 
 /**
@@ -16,11 +16,9 @@ export function createStatusMetrics(
   return {
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     async render() {
-      const status = gateway.status();
-      const now = clock();
       let text = "";
-      for (const { name, help, read } of STATUS_GAUGES)
-        text += format({ name, help, type: "gauge" }, read(status, now));
+      for (const gauge of STATUS_GAUGES)
+        text += format({ ...gauge, type: "gauge" }, await readGauge(gauge, gateway, clock));
       if (transfer !== undefined)
         for (const metric of TRANSFER_METRICS) text += format(metric, metric.read(transfer));
       return text;

@@ -1,7 +1,7 @@
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { Objections } from "../../names/objections.ts";
 import { describeDegraded, describeStale } from "../json/freshness-comment.ts";
-import type { ListedGeneration } from "../pages/directory.ts";
 
 /** The most entries of a list. */
 const MOST_LISTED = 100;
@@ -43,10 +43,10 @@ export interface StatusReport {
   readonly findings: StatusList<ClusterFinding> | null;
 }
 
-/** @param now Unix milliseconds by the gateway's clock */
+/** @param objections undefined where they are not known @param now Unix milliseconds by the gateway's clock */
 export function statusReport(
   status: ServingStatus,
-  listed: ListedGeneration | undefined,
+  objections: Objections | undefined,
   now: number,
 ): StatusReport {
   const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
@@ -65,8 +65,8 @@ export function statusReport(
       }),
     ),
     neverSeen: status.neverSeen ?? [],
-    conflicts: listOf(listed?.conflicts),
-    findings: listOf(listed?.findings),
+    conflicts: listOf(objections?.conflicts),
+    findings: listOf(objections?.findings),
   };
 }
 

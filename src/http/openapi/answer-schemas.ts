@@ -68,7 +68,7 @@ const EXPLANATION_CODES = [
   ...(["ANSWERED", "NO_RECORDS_OF_TYPE", "PORT_HAS_SRV_ONLY", "NO_RECORDS", "NO_ADDRESS"] as const),
   ...(["NO_READY_ENDPOINT", "NO_NAMESPACE", "NAMESPACE_NOT_IN_VIEW", "NOT_EXPORTED", "LEFT_OUT"] as const),
   ...(["NO_SUCH_PORT", "NO_SUCH_ENDPOINT", "NO_SUCH_NAME", "OUT_OF_ZONE", "FORWARDED"] as const),
-  ...(["NOT_READY", "CHANGING"] as const),
+  ...(["NOT_READY"] as const),
 ] satisfies ExplanationCode[];
 
 const ExplainedService = z.object({

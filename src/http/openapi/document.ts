@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { SnapshotLine } from "../../snapshot/lines/line-schema.ts";
-import { TransferStateResponse } from "../../transfer/state-message.ts";
+import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { StubRequest } from "../federations/stub-messages.ts";
 import { JSON_TYPE } from "../messages/media-type.ts";
 import {
@@ -34,7 +34,7 @@ const TAGS = {
   queries: "DNS over HTTPS, JSON and explanations.",
   health: "Status, health and metrics.",
   push: "How a sync worker reports its cluster.",
-  transfer: "How secondaries take over generations. Only where transfer.credentials are set.",
+  transfer: "How secondaries follow a primary. Only where transfer.credentials are set.",
   federations: "Stub zones. Only where tls.clientCaFile is set.",
 };
 

@@ -107,8 +107,7 @@ export const OF_INSTANCES: ErrorCodes = { 409: ["OTHER_INSTANCE"], 422: ["INVALI
 
 /** Of transfers, by the kind of the part. */
 export const OF_TRANSFERS: ErrorCodes = { 404: ["UNKNOWN_SCOPE"] };
-export const OF_ROOTS: ErrorCodes = { 404: [UNKNOWN_PART.root] };
-export const OF_SEGMENTS: ErrorCodes = { 404: [UNKNOWN_PART.segment] };
+export const OF_PARTS: ErrorCodes = { 404: [UNKNOWN_PART] };
 
 /** Of federations, which need a client certificate. */
 export const OF_FEDERATIONS: ErrorCodes = {

@@ -1,3 +1,4 @@
+import { PART_KINDS, type PartKind } from "../../transfer/part-names.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { JSON_TYPE } from "../messages/media-type.ts";
 import {
@@ -6,45 +7,82 @@ import {
   OF_EVERY_PATH,
   OF_FEDERATIONS,
   OF_JSON,
-  OF_ROOTS,
-  OF_SEGMENTS,
+  OF_PARTS,
   OF_TOKENS,
   OF_TRANSFERS,
 } from "./error-codes.ts";
 import { type Field, inPath, inQuery, type Operation } from "./operation.ts";
 
-const HASH = { type: "string", pattern: "^[0-9a-f]{32}$" };
 const scope = inQuery("scope", "A scope, as JSON with its members in order. Default: everything.", {
   type: "string",
 });
-const since = inQuery(
-  "since",
-  "The hash of a part that the secondary has: the response may be the change.",
-  HASH,
-);
 const nonce: Field = {
-  ...{ name: NONCE_FIELD, in: "header", schema: HASH },
+  name: NONCE_FIELD,
+  in: "header",
+  schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
   description: "Is signed with the state, where the primary has a key.",
 };
-const known: Field = {
-  ...{ name: "If-None-Match", in: "header", schema: { type: "string" } },
-  description: "Entity tags that the secondary has.",
-};
-const notModified = { 304: { description: "The secondary has it." } };
 const shared = { tag: "transfer", security: ["bearer", "certificate"] } as const;
 const ofTransfer = joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_TRANSFERS);
+const text = { type: "string" };
+const version = inQuery(
+  "v",
+  "The version: a position in the log and a generation, or the hash of a world.",
+  text,
+);
+const epoch = inQuery("epoch", "That of the state.", text);
 
-function part(kind: "root" | "segment", errors: Readonly<Record<number, readonly string[]>>): Operation {
+/** What a part is, and what names it. */
+const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters: Field[]]>> = {
+  world: ["Returns the settings and clusters that names depend on."],
+  changes: ["Returns the changes after a mark, up to the version.", inQuery("from", "The mark.", text)],
+  key: [
+    "Returns the names of a key in one kind of zone.",
+    inQuery("zone", "`clusterset`, `federation`, or `local:` and a cluster id.", text),
+    inQuery("namespace", "A label.", text),
+    inQuery("label", "The label left of it.", text),
+  ],
+  reverse: [
+    "Returns the PTR records that the addresses of a key want.",
+    inQuery("zone", "As of a key.", text),
+    inQuery("namespace", "A label.", text),
+    inQuery("label", "The label left of it.", text),
+  ],
+  names: [
+    "Returns a list of what exists.",
+    inQuery("list", "`namespaces`, `labels`, `pods` or `ranges`.", text),
+    inQuery("of", "A namespace, or a bucket of pods.", text),
+    inQuery("prefix", "How the names begin.", text),
+  ],
+  below: [
+    "Returns whether names end with another one.",
+    inQuery("tree", "The tree of the zone.", text),
+    inQuery("namespace", "A label; empty for all.", text),
+    inQuery("name", "A relative name.", text),
+  ],
+  claims: [
+    "Returns for which services clusters report 64 neighbouring addresses.",
+    inQuery("bucket", "The bucket of the addresses.", text),
+  ],
+  services: [
+    "Returns a part of the list of services, for pages.",
+    inQuery("words", "What `<service>.<namespace>` contains, with spaces between.", text),
+    inQuery("view", "A cluster id; empty for outside.", text),
+    inQuery("offset", "How many to skip.", text),
+    inQuery("most", "How many to list.", text),
+  ],
+};
+
+function part(kind: PartKind): Operation {
+  const [summary, ...parameters] = PARTS[kind];
   return {
     ...shared,
-    ...{ method: "get", path: `/api/v1/transfer/${kind}s/{hash}` },
-    summary: `Returns a ${kind}, or the change to it. It never changes.`,
-    parameters: [inPath("hash", `The hash of the ${kind}.`, HASH), scope, since, known],
-    success: {
-      200: { description: `The ${kind}.`, content: { "application/octet-stream": "bytes" } },
-      ...notModified,
-    },
-    errors: joinCodes(ofTransfer, errors),
+    method: "get",
+    path: `/api/v1/transfer/${kind}`,
+    summary: `${summary} It never changes.`,
+    parameters: [...parameters, version, epoch, scope],
+    success: { 200: { description: "The part.", content: { "application/octet-stream": "bytes" } } },
+    errors: joinCodes(ofTransfer, OF_PARTS),
   };
 }
 
@@ -52,17 +90,14 @@ function part(kind: "root" | "segment", errors: Readonly<Record<number, readonly
 export const TRANSFER_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
-    ...{ method: "get", path: "/api/v1/transfer/state" },
-    summary: "Returns what is served: the hash of the root, and the leases.",
-    parameters: [scope, nonce, known],
-    success: {
-      200: { description: "The state.", content: { [JSON_TYPE]: "TransferState" } },
-      ...notModified,
-    },
+    method: "get",
+    path: "/api/v1/transfer/state",
+    summary: "Returns what is served: the newest changes, and the leases.",
+    parameters: [scope, nonce],
+    success: { 200: { description: "The state.", content: { [JSON_TYPE]: "TransferState" } } },
     errors: ofTransfer,
   },
-  part("root", OF_ROOTS),
-  part("segment", OF_SEGMENTS),
+  ...PART_KINDS.map(part),
 ];
 
 const federation = { tag: "federations", security: ["certificate"] } as const;

@@ -1,11 +1,11 @@
-import { foldedName } from "../../explain/lease-groups.ts";
 import type { ServiceExplainer } from "../../explain/service-explainer.ts";
+import type { Turns } from "../../gateway/turns.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { MergedServices } from "../../merge/index/merged-services.ts";
 import { nameOf, namespaceOf } from "../../merge/service-key.ts";
-import type { Generation } from "../../zone/generation/generation.ts";
-import type { Segment } from "../../zone/segment/segment.ts";
-import { listServices, type ServiceListing, serviceAt } from "../../zone/services.ts";
+import type { Accounts } from "../../names/accounts.ts";
+import type { Objections } from "../../names/objections.ts";
+import { listServices, type ServiceListing, serviceAt } from "../../names/services.ts";
+import type { World } from "../../zone/world.ts";
 
 /** A part of a list. */
 export interface ListPart<Entry> {
@@ -62,107 +62,129 @@ export interface ClusterExports {
 export interface Directory {
   /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
   service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined;
-  /** What a cluster exports, by name; more than 10,000 exports are in the order of the cluster's snapshot. */
-  cluster(clusterId: string, range: ListRange): ClusterExports | Missing;
-  services(asked: ServicesAsked): Part<ServiceListing> | Promise<Part<ServiceListing>>;
-  conflicts(range: ListRange): Part<Conflict> | Promise<Part<Conflict>>;
-  findings(range: ListRange): Part<ClusterFinding> | Promise<Part<ClusterFinding>>;
+  /** What a cluster exports, by name. */
+  cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing>;
+  services(asked: ServicesAsked): Promise<Part<ServiceListing>>;
+  conflicts(range: ListRange): Promise<Part<Conflict>>;
+  findings(range: ListRange): Promise<Part<ClusterFinding>>;
 }
 
-/** The data of a host's answers. Only the host that compiled the generation has conflicts and findings. */
-export interface ListedGeneration {
-  readonly generation: Generation;
-  /** Brings all services into memory; false where there are too many for this host. Absent where they are in memory. */
-  readonly complete?: () => Promise<boolean>;
-  /** What it is compiled from. Absent on hosts that do not merge. */
-  readonly merged?: MergedServices;
-  /** Explains the services of `merged`. Absent on hosts that do not merge. */
+/** What a host's answers are made of, for pages and explanations. */
+export interface Listed {
+  readonly world: World;
+  /** Absent on hosts that do not merge. */
+  readonly merged?: Merged;
+  /** Lists services on hosts that do not merge; undefined where that fails. */
+  readonly services?: (asked: ServicesAsked) => Promise<ServiceList | undefined>;
+}
+
+/** A part of the list of services. */
+interface ServiceList {
+  readonly total: number;
+  readonly services: readonly ServiceListing[];
+}
+
+/** What only hosts that merge have. */
+export interface Merged {
+  readonly accounts: Accounts;
+  /** Default: services are not explained. */
   readonly explainer?: ServiceExplainer | undefined;
-  readonly conflicts?: readonly Conflict[];
-  readonly findings?: readonly ClusterFinding[];
+  readonly turns: Turns;
+  /** Undefined where it takes too long. */
+  survey(): Promise<Objections | undefined>;
 }
 
-const NOTHING_SERVED = "Nothing is known yet: no cluster has pushed, or every lease has expired.";
-const ELSEWHERE = "are known to the primary, which compiles the zones: look at its page.";
-const TOO_MANY =
-  "There are more services than this host lists: look at the page of the primary, or look a name up.";
+const NOTHING_SERVED = {
+  missing: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
+};
+const NOT_YET = {
+  missing: "The gateway looks at all services since it started: look again in a few seconds.",
+};
+const elsewhere = (what: string) => ({
+  missing: `${what} are known to the primary, which merges what clusters report: look at its page.`,
+});
 
-/** The directory of the currently served data; `served` returns undefined while there is none. */
-export function createDirectory(served: () => ListedGeneration | undefined): Directory {
-  const part = <Entry>(list: readonly Entry[] | undefined, what: string, range: ListRange): Part<Entry> =>
-    list === undefined
-      ? { missing: `${what} ${ELSEWHERE}` }
-      : { total: list.length, entries: list.slice(range.offset, range.offset + range.most) };
+/** The directory of what is served now; `listed` returns undefined while there is nothing. */
+export function createDirectory(listed: () => Listed | undefined): Directory {
+  const part = async <Entry>(
+    what: string,
+    range: ListRange,
+    read: (objections: Objections) => readonly Entry[],
+  ): Promise<Part<Entry>> => {
+    const now = listed();
+    if (now === undefined) return NOTHING_SERVED;
+    if (now.merged === undefined) return elsewhere(what);
+    const objections = await now.merged.survey();
+    if (objections === undefined) return NOT_YET;
+    const list = read(objections);
+    return { total: list.length, entries: list.slice(range.offset, range.offset + range.most) };
+  };
   return {
     service(namespace, name, view) {
-      const generation = served()?.generation;
-      if (generation === undefined) return undefined;
-      const { frame } = generation;
-      const zone = frame.trees[0]!.canonicalZone;
-      const folded = foldedName(`${name}.${namespace}.svc.${zone.name}`);
-      const at = generation.locate(zone, 0, folded, frame.viewOf(view));
-      return at === undefined || "missing" in at ? undefined : serviceAt(at.names as Segment, at.node, view);
+      const now = listed();
+      return now && serviceAt(now.world, `${namespace}/${name}`, view);
     },
-    cluster(clusterId, range) {
-      const now = served();
-      if (now === undefined) return { missing: NOTHING_SERVED };
-      const { merged, findings = [] } = now;
-      return merged === undefined
-        ? { missing: `The exports of a cluster ${ELSEWHERE}` }
-        : exportsOf(merged, findings, clusterId, range);
+    async cluster(clusterId, range) {
+      const now = listed();
+      if (now === undefined) return NOTHING_SERVED;
+      const { merged } = now;
+      if (merged === undefined) return elsewhere("The exports of a cluster");
+      const { findings = [] } = (await merged.survey()) ?? {};
+      const own = findings.filter((finding) => finding.clusterId === clusterId);
+      return merged.turns.run(exportsOf(merged.accounts, own, clusterId, range));
     },
-    services(asked) {
-      const now = served();
-      if (now === undefined) return { missing: NOTHING_SERVED };
-      const list = () => {
-        const { total, services } = listServices(now.generation, asked);
-        return { total, entries: services };
-      };
-      return now.complete?.().then((isComplete) => (isComplete ? list() : { missing: TOO_MANY })) ?? list();
+    async services(asked) {
+      const now = listed();
+      if (now === undefined) return NOTHING_SERVED;
+      const { merged } = now;
+      if (merged === undefined) {
+        const list = await now.services?.(asked);
+        return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
+      }
+      const { total, services } = await merged.turns.run(listServices(merged.accounts.world, asked));
+      return { total, entries: services };
     },
-    conflicts(range) {
-      const now = served();
-      return now === undefined ? { missing: NOTHING_SERVED } : part(now.conflicts, "Conflicts", range);
-    },
-    findings(range) {
-      const now = served();
-      return now === undefined ? { missing: NOTHING_SERVED } : part(now.findings, "Findings", range);
-    },
+    conflicts: (range) => part("Conflicts", range, ({ conflicts }) => conflicts),
+    findings: (range) => part("Findings", range, ({ findings }) => findings),
   };
 }
 
 /** The kinds of objects that are, or stand for, a service. */
 export const SERVICE_KINDS: ReadonlySet<string> = new Set(["ServiceExport", "Service", "ServiceImport"]);
 const MOST_FINDINGS = 100;
-/** Sorting 100,000 names holds queries up for tens of milliseconds. */
-const MOST_SORTED = 10_000;
+/** Keys of one step. */
+const KEYS_AT_ONCE = 256;
 
-function exportsOf(
-  merged: MergedServices,
-  findings: readonly ClusterFinding[],
+/** @param own findings of the cluster */
+function* exportsOf(
+  accounts: Accounts,
+  own: readonly ClusterFinding[],
   clusterId: string,
   { offset, most }: ListRange,
-): ClusterExports {
-  const isServed = (key: string) => merged.service(key)?.exporters.includes(clusterId) === true;
-  const own = findings.filter((finding) => finding.clusterId === clusterId);
-  const isRefusal = ({ kind, namespace, name }: ClusterFinding) =>
-    SERVICE_KINDS.has(kind) && namespace !== undefined && !isServed(`${namespace}/${name}`);
-  const listed = own.slice(0, MOST_FINDINGS);
-  const keys = [...merged.exportsOf(clusterId)];
-  if (keys.length <= MOST_SORTED) keys.sort();
-  return {
-    exports: {
-      total: keys.length,
-      entries: keys.slice(offset, offset + most).map((key) => {
-        const service = merged.service(key);
-        return {
-          ...{ namespace: namespaceOf(key), name: nameOf(key), type: service?.type },
-          ...{ isServed: isServed(key), decidedBy: service?.exporters[0] },
-        };
-      }),
-    },
-    refusals: listed.filter(isRefusal),
-    findings: listed.filter((finding) => !isRefusal(finding)),
-    findingCount: own.length,
-  };
+): Generator<void, ClusterExports> {
+  const entries: ClusterExport[] = [];
+  let total = 0;
+  for (const key of accounts.exportsOf(clusterId)) {
+    if (++total % KEYS_AT_ONCE === 0) yield;
+    if (total <= offset || entries.length >= most) continue;
+    const { service } = accounts.of(key);
+    entries.push({
+      namespace: namespaceOf(key),
+      name: nameOf(key),
+      type: service?.type,
+      isServed: service?.exporters.includes(clusterId) === true,
+      decidedBy: service?.exporters[0],
+    });
+    yield;
+  }
+  const refusals: ClusterFinding[] = [];
+  const findings: ClusterFinding[] = [];
+  for (const finding of own.slice(0, MOST_FINDINGS)) {
+    const { kind, namespace, name } = finding;
+    const key = SERVICE_KINDS.has(kind) && namespace !== undefined ? `${namespace}/${name}` : undefined;
+    const isServed = key === undefined || accounts.of(key).service?.exporters.includes(clusterId) === true;
+    (isServed ? findings : refusals).push(finding);
+    yield;
+  }
+  return { exports: { total, entries }, refusals, findings, findingCount: own.length };
 }

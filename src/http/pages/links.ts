@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Html } from "./page.ts";
 
 /** The path of a service's page. */
-export function servicePath(namespace: string, name: string): string {
+function servicePath(namespace: string, name: string): string {
   return `/services/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { ServiceListing } from "../../zone/services.ts";
+import type { ServiceListing } from "../../names/services.ts";
 import { describeDegraded } from "../json/freshness-comment.ts";
 import { type ListPart, type Missing, SERVICE_KINDS } from "./directory.ts";
 import { clusterLink, serviceLink } from "./links.ts";
@@ -73,11 +73,10 @@ export function byNeed({
 
 /** One or two sentences: whether the gateway answers queries, and from which data. */
 export function servingSentence(
-  { ready, clusters, neverSeen = [], staleSince, behindSince, ...status }: ServingStatus,
+  { ready, clusters, neverSeen = [], staleSince, behindSince, transferError }: ServingStatus,
   now: number,
 ): Html {
   const live = clusters.filter((cluster) => cluster.live).length;
-  const error = status.compileError ?? status.transferError;
   return html`<p>${
     ready
       ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length + neverSeen.length, "cluster")}.`
@@ -87,7 +86,7 @@ export function servingSentence(
   }</p>
 ${staleSince === undefined ? "" : html`<p class="note">Stale: the primary last answered ${duration(now - staleSince)} ago.</p>`}
 ${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits for ${duration(now - behindSince)}.</p>`}
-${error === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${error}</p>`}`;
+${transferError === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${transferError}</p>`}`;
 }
 
 /** Services with their names in a zone; each links to its page. */

@@ -3,7 +3,7 @@ import type { ClientTests } from "../../answer/client-tests.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
-import type { Directory, ListedGeneration } from "./directory.ts";
+import type { Directory, Listed } from "./directory.ts";
 
 /** The addresses of the gateway other than its URL. */
 export interface Reach extends Pick<SetupRequest, "addresses" | "outside" | "dns" | "dot"> {
@@ -26,7 +26,7 @@ export interface PageParts extends PageSettings {
   readonly answerQuery: AnswerQuery;
   readonly endpointAt: EndpointAt;
   /** What is served now, for explanations; undefined while there is none. */
-  readonly listed: () => ListedGeneration | undefined;
+  readonly listed: () => Listed | undefined;
   /** Undefined on hosts that do not see the queries of all their parts. */
   readonly clientTests: ClientTests | undefined;
   /** Unix milliseconds. */

@@ -1,14 +1,14 @@
+import type { Stage } from "../../database/stage.ts";
 import type { Clock } from "../../gateway/clock.ts";
 import type { Turns } from "../../gateway/turns.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
-import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { ApiError } from "../messages/api-error.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";
 
-/** Members and elements of one step, at least, and steps of one turn. */
+/** Members and elements of one step, and steps of one turn. */
 const VALUES_AT_ONCE = 256;
 const MOST_STEPS = 64;
 
@@ -31,8 +31,8 @@ export interface LinesReading {
 export async function stageLines(
   request: Request,
   reading: LinesReading,
-  start: (header: LinesHeader) => LinesStage,
-): Promise<LinesStage> {
+  start: (header: LinesHeader) => Stage,
+): Promise<Stage> {
   const { limits, turns } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
   const body = new LinesBody(reading, start);
@@ -43,13 +43,13 @@ export async function stageLines(
 
 class LinesBody {
   readonly #reading: LinesReading;
-  readonly #start: (header: LinesHeader) => LinesStage;
+  readonly #start: (header: LinesHeader) => Stage;
   readonly #reader: LinesReader;
-  #stage: LinesStage | undefined;
+  #stage: Stage | undefined;
   #values = 0;
   #sinceStep = 0;
 
-  constructor(reading: LinesReading, start: (header: LinesHeader) => LinesStage) {
+  constructor(reading: LinesReading, start: (header: LinesHeader) => Stage) {
     this.#reading = reading;
     this.#start = start;
     this.#reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: reading.limits.pushLevels });
@@ -58,21 +58,24 @@ class LinesBody {
   *take(part: Uint8Array): Generator<void> {
     for (const line of this.#reader.feed(part)) {
       this.#count(line.values);
-      yield* this.#begin()!.apply(line);
-      this.#sinceStep += line.values;
-      if (this.#sinceStep < VALUES_AT_ONCE) continue;
-      this.#sinceStep = 0;
-      yield;
+      this.#begin()!.apply(line);
+      // A long line is several steps.
+      for (
+        this.#sinceStep += line.values;
+        this.#sinceStep >= VALUES_AT_ONCE;
+        this.#sinceStep -= VALUES_AT_ONCE
+      )
+        yield;
     }
     this.#begin();
   }
 
-  finish(): LinesStage {
+  finish(): Stage {
     this.#reader.finish();
     return this.#begin()!;
   }
 
-  #begin(): LinesStage | undefined {
+  #begin(): Stage | undefined {
     const { header } = this.#reader;
     if (header !== undefined) this.#stage ??= this.#start(header);
     return this.#stage;

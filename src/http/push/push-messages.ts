@@ -46,10 +46,6 @@ export const ClusterResponse = z.object({
   degraded: z.array(DegradedSince).optional(),
   conflicts: z.array(Conflict),
   findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
-  compileError: z
-    .string()
-    .optional()
-    .meta({ description: "Why the gateway still answers from an older state." }),
 });
 
 /** Body of every response that is not a success. */

@@ -1,21 +1,18 @@
 import { type Context, Hono } from "hono";
 import type { Holder, PushAuthority } from "../../access/authority.ts";
+import type { Stage } from "../../database/stage.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { withTimesAhead } from "../../gateway/leases/degraded.ts";
-import type { HeldCluster } from "../../gateway/leases/held-cluster.ts";
 import type { RequestedTerms } from "../../gateway/leases/lease-terms.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
-import { wholeStage } from "../../gateway/pushing/whole-state.ts";
-import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { countDelta, countRemoval, type SnapshotChanges } from "../../snapshot/changes.ts";
-import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import type { Degradation } from "../../snapshot/report/degradation.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
+import { countChanges, countRemoval } from "./change-counts.ts";
 import { CONTROL_NOT_SERVED } from "./desired/control-not-served.ts";
 import type { OpenDesired } from "./desired/desired-route.ts";
 import { readJsonBody } from "./json-body.ts";
@@ -26,8 +23,8 @@ import { INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
-  Gateway<ServedGeneration>,
-  "turns" | "arrived" | "held" | "replace" | "change" | "renew" | "count" | "leave" | "status" | "unixTime"
+  Gateway,
+  "turns" | "arrived" | "stage" | "push" | "renew" | "totalsOf" | "leave" | "status" | "survey" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -48,13 +45,13 @@ type PushContext = Context<AppEnvironment>;
 
 /** The lines of a request. */
 interface TakenLines {
-  readonly stage: LinesStage;
+  readonly stage: Stage;
   /** The worker's report. */
   readonly degraded: readonly Degradation[];
 }
 
 /** Takes the lines of a request; `start` is called with the first one. */
-type TakeLines = (start: () => LinesStage) => Promise<TakenLines>;
+type TakeLines = (start: () => Stage) => Promise<TakenLines>;
 
 /** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
 const MOST_LEASE_BYTES = 4096;
@@ -130,23 +127,14 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     change("push", async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const after = generationIn(context, "after");
-      const { stage, degraded } = await take(() => new LinesStage("whole", gateway.held(clusterId)));
-      const whole = wholeStage(stage);
-      let changes: SnapshotChanges = {};
-      const changesOf = function* (held: HeldCluster) {
-        const delta = yield* whole.changes(held);
-        changes = yield* countDelta(held.state, delta);
-        return delta;
-      };
-      const counted = { changes: changesOf, lines: whole.lines };
-      const acknowledged = await gateway.replace(
-        clusterId,
-        counted,
-        { ...terms, degraded },
-        { signal: context.req.raw.signal, after },
-      );
-      noteForAudit(context, { generation: acknowledged.generation, changes });
-      return jsonResponse(200, acknowledged);
+      const { stage, degraded } = await take(() => gateway.stage(clusterId, "whole"));
+      const sender = { signal: context.req.raw.signal, after };
+      const { acknowledgement, change } = await gateway.push(stage.finish(), { ...terms, degraded }, sender);
+      noteForAudit(context, {
+        generation: acknowledgement.generation,
+        changes: countChanges(change.entries),
+      });
+      return jsonResponse(200, acknowledgement);
     }),
   );
   routes.patch(
@@ -154,13 +142,18 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     change("patch", async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
-      const { stage, degraded } = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
-      const delta = await turns.run(stage.finish());
-      const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
-      const valid = { delta, lines: () => stage.lines() };
-      const acknowledged = await gateway.change(clusterId, base, valid, { ...terms, degraded });
-      noteForAudit(context, { generation: acknowledged.generation, changes });
-      return jsonResponse(200, acknowledged);
+      const { stage, degraded } = await take(() => gateway.stage(clusterId, "changes", base));
+      const { acknowledgement, change } = await gateway.push(
+        stage.finish(),
+        { ...terms, degraded },
+        {},
+        base,
+      );
+      noteForAudit(context, {
+        generation: acknowledgement.generation,
+        changes: countChanges(change.entries),
+      });
+      return jsonResponse(200, acknowledgement);
     }),
   );
   routes.post(
@@ -178,16 +171,15 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     route("leave", async (context, clusterId) => {
       const after = generationIn(context, "after");
       const instance = instanceIn(context);
-      noteForAudit(context, { changes: countRemoval(await turns.run(gateway.count(clusterId))) });
-      const settle = gateway.arrived(clusterId);
-      const sender = { signal: context.req.raw.signal, after, instance };
-      await gateway.leave(clusterId, sender).finally(() => settle(true));
+      const totals = gateway.totalsOf(clusterId);
+      noteForAudit(context, { changes: totals === undefined ? {} : countRemoval(totals) });
+      await gateway.leave(clusterId, { signal: context.req.raw.signal, after, instance });
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
   routes.get(
     "/:clusterId",
-    route("read", async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
+    route("read", async (_, clusterId) => jsonResponse(200, await describeCluster(gateway, clusterId))),
   );
   routes.get(
     "/:clusterId/desired",
@@ -250,7 +242,8 @@ function requestedLease(context: PushContext): number | undefined {
 }
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
-function describeCluster(gateway: PushGateway, clusterId: string): unknown {
+async function describeCluster(gateway: PushGateway, clusterId: string): Promise<unknown> {
+  const { conflicts = [], findings = [] } = (await gateway.survey()) ?? {};
   const status = gateway.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
@@ -261,10 +254,9 @@ function describeCluster(gateway: PushGateway, clusterId: string): unknown {
     renewedAt: gateway.unixTime(cluster.renewedAt),
     expiresAt: gateway.unixTime(cluster.expiresAt),
     ...withTimesAhead(cluster, gateway.unixTime(0)),
-    conflicts: status.conflicts.filter(
+    conflicts: conflicts.filter(
       ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
     ),
-    findings: status.findings.filter((finding) => finding.clusterId === clusterId),
-    ...(status.compileError === undefined ? {} : { compileError: status.compileError }),
+    findings: findings.filter((finding) => finding.clusterId === clusterId),
   };
 }

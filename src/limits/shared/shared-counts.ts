@@ -1,5 +1,5 @@
 /** What a process counts and bounds as a whole. */
-export const COUNTED = [
+const COUNTED = [
   "requests",
   "connections",
   "connections.leaving",

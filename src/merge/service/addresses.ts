@@ -3,9 +3,6 @@ import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "..
 import { compareText } from "../order.ts";
 import type { Contribution } from "./declaration.ts";
 
-/** Endpoints of one step. */
-const ENDPOINTS_AT_ONCE = 512;
-
 /** Where the addresses of a ClusterSetIP service can come from. */
 export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
 
@@ -40,22 +37,22 @@ export interface AddressRules {
   readonly since: ReadonlyMap<string, number>;
   /** `spec.ips` of ServiceImports that workers made from the desired state. Default: there are none. */
   readonly ownAddresses?: OwnAddresses | undefined;
-  /** Called only where they are needed; in steps. */
-  readonly endpoints: () => Generator<void, readonly ClustersetEndpoint[]>;
+  /** Called only where they are needed. */
+  readonly endpoints: () => readonly ClustersetEndpoint[];
 }
 
 /**
  * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
  * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
  * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
- * source count. In steps of some endpoints.
+ * source count.
  */
-export function* chooseAddresses(
+export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
   { order, countsForOthers, since, ownAddresses = new Map(), endpoints }: AddressRules,
-): Generator<void, ServiceAddresses> {
+): ServiceAddresses {
   const findings: ClusterFinding[] = [];
   const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
     texts.filter((text) => {
@@ -93,40 +90,39 @@ export function* chooseAddresses(
     for (const [clusterId, { addresses }] of clusterSetIPs)
       if (countsForOthers(clusterId)) yield { clusterId, addresses };
   };
-  const gather = function* (source: AddressSource): Generator<void, ClustersetAddresses> {
+  const gather = (source: AddressSource): ClustersetAddresses => {
     if (source === "ClusterSetIP") return unite(source, standing());
     if (source === "LoadBalancer") return unite(source, loadBalancers);
     const union = new AddressUnion();
-    for (const [index, { reportedBy, address }] of (yield* endpoints()).entries()) {
-      if (index % ENDPOINTS_AT_ONCE === ENDPOINTS_AT_ONCE - 1) yield;
+    for (const { reportedBy, address } of endpoints()) {
       union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
     }
     return union.finish(source);
   };
   const gathered = new Map<AddressSource, ClustersetAddresses>();
-  const addressesOf = function* (source: AddressSource): Generator<void, ClustersetAddresses> {
-    const found = gathered.get(source) ?? (yield* gather(source));
+  const addressesOf = (source: AddressSource): ClustersetAddresses => {
+    const found = gathered.get(source) ?? gather(source);
     gathered.set(source, found);
     return found;
   };
   const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
     (left, right) => left - right,
   );
-  const firstOf = function* (sources: readonly AddressSource[]): Generator<void, ClustersetAddresses> {
+  const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
     for (const age of ages)
       for (const source of sources) {
-        const found = yield* addressesOf(source);
+        const found = addressesOf(source);
         if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
       }
     return NONE;
   };
 
-  const outside = withReporters(yield* firstOf(order), clusterSetIPs, since);
+  const outside = withReporters(firstOf(order), clusterSetIPs, since);
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
     let own = ownIPs.get(viewer) ?? clusterSetIPs.get(viewer);
-    if (own === undefined) own = inside ??= yield* firstOf(INSIDE_ORDER);
+    if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }
   return { outside, byCluster, findings };

@@ -1,12 +1,7 @@
-import { memberNames } from "../../snapshot/held/member-names.ts";
 import type { EndpointGroups } from "../../snapshot/schema.ts";
 import type { ClustersetEndpoint } from "../clusterset.ts";
 import { compareText } from "../order.ts";
 import type { Contribution } from "./declaration.ts";
-import { sortInSteps } from "./sort-in-steps.ts";
-
-/** Endpoints of one step. */
-const ENDPOINTS_AT_ONCE = 512;
 
 interface Candidate {
   readonly endpoint: ClustersetEndpoint;
@@ -20,33 +15,29 @@ interface Candidate {
  * Service: a ClusterIP exporter's pods are backends of a headless service, and the reverse
  * (KEP-1645, Service Types). A cluster that exports the service speaks for its own endpoints; for
  * the other source clusters the importers speak. An endpoint that several clusters report is one endpoint, reported by the
- * source cluster itself if it is among them. Sorted by source cluster, address, hostname, ports. In steps of some endpoints.
+ * source cluster itself if it is among them. Sorted by source cluster, address, hostname, ports.
  */
-export function* gatherEndpoints(
-  contributions: readonly Contribution[],
-): Generator<void, ClustersetEndpoint[]> {
+export function gatherEndpoints(contributions: readonly Contribution[]): ClustersetEndpoint[] {
   const candidates: Candidate[] = [];
   const exporters = new Set<string>();
   for (const { clusterId, exported } of contributions) {
     if (exported === undefined) continue;
     exporters.add(clusterId);
     const evenIfNotReady = exported.publishNotReadyAddresses === true;
-    yield* collect(candidates, exported.endpoints, clusterId, clusterId, evenIfNotReady);
+    collect(candidates, exported.endpoints, clusterId, clusterId, evenIfNotReady);
   }
   for (const { clusterId, imported } of contributions) {
     if (imported === undefined) continue;
     for (const [source, groups] of Object.entries(imported.endpoints))
-      if (!exporters.has(source.toLowerCase())) yield* collect(candidates, groups, source, clusterId, false);
+      if (!exporters.has(source.toLowerCase())) collect(candidates, groups, source, clusterId, false);
   }
-  const sorted = yield* sortInSteps(
-    candidates,
+  candidates.sort(
     (left, right) =>
       compareIdentity(left, right) || compareReporter(left, right) || compareSpelling(left, right),
   );
   const endpoints: ClustersetEndpoint[] = [];
   let previous: Candidate | undefined;
-  for (const [index, candidate] of sorted.entries()) {
-    if (index % ENDPOINTS_AT_ONCE === ENDPOINTS_AT_ONCE - 1) yield;
+  for (const candidate of candidates) {
     if (previous !== undefined && compareIdentity(previous, candidate) === 0) continue;
     endpoints.push(candidate.endpoint);
     previous = candidate;
@@ -54,18 +45,17 @@ export function* gatherEndpoints(
   return endpoints;
 }
 
-function* collect(
+function collect(
   candidates: Candidate[],
   groups: EndpointGroups,
   clusterId: string,
   reportedBy: string,
   evenIfNotReady: boolean,
-): Generator<void> {
+): void {
   const source = clusterId.toLowerCase();
   for (const portSet of Object.keys(groups)) {
     const { ports, members } = groups[portSet]!;
-    for (const [index, name] of memberNames(members).entries()) {
-      if (index % ENDPOINTS_AT_ONCE === ENDPOINTS_AT_ONCE - 1) yield;
+    for (const name of Object.keys(members)) {
       const member = members[name]!;
       if (member.ready === false && !evenIfNotReady) continue;
       const endpoint: ClustersetEndpoint = {

@@ -52,9 +52,9 @@ export function declareService(
  * Derives one service from what the live clusters contribute, in order of cluster id, at least one
  * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
  * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all), `ownAddresses` are those of
- * ServiceImports that workers made from the desired state. In steps: a service may have 100,000 endpoints.
+ * ServiceImports that workers made from the desired state.
  */
-export function* mergeService(
+export function mergeService(
   namespace: string,
   name: string,
   reported: readonly Contribution[],
@@ -62,7 +62,7 @@ export function* mergeService(
   outsideOrder: readonly AddressSource[],
   grants?: Grants,
   ownAddresses?: OwnAddresses,
-): Generator<void, MergedService> {
+): MergedService {
   const { contributions, countsForOthers, findings, isExported, declarations, union } = declareService(
     { namespace, name },
     reported,
@@ -72,10 +72,10 @@ export function* mergeService(
   const exporters = isExported ? declarations.map(({ clusterId }) => clusterId) : [];
   const headless = winner.type === "Headless";
   const since = sinceOf(contributions, grants);
-  const endpoints = headless ? yield* gatherEndpoints(contributions) : [];
+  const endpoints = headless ? gatherEndpoints(contributions) : [];
   const chosen = headless
     ? NO_ADDRESSES
-    : yield* chooseAddresses({ namespace, name }, contributions, viewers, {
+    : chooseAddresses({ namespace, name }, contributions, viewers, {
         ...{ order: outsideOrder, countsForOthers, since, ownAddresses },
         endpoints: () => gatherEndpoints(contributions),
       });

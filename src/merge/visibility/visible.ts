@@ -19,6 +19,10 @@ import { createVisibleAddresses, type VisibleAddresses } from "./visible-address
 export interface EntryFilter {
   /** Whether all clusters and namespaces exist, so that every export and import does. */
   readonly hidesNoService: boolean;
+  /** Whether some addresses of a service that exists do not. */
+  readonly hidesAddresses: boolean;
+  /** Whether an import may not exist in a namespace that does. */
+  readonly hidesImports: boolean;
   hasCluster(clusterId: string): boolean;
   hasNamespace(namespace: string): boolean;
   exported(key: string, service: ExportedService): ExportedService | undefined;
@@ -45,6 +49,8 @@ export function createEntryFilter(visibility: Visibility): EntryFilter | undefin
   const visibleImport = createImportVisibility(clusters, addresses);
   return {
     hidesNoService: clusters === undefined && namespaces === undefined,
+    hidesAddresses: addresses !== undefined,
+    hidesImports: clusters !== undefined,
     hasCluster: (clusterId) => clusters?.has(clusterId) ?? true,
     hasNamespace,
     exported(key, service) {

@@ -1,14 +1,14 @@
 import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
-import { ALL_CLUSTERS, type Zone } from "../../zone/generation/frame.ts";
-import { KEEP_ORDER } from "../../zone/segment/layout.ts";
+import { ALL_CLUSTERS, type Zone } from "../../zone/frame.ts";
 import {
   findSet,
   fixedDataBytes,
+  KEEP_ORDER,
   read16,
   recordCount,
   recordsOf,
   targetOf,
-} from "../../zone/segment/record-block.ts";
+} from "../../zone/record-block.ts";
 import type { Leased, Names, World } from "../../zone/world.ts";
 import type { Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
@@ -20,7 +20,7 @@ const MAX_POINTER = 0x3fff;
 
 /** The context for writing records: data, leases, time. */
 export interface RecordContext extends AnswerForm {
-  readonly generation: World;
+  readonly world: World;
   readonly leases: Leases;
   readonly now: number;
   /** Selects the first record if the order has no meaning (RFC 1794). */
@@ -32,7 +32,7 @@ export interface RecordContext extends AnswerForm {
  * @param leaseGroup of `leased`
  */
 export function boundedTtl(
-  { leases, now, generation: world }: RecordContext,
+  { leases, now, world }: RecordContext,
   leased: Leased,
   ttl: number,
   leaseGroup: number,

@@ -1,5 +1,5 @@
 import { ResponseCode } from "../../dns/codes.ts";
-import { read16 } from "../../zone/segment/record-block.ts";
+import { read16 } from "../../zone/record-block.ts";
 import type { Answer } from "../answer.ts";
 import { answerError } from "../error-responses.ts";
 import { isQuery, type Query, type QueryError, readQuery } from "../query.ts";

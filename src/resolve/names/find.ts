@@ -1,5 +1,5 @@
 import { type FoldedName, isAboveZone, startOfZone } from "../../dns/folded-name.ts";
-import type { Frame, Zone } from "../../zone/generation/frame.ts";
+import type { Frame, Zone } from "../../zone/frame.ts";
 
 /** The closest zone of a name among the zones of the view. */
 export function findZone(frame: Frame, name: FoldedName, view: number): Zone | undefined {

@@ -1,8 +1,7 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../../dns/codes.ts";
 import { readFoldedName } from "../../dns/folded-name.ts";
-import type { Zone } from "../../zone/generation/frame.ts";
-import { POD_NAMES } from "../../zone/segment/layout.ts";
-import { findSet, read16, recordsOf } from "../../zone/segment/record-block.ts";
+import type { Zone } from "../../zone/frame.ts";
+import { findSet, POD_NAMES, read16, recordsOf } from "../../zone/record-block.ts";
 import type { Location, Names } from "../../zone/world.ts";
 import type { Answer, Missing } from "../answer.ts";
 import { minimalAny, negative, positive } from "../finish.ts";
@@ -33,7 +32,7 @@ export function answerInZone(
   firstZone: Zone,
   view: number,
 ): Answer | Missing {
-  const { generation: world } = context;
+  const { world } = context;
   const { frame } = world;
   const viewName = frame.viewName(view);
   const writer = beginAnswer(message, query, context);
@@ -105,7 +104,7 @@ function answerSet(
   const before = writer.answers;
   writeAnswerSet(writer, context, names, set, owner, zone, targets);
   if (writer.answers === before && !writer.truncated)
-    return negative(writer, query, context.generation, apexAt, ResponseCode.NOERROR);
+    return negative(writer, query, context.world, apexAt, ResponseCode.NOERROR);
   if (targets !== undefined && !writer.truncated)
     writeTargetAddresses(writer, context, names, targets, ownView);
   return positive(writer, query);
@@ -125,7 +124,7 @@ function answerApex(
   zone: Zone,
   viewName: string | undefined,
 ): Answer {
-  const { generation: world } = context;
+  const { world } = context;
   const { frame } = world;
   if (query.type === RecordType.ANY) return minimalAny(writer, query, world, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {

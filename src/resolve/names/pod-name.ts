@@ -1,8 +1,8 @@
 import { RecordType, ResponseCode } from "../../dns/codes.ts";
 import type { FoldedName } from "../../dns/folded-name.ts";
 import { readPodLabel } from "../../dns/pod-label.ts";
-import type { Zone } from "../../zone/generation/frame.ts";
-import type { Answer } from "../answer.ts";
+import type { Zone } from "../../zone/frame.ts";
+import type { Answer, Missing } from "../answer.ts";
 import { minimalAny, negative, positive } from "../finish.ts";
 import { type MessageWriter, RECORD_HEADER_BYTES } from "../message/message-writer.ts";
 import { type RecordContext, setTtl } from "../message/record-writer.ts";
@@ -18,10 +18,10 @@ export function answerPodName(
   name: FoldedName,
   owner: number,
   apexAt: number,
-): Answer | undefined {
-  const { generation: world } = context;
+): Answer | Missing | undefined {
+  const { world } = context;
   const marker = world.podNames(zone, tree, name);
-  if (marker === undefined) return undefined;
+  if (marker === undefined || "missing" in marker) return marker;
   const bytes = readPodLabel(name.bytes);
   if (bytes === undefined) return undefined;
   const type = bytes.length === 4 ? RecordType.A : RecordType.AAAA;

@@ -36,5 +36,5 @@ const singles = SINGLES.map((name) =>
   z.tuple([z.literal(name), z.union([ClusterSnapshot.shape[name].unwrap(), patch, removed])]),
 );
 
-/** One line of a push, for the JSON Schema; `LinesStage` validates what is pushed. */
+/** One line of a push, for the JSON Schema; `Stage` validates what is pushed. */
 export const SnapshotLine = z.union([Header, ...entries, ...singles, End]);

@@ -1,9 +1,8 @@
-import { memberNames } from "../held/member-names.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
 
 /** Members of tables in one piece, at most. */
-export const MEMBERS_A_LINE = 1000;
+const MEMBERS_A_LINE = 1000;
 /** Characters of one piece, about: a piece ends once it has so many. */
 const CHARACTERS_A_LINE = 64 * 1024;
 /** Members and elements of one piece, about; 1,000 ports have 5,000. */
@@ -21,7 +20,7 @@ export function hasFewMembers(plan: EntryPlan, patch: unknown): boolean {
 
 function countMembers(plan: EntryPlan, value: unknown, before: number): number {
   if (plan.kind === "whole" || !isJsonObject(value)) return before;
-  const names = memberNames(value);
+  const names = Object.keys(value);
   let count = before + (plan.kind === "table" ? names.length : 0);
   for (const name of names) {
     if (count > MEMBERS_A_LINE) return count;
@@ -57,7 +56,7 @@ function* fillTable(
   pieces: PieceWriter,
   path: readonly string[],
 ): Generator<JsonObject> {
-  for (const name of memberNames(table)) {
+  for (const name of Object.keys(table)) {
     const member = table[name];
     const here = [...path, name];
     if (plan.member.kind === "whole" || !isJsonObject(member)) {

@@ -2,9 +2,7 @@ import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
-import { ENDPOINT_UNITS } from "../pace.ts";
-import { RecordSets } from "../segment/record-sets.ts";
-import type { SourceCluster, SourceLocalZone } from "../zone-source.ts";
+import { RecordSets } from "../record-sets.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
 import { writePortRecords } from "./port-records.ts";
 import { isHostLabel, isObjectLabel, podLabels } from "./service-labels.ts";
@@ -13,56 +11,39 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 /** Version of the DNS-based service discovery schema (specification section 1). */
 export const CLUSTER_LOCAL_DNS_VERSION = "1.0.1";
 
-/** A cluster with a zone of its own. */
-export type LocalCluster = SourceCluster & { readonly localZone: SourceLocalZone };
+/** What a cluster has of one key, `<namespace>/<label left of it>`, in its own zone. */
+export interface LocalKey {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly hasNamespace: boolean;
+  /** Services with such names, by `<namespace>/<name>`. */
+  readonly services: ReadonlyMap<string, LocalService>;
+  /** `<namespace>/<address>` of the pods with such a name. */
+  readonly pods: readonly string[];
+}
 
 /** The context of a cluster's own zone: its reverse names exist only in its own view. */
 interface LocalScope {
   readonly tree: TreeScope;
-  readonly cluster: LocalCluster;
+  readonly cluster: LocalKey;
   readonly clusters: readonly string[];
   readonly leaseGroup: number;
 }
 
-/**
- * The key of the names of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else its own.
- * @param key `<namespace>/<name>`
- */
-export function localNameKey(key: string, { serviceType, ownedName }: LocalService): string {
-  if (serviceType !== "ExternalName" || ownedName === undefined) return key;
-  const namespace = key.slice(0, key.indexOf("/"));
-  return `${namespace}/${ownedName.toLowerCase().split(".").at(-1)}`;
-}
-
-/**
- * Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one
- * name, the older one wins.
- * @param key `<namespace>/<label left of it>`
- * @param services keys of the Services with such names
- * @param pods `<namespace>/<address>` of the pods with such a name
- */
-export function* compileClusterLocal(
-  tree: TreeScope,
-  cluster: LocalCluster,
-  key: string,
-  services: readonly string[],
-  pods: readonly string[],
-): Generator<void> {
-  const { clusterId, localZone } = cluster;
+/** Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one name, the older one wins. */
+export function compileClusterLocal(tree: TreeScope, cluster: LocalKey): void {
+  const { clusterId, key, services, pods } = cluster;
   const clusters = [clusterId];
-  const scope = { tree, cluster, clusters, leaseGroup: tree.segment.builder.tables.leaseGroup(clusters) };
-  const oldestFirst = services
-    .flatMap((own) => {
-      const service = localZone.services.get(own);
-      return service === undefined ? [] : { key: own, service, since: Date.parse(service.createdAt) };
-    })
-    .sort((one, other) => one.since - other.since || compareText(one.key, other.key));
+  const scope = { tree, cluster, clusters, leaseGroup: tree.context.names.leaseGroup(clusters) };
+  const oldestFirst = Array.from(services, ([own, service]) => {
+    return { key: own, service, since: Date.parse(service.createdAt) };
+  }).sort((one, other) => one.since - other.since || compareText(one.key, other.key));
   const placed = oldestFirst.flatMap(
     ({ key: own, service, since }) => placeService(scope, own, service, since) ?? [],
   );
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
-  for (const one of placed) yield* compileLocalService(scope, one);
-  if (localZone.zone.pods === "verified") compilePods(scope, key.slice(key.indexOf("/") + 1), pods);
+  for (const one of placed) compileLocalService(scope, one);
+  compilePods(scope, key.slice(key.indexOf("/") + 1), pods);
 }
 
 /** A Service with a valid name. */
@@ -86,9 +67,9 @@ function placeService(
   const slash = key.indexOf("/");
   const namespace = key.slice(0, slash);
   const name = key.slice(slash + 1);
-  const { clusterId, namespaces } = cluster;
+  const { clusterId, hasNamespace } = cluster;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
-  if (!namespaces.has(namespace)) {
+  if (!hasNamespace) {
     scope.report(
       clusterId,
       "NoNamespace",
@@ -130,31 +111,31 @@ function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedServ
   }
 }
 
-function* compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): Generator<void> {
+function compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): void {
   const { service, hasClusterIPs } = placed;
   const { clusterId } = cluster;
   if (service.serviceType === "ExternalName") compileExternalName(placed, clusterId, leaseGroup);
-  else if (hasClusterIPs) yield* compileClusterIP(placed, clusterId, leaseGroup);
-  else yield* compileHeadless(placed, clusterId, leaseGroup);
+  else if (hasClusterIPs) compileClusterIP(placed, clusterId, leaseGroup);
+  else compileHeadless(placed, clusterId, leaseGroup);
 }
 
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
-function* compileClusterIP(
+function compileClusterIP(
   { scope, service, serviceNode }: PlacedService,
   reportedBy: string,
   leaseGroup: number,
-): Generator<void> {
+): void {
   const { clusterIPs = [], ports } = service;
   const node = serviceNode();
   const sets = new RecordSets();
   for (const text of clusterIPs) {
     const bytes = scope.address(text, reportedBy);
-    if (bytes !== undefined) sets.addAddress(bytes, scope.tree.segment.ttl, leaseGroup);
+    if (bytes !== undefined) sets.addAddress(bytes, scope.tree.context.ttl, leaseGroup);
   }
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
   sets.addAll(
-    yield* writePortRecords(
+    writePortRecords(
       scope,
       node,
       ports.map((port) => ({ port, node: target, reportedBy })),
@@ -165,15 +146,14 @@ function* compileClusterIP(
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function* compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): Generator<void> {
+function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): void {
   const { scope, service, serviceNode, name, namespace, since } = placed;
   const { endpoints: groups, publishNotReadyAddresses = false } = service;
-  const { pace, ttl } = scope.tree.segment;
+  const { ttl } = scope.tree.context;
   const endpoints: PlacedEndpoint[] = [];
   const wish = { view: reportedBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
   for (const { ports, members } of inOrder(groups))
     for (const { address, hostname, ready } of inOrder(members)) {
-      if (pace.isOver(ENDPOINT_UNITS)) yield;
       if (ready === false && !publishNotReadyAddresses) continue;
       const bytes = scope.address(address, reportedBy);
       if (bytes === undefined) continue;
@@ -186,10 +166,9 @@ function* compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup:
   const node = serviceNode();
   const own = new RecordSets();
   for (const { bytes } of endpoints) {
-    if (pace.isOver(ENDPOINT_UNITS)) yield;
     own.addAddress(bytes, ttl, leaseGroup);
   }
-  own.addAll(yield* writeEndpointRecords(scope, node, endpoints, leaseGroup));
+  own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup));
   scope.write(node, own, reportedBy);
 }
 
@@ -230,7 +209,7 @@ function compileExternalName(
   const node = scope.name(`${namespace}.svc`, labels, reportedBy);
   if (node === undefined) return;
   const sets = new RecordSets();
-  sets.addRdata(RecordType.CNAME, target, scope.tree.segment.ttl, leaseGroup);
+  sets.addRdata(RecordType.CNAME, target, scope.tree.context.ttl, leaseGroup);
   scope.write(node, sets, reportedBy);
 }
 
@@ -240,19 +219,19 @@ function compilePods(
   label: string,
   pods: readonly string[],
 ): void {
-  const { builder, ttl } = tree.segment;
+  const { names, ttl } = tree.context;
   for (const key of [...pods].sort()) {
     const slash = key.indexOf("/");
     const namespace = key.slice(0, slash);
     const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) });
-    if (!cluster.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
+    if (!cluster.hasNamespace || !isObjectLabel(namespace)) continue;
     const bytes = scope.address(key.slice(slash + 1), cluster.clusterId);
     // A pod with two labels has two keys: each has one of its names.
     if (bytes === undefined || !podLabels(bytes).includes(label)) continue;
     const node = scope.name(`${namespace}.pod`, [label], cluster.clusterId);
-    if (node === undefined || builder.nodes.hasRecords(node)) continue;
+    if (node === undefined || names.hasRecords(node)) continue;
     const sets = new RecordSets();
     sets.addAddress(bytes, ttl, leaseGroup);
-    builder.setRecords(node, sets);
+    names.setRecords(node, sets);
   }
 }

@@ -1,6 +1,5 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
-import { ENDPOINT_UNITS } from "../pace.ts";
-import { RecordSets } from "../segment/record-sets.ts";
+import { RecordSets } from "../record-sets.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
 import { writePortRecords } from "./port-records.ts";
 import { clusterIdLabels, isObjectLabel } from "./service-labels.ts";
@@ -10,7 +9,7 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 export const CLUSTERSET_DNS_VERSION = "1.0.0";
 
 /** Writes the names of one service in the clusterset zone (multicluster DNS specification 1.0.0). */
-export function* compileClustersetService(tree: TreeScope, service: ClustersetService): Generator<void> {
+export function compileClustersetService(tree: TreeScope, service: ClustersetService): void {
   const { namespace, name } = service;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
@@ -26,33 +25,29 @@ export function* compileClustersetService(tree: TreeScope, service: ClustersetSe
     known ??= scope.top(`${namespace}.svc`, name);
     return known;
   };
-  if (service.type === "Headless") yield* compileHeadless(scope, service, serviceNode);
-  else yield* compileClusterSetIP(scope, service, serviceNode());
+  if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
+  else compileClusterSetIP(scope, service, serviceNode());
 }
 
 /** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
-function* compileClusterSetIP(
-  scope: ServiceScope,
-  service: ClustersetService,
-  node: number,
-): Generator<void> {
-  const { builder, clusterViews } = scope.tree.segment;
+function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
+  const { names, clusterViews } = scope.tree.context;
   const reportedBy = service.reportedBy[0]!;
-  const outside = yield* addressSets(scope, service, node, service.outside, undefined);
+  const outside = addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
   for (const [clusterId, addresses] of service.byCluster)
     if (clusterViews.has(clusterId)) {
-      const sets = yield* addressSets(scope, service, node, addresses, clusterId);
-      variants.set(builder.tables.view(clusterId), sets);
+      const sets = addressSets(scope, service, node, addresses, clusterId);
+      variants.set(names.view(clusterId), sets);
     }
   // An SRV target must have an address (RFC 2782). In a view without one, the names exist without records.
   const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
   const target = outside.isEmpty && having.length === 0 ? undefined : node;
-  const services = yield* writePortRecords(
+  const services = writePortRecords(
     scope,
     node,
     service.ports.map((port) => ({ port, node: target, reportedBy })),
-    builder.tables.leaseGroup(service.reportedBy),
+    names.leaseGroup(service.reportedBy),
     outside.isEmpty && target !== undefined ? having : undefined,
   );
   const forAll = !outside.isEmpty;
@@ -61,19 +56,18 @@ function* compileClusterSetIP(
   scope.write(node, outside, reportedBy, variants);
 }
 
-function* addressSets(
+function addressSets(
   scope: ServiceScope,
   service: ClustersetService,
   node: number,
   given: ClustersetAddresses,
   view: string | undefined,
-): Generator<void, RecordSets> {
-  const { builder, ttl, pace } = scope.tree.segment;
+): RecordSets {
+  const { names, ttl } = scope.tree.context;
   const sets = new RecordSets();
   const clusters = [...new Set([...given.reportedBy, ...service.reportedBy])];
-  const group = builder.tables.leaseGroup(clusters);
+  const group = names.leaseGroup(clusters);
   for (const text of given.addresses) {
-    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const bytes = scope.address(text, given.reportedBy[0]!);
     if (bytes === undefined) continue;
     sets.addAddress(bytes, ttl, group);
@@ -91,17 +85,12 @@ function* addressSets(
 }
 
 /** Specification 2.4: a headless service. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
-function* compileHeadless(
-  scope: ServiceScope,
-  service: ClustersetService,
-  serviceNode: () => number,
-): Generator<void> {
-  const { builder, ttl, pace } = scope.tree.segment;
+function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
+  const { names, ttl } = scope.tree.context;
   const endpoints: PlacedEndpoint[] = [];
   const reporters = new Set<string>();
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
-    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const bytes = scope.address(address, reportedBy);
     if (bytes === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
@@ -126,12 +115,11 @@ function* compileHeadless(
   }
   if (endpoints.length === 0) return;
   const node = serviceNode();
-  const group = builder.tables.leaseGroup([...reporters]);
+  const group = names.leaseGroup([...reporters]);
   const own = new RecordSets();
   for (const { bytes } of endpoints) {
-    if (pace.isOver(ENDPOINT_UNITS)) yield;
     own.addAddress(bytes, ttl, group);
   }
-  own.addAll(yield* writeEndpointRecords(scope, node, endpoints, group));
+  own.addAll(writeEndpointRecords(scope, node, endpoints, group));
   scope.write(node, own, endpoints[0]!.reportedBy);
 }

@@ -1,4 +1,4 @@
-import type { SourceCluster } from "../zone-source.ts";
+import type { ZoneCluster } from "../zone-plan.ts";
 
 /** The region and zones of a cluster's nodes, from its snapshot. */
 export interface ClusterLocality {
@@ -15,7 +15,7 @@ export interface Origin extends ClusterLocality {
 export class Distances {
   readonly #localities: ReadonlyMap<string, ClusterLocality>;
 
-  constructor(clusters: readonly SourceCluster[]) {
+  constructor(clusters: readonly ZoneCluster[]) {
     this.#localities = new Map(
       clusters.map(({ clusterId, region, zones }) => [clusterId, { region, zones }]),
     );

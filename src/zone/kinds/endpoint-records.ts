@@ -1,12 +1,8 @@
 import type { EndpointPort } from "../../snapshot/schema.ts";
-import { ENDPOINT_UNITS } from "../pace.ts";
-import { RecordSets } from "../segment/record-sets.ts";
+import { RecordSets } from "../record-sets.ts";
 import { type PortTarget, writePortRecords } from "./port-records.ts";
 import { addressLabel, isHostLabel } from "./service-labels.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
-
-/** What it costs to find the endpoints that share a name with one. */
-const PLACE_UNITS = ENDPOINT_UNITS >> 2;
 
 /** An endpoint of a headless service, with the node of its own name. */
 export interface PlacedEndpoint {
@@ -40,28 +36,25 @@ export function endpointLabel(
 }
 
 /** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
-export function* writeEndpointRecords(
+export function writeEndpointRecords(
   scope: ServiceScope,
   serviceNode: number,
   endpoints: readonly PlacedEndpoint[],
   leaseGroup: number,
-): Generator<void, RecordSets> {
-  const { pace } = scope.tree.segment;
+): RecordSets {
   const targets: PortTarget[] = [];
   for (const { node, ports, reportedBy } of endpoints) {
-    if (pace.isOver(1 + ports.length)) yield;
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
   }
-  const services = yield* writePortRecords(scope, serviceNode, targets, leaseGroup);
-  yield* writeHosts(scope, endpoints);
+  const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
+  writeHosts(scope, endpoints);
   return services;
 }
 
-function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): Generator<void> {
-  const { builder, ttl, pace } = scope.tree.segment;
+function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
+  const { names, ttl } = scope.tree.context;
   const byNode = new Map<number, PlacedEndpoint[]>();
   for (const endpoint of endpoints) {
-    if (pace.isOver(PLACE_UNITS)) yield;
     if (endpoint.node === undefined) continue;
     const sharing = byNode.get(endpoint.node);
     if (sharing === undefined) byNode.set(endpoint.node, [endpoint]);
@@ -69,10 +62,9 @@ function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]):
   }
   for (const [node, sharing] of byNode) {
     const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))];
-    const group = builder.tables.leaseGroup(clusters);
+    const group = names.leaseGroup(clusters);
     const sets = new RecordSets();
     for (const { bytes, reverse } of sharing) {
-      if (pace.isOver(ENDPOINT_UNITS)) yield;
       sets.addAddress(bytes, ttl, group);
       scope.reverse(bytes, node, { ...reverse, clusters });
     }

@@ -1,11 +1,7 @@
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import { ENDPOINT_UNITS } from "../pace.ts";
 import type { Distances, Origin } from "./distances.ts";
 import type { ServiceScope } from "./tree-scope.ts";
-
-/** What it costs to find the distance of an offer. */
-const ORDER_UNITS = ENDPOINT_UNITS >> 2;
 
 interface OfferBase {
   /** The shard. */
@@ -26,12 +22,11 @@ export type Offer =
   | (OfferBase & { readonly kind: "name"; readonly target: string });
 
 /** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
-export function* offersOf(
+export function offersOf(
   scope: ServiceScope,
   service: ClustersetService,
   clients: "internal" | "external",
-): Generator<void, Offer[]> {
-  const { pace } = scope.tree.segment;
+): Offer[] {
   const offers: Offer[] = [];
   for (const { clusterId, clusterIPs, externalAddresses, externalNames } of service.shards) {
     const base = { clusterId, reportedBy: clusterId, zone: undefined };
@@ -58,7 +53,6 @@ export function* offersOf(
   }
   if (clients === "internal")
     for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
-      if (pace.isOver(ENDPOINT_UNITS)) yield;
       const bytes = scope.address(address, reportedBy);
       if (bytes !== undefined)
         offers.push({ clusterId, reportedBy, zone, kind: "endpoint", bytes, hostname });
@@ -71,18 +65,15 @@ export function* offersOf(
  * none), then the external addresses of the other shards. Without a source cluster every shard counts as another one;
  * without an origin all distances are equal.
  */
-export function* orderOffers(
-  { tree }: ServiceScope,
+export function orderOffers(
   offers: readonly Offer[],
   origin: Origin | undefined,
   distances: Distances,
-): Generator<void, Offer[]> {
-  const { pace } = tree.segment;
+): Offer[] {
   const source = origin?.clusterId;
   const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
   const byDistance: [Offer[], Offer[], Offer[], Offer[]] = [[], [], [], []];
   for (const offer of offers) {
-    if (pace.isOver(ORDER_UNITS)) yield;
     const { kind, clusterId, zone } = offer;
     const isOwn = clusterId === source;
     const isOpen = kind === "clusterIP" ? isOwn : !(ownClusterIP && isOwn && kind !== "endpoint");

@@ -1,6 +1,5 @@
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
-import { ENDPOINT_UNITS } from "../pace.ts";
-import { RecordSets } from "../segment/record-sets.ts";
+import { RecordSets } from "../record-sets.ts";
 import { portLabels } from "./service-labels.ts";
 import type { ServiceScope } from "./tree-scope.ts";
 
@@ -18,20 +17,19 @@ export interface PortTarget {
  * for the service's own name. Unnamed ports have none.
  * @param views the indices of the views in the segment that have the records at the ports' names; default: all
  */
-export function* writePortRecords(
+export function writePortRecords(
   scope: ServiceScope,
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
   views?: readonly number[],
-): Generator<void, RecordSets> {
-  const { ttl, pace } = scope.tree.segment;
+): RecordSets {
+  const { ttl } = scope.tree.context;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
   // Endpoints of one EndpointSlice share their port objects.
   const judged = new Map<PortTarget["port"], NamedPort | undefined>();
   for (const { port, node, reportedBy } of targets) {
-    if (pace.isOver(ENDPOINT_UNITS)) yield;
     if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, reportedBy, byNode));
     const named = judged.get(port);
     if (named === undefined || node === undefined) continue;

@@ -1,51 +1,29 @@
 import { usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES } from "../../dns/codes.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
-import type { Pace } from "../pace.ts";
-import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse/reverse-candidate.ts";
-import type { RecordSets } from "../segment/record-sets.ts";
-import type { TreeKey } from "../segment/tree-key.ts";
+import type { NameTree } from "../name-tree.ts";
+import type { RecordSets } from "../record-sets.ts";
+import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse-candidate.ts";
+import type { TreeKey } from "../tree-key.ts";
 import type { Origin } from "./distances.ts";
 
-/** What names and RRsets are written to. A node is a name in a tree, or the apex of one. */
-export interface NamesBuilder {
-  readonly tables: {
-    tree(key: TreeKey): number;
-    view(name: string): number;
-    leaseGroup(clusterIds: readonly string[]): number;
-  };
-  readonly nodes: {
-    /** The node of a name below `parent`, added if it is new. @param run the labels in between, joined by dots */
-    child(parent: number, run: string): number;
-    /** The length in bytes of a node's relative name on the wire, without the zone. */
-    nameBytes(node: number): number;
-    /** The labels of a node's relative name, the leftmost first. */
-    labels(node: number): string[];
-    hasRecords(node: number): boolean;
-  };
-  /** Sets the RRsets of a node: those of all views, and those that replace them in single views. */
-  setRecords(node: number, sets: RecordSets, variants?: ReadonlyMap<number, RecordSets>): void;
-}
-
-/** The context that all names of a key, or all stems, share. */
-export interface SegmentScope {
-  readonly builder: NamesBuilder;
+/** What all names of a key are compiled with. */
+export interface KeyContext {
+  readonly names: NameTree;
   /** The clusters that have a view. */
   readonly clusterViews: ReadonlySet<string>;
   /** The views of clients outside with a locality, by their names. */
   readonly localities: readonly (readonly [view: string, origin: Origin])[];
-  /** TTL of records in seconds, and its index. */
+  /** TTL of records in seconds. */
   readonly ttl: number;
   readonly findings: ClusterFinding[];
   /** Takes the PTR records that services want. */
   readonly addReverse: (bytes: Uint8Array, candidate: ReverseCandidate) => void;
-  /** Loops over endpoints yield where it says so: a service may have any number of them. */
-  readonly pace: Pace;
 }
 
 /** One tree of names with the lengths of its zones. */
 export interface TreeScope {
-  readonly segment: SegmentScope;
+  readonly context: KeyContext;
   readonly key: TreeKey;
   /** The node of its apex. */
   readonly apex: number;
@@ -77,16 +55,16 @@ export class ServiceScope {
 
   /** The node of a name with one label below a namespace, which is given by its labels, joined by dots. */
   top(namespace: string, label: string): number {
-    return this.tree.segment.builder.nodes.child(this.tree.apex, `${label}.${namespace}`);
+    return this.tree.context.names.child(this.tree.apex, `${label}.${namespace}`);
   }
 
   /**
    * The node of `labels` (leftmost first) below a node, or below a namespace as in `top`; undefined, with a finding, if the name is too long.
    */
   name(parent: number | string, labels: readonly string[], clusterId: string): number | undefined {
-    const { shortestZoneBytes, segment } = this.tree;
-    const { nodes } = segment.builder;
-    const above = typeof parent === "string" ? parent.length + 1 : nodes.nameBytes(parent);
+    const { shortestZoneBytes, context } = this.tree;
+    const { names } = context;
+    const above = typeof parent === "string" ? parent.length + 1 : names.nameBytes(parent);
     const added = labels.reduce((sum, label) => sum + 1 + label.length, 0);
     if (above + added + shortestZoneBytes > MAX_NAME_BYTES) {
       this.report(
@@ -98,7 +76,7 @@ export class ServiceScope {
     }
     let index = labels.length;
     let node = typeof parent === "string" ? this.top(parent, labels[--index]!) : parent;
-    while (index > 0) node = nodes.child(node, labels[--index]!);
+    while (index > 0) node = names.child(node, labels[--index]!);
     return node;
   }
 
@@ -122,33 +100,33 @@ export class ServiceScope {
     variants?: ReadonlyMap<number, RecordSets>,
   ): void {
     if (sets.isEmpty && (variants === undefined || variants.size === 0)) return;
-    const { builder } = this.tree.segment;
-    if (!builder.nodes.hasRecords(node)) builder.setRecords(node, sets, variants);
+    const { names } = this.tree.context;
+    if (!names.hasRecords(node)) names.setRecords(node, sets, variants);
     else
       this.report(
         reportedBy,
         "NameClash",
-        `${builder.nodes.labels(node).join(".")} (below the zone) belongs to an older object: this object is not served there`,
+        `${names.labels(node).join(".")} (below the zone) belongs to an older object: this object is not served there`,
       );
   }
 
   /** Wants the PTR record of an address for a name, where that name fits the canonical zone. */
   reverse(bytes: Uint8Array, node: number, target: ReverseWish): void {
-    const { canonicalZoneBytes, segment } = this.tree;
-    if (segment.builder.nodes.nameBytes(node) + canonicalZoneBytes > MAX_NAME_BYTES) return;
-    segment.addReverse(bytes, { source: this.#sourceOf(target), label: target.label });
+    const { canonicalZoneBytes, context } = this.tree;
+    if (context.names.nameBytes(node) + canonicalZoneBytes > MAX_NAME_BYTES) return;
+    context.addReverse(bytes, { source: this.#sourceOf(target), label: target.label });
   }
 
   #sourceOf(wish: ReverseWish): CandidateSource {
     const { view, rank, since, clusters, above, claimants = [] } = wish;
     const { namespace, name } = this.#subject;
-    const { key: tree, segment } = this.tree;
+    const { key: tree, context } = this.tree;
     const last = this.#lastSource;
     if (last !== undefined && isSourceOf(last, wish)) return last;
     const id = [view ?? "", rank, since, clusters, above, claimants].join("|");
     let source = this.#sources.get(id);
     if (source === undefined) {
-      const { ttl } = segment;
+      const { ttl } = context;
       // Nearly always they are the same clusters, and a list of one takes as much memory as five addresses.
       const shared = areSameTexts(claimants, clusters) ? clusters : claimants;
       source = { namespace, name, tree, view, rank, since, ttl, clusters, above, claimants: shared };
@@ -163,7 +141,7 @@ export class ServiceScope {
     const key = `${clusterId} ${reason} ${message}`;
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
-    this.tree.segment.findings.push({ clusterId, reason, ...this.#subject, message });
+    this.tree.context.findings.push({ clusterId, reason, ...this.#subject, message });
   }
 }
 

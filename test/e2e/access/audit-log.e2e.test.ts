@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { partPath } from "../../../src/transfer/part-names.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { headerLine, LINES_TYPE, patchBody, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
@@ -115,7 +116,7 @@ describe.each([
     ).toMatchObject([{ ...refused, status: 503, code: "TOO_MANY_CLUSTERS", cluster: "east" }]);
   });
 
-  test("has a line for each registration, and for each transfer of a root", async () => {
+  test("has a line for each registration, and for each transfer of a world", async () => {
     expect(await audited("POST", "/federations/fed", {}, "{}")).toMatchObject([
       { ...refused, action: "register", status: 403, code: "CERTIFICATE_REQUIRED", federation: "fed" },
     ]);
@@ -123,8 +124,9 @@ describe.each([
       { ...refused, action: "read", status: 401, code: "UNKNOWN_TOKEN" },
     ]);
     const state = await gateway.http("/api/v1/transfer/state", { headers: secondary! });
-    const { status } = state.json<{ status: { rootHash: string } }>();
-    expect(await audited("GET", `/api/v1/transfer/roots/${status.rootHash}`, secondary)).toMatchObject([
+    const { epoch, world } = state.json<{ epoch: string; world: string }>();
+    const path = partPath({ kind: "world", of: {} }, world, epoch, "");
+    expect(await audited("GET", `/api/v1/transfer/${path}`, secondary)).toMatchObject([
       { ...accepted, action: "transfer", status: 200, credential: "edge" },
     ]);
     expect(await audited("GET", "/api/v1/transfer/state", secondary)).toEqual([]);

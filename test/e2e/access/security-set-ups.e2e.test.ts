@@ -80,8 +80,12 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
       ({ line, expected }) => line.includes(HIDDEN) && expected.includes('"Status":3'),
     );
     expect(hidden.length).toBeGreaterThan(0);
+    // In a scope the SOA serial is the time of the answer, as the header field is.
     const comparable = (text: string) =>
-      text.replace(/^date: .*$/gim, "").replaceAll(/last seen \d+ s ago/g, "");
+      text
+        .replace(/^date: .*$/gim, "")
+        .replaceAll(/last seen \d+ s ago/g, "")
+        .replaceAll(/(hostmaster\.\S+) \d+/g, "$1");
     for (const { line } of hidden) {
       const printed = await place.run(`${line} -i`);
       const nowhere = await place.run(`${line.replace(HIDDEN, NOWHERE)} -i`);

@@ -7,13 +7,13 @@ import { blocksIn } from "../../docs/pages.ts";
 import { answered, eventualAnswer } from "../harness/answers.ts";
 import { checkout, cliPath, runCli, runProgram } from "../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../harness/gateway-client.ts";
+import { generationOf, put } from "../replica/many/harness/push-requests.ts";
 import { certificateFor } from "../servers/certificate.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { runRedis } from "../servers/redis.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
-import { generationOf, put } from "../store/many/harness/push-requests.ts";
 
 /** Those keys of the Compose specification that the file has. */
 const Service = z.strictObject({
@@ -132,7 +132,9 @@ async function startReplica(): Promise<GatewayClient> {
   );
   running.push(
     await ServerProcess.start({
-      ...{ name: "gateway", command: process.execPath, args: [cliPath, "serve", "--config", config], folder },
+      ...{ name: "gateway", command: process.execPath, args: [cliPath, "serve", "--config", config] },
+      // The image has a volume for each container.
+      folder: temporaryFolder("compose-gateway"),
       ready: async () => (await client.http("/healthz")).status === 200,
     }),
   );

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { globSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { slices, world } from "../commands/exported.ts";
@@ -70,7 +70,7 @@ describe("acknowledged data survives", () => {
 
   test("a gateway that lost its state answers 409 and gets a full snapshot", async () => {
     await gateway.kill();
-    rmSync(join(gateway.stateDir, "snapshots"), { recursive: true });
+    for (const file of globSync(join(gateway.stateDir, "clusterset.db*"))) rmSync(file);
     await gateway.restart();
     expect((await gateway.http("/readyz")).status).toBe(503);
     expect(await answered(gateway, "web.shop")).toBe("SERVFAIL");

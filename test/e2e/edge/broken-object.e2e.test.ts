@@ -7,7 +7,7 @@ import { startPlace } from "./place.ts";
 import { see, seeUntil } from "./watch.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
-describe("after a failure behind a location the last good generation answers, marked as stale", () => {
+describe("after a failure behind a location what is in memory answers, marked as stale", () => {
   let worker: WorkerProcess;
   /** Where the object is not. */
   let place: DevProcess;
@@ -27,6 +27,8 @@ describe("after a failure behind a location the last good generation answers, ma
 
   test("an object that is unreachable for a while", async () => {
     await seeUntil(place, "web.shop", ["10.0.0.0"]);
+    // Names are denied from a list of what exists.
+    expect(await see(place, "somebody.shop")).toMatchObject({ answer: "NXDOMAIN" });
     await worker.kill();
     await untilStale().toMatchObject({ answer: ["10.0.0.0"], stale: true });
     expect(await see(place, "nobody.shop")).toMatchObject({ answer: "NXDOMAIN", stale: true });

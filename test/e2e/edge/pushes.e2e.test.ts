@@ -34,7 +34,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
   const adding = (address: string) => ({
     exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { [address]: { address } } } } } },
   });
-  const rows = () => worker.sql("SELECT cluster_id, name, part, hex(digest) FROM cluster_rows");
+  const rows = () => worker.sql("SELECT key, kind, cluster, name, part, sum FROM entry");
 
   /** What west is answered with and kept as. */
   let generation: number;

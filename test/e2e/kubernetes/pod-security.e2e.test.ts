@@ -147,10 +147,14 @@ describe("Pod Security", () => {
     },
   );
 
-  test("with the component shared-store the gateway can write nothing", () => {
-    const [{ volumeMounts }] = podOf("gateway/components/shared-store").spec.containers as [Container];
-    expect(volumeMounts).toHaveLength(4);
-    expect(volumeMounts.every(({ readOnly }) => readOnly === true)).toBe(true);
+  test("with the component shared-store the gateway can write only a copy, which goes with its pod", () => {
+    const { containers, volumes } = podOf("gateway/components/shared-store").spec;
+    const [{ volumeMounts }] = containers as [Container];
+    expect(volumeMounts).toHaveLength(5);
+    expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([
+      { name: "state", mountPath: "/var/lib/clusterset-doh" },
+    ]);
+    expect(volumes).toContainEqual({ name: "state", emptyDir: {} });
   });
 
   test("infra/kubernetes/gateway can write only its state, has resource limits, and has neither token nor rights", () => {

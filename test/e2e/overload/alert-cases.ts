@@ -169,10 +169,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     name: "ClustersetDohStoreDamaged",
-    firing: { [`clusterset_doh_damaged_records_total{${GATEWAY},part="journal"}`]: lasting(1) },
-    quiet: { [`clusterset_doh_damaged_records_total{${GATEWAY},part="journal"}`]: lasting(0) },
+    firing: { [`clusterset_doh_damaged_rows_total{${GATEWAY}}`]: lasting(1) },
+    quiet: { [`clusterset_doh_damaged_rows_total{${GATEWAY}}`]: lasting(0) },
     raisedAt: 0,
-    labels: { ...WARNING, instance: "gateway", part: "journal" },
-    summary: "gateway found 1 damaged records (journal)",
+    labels: { ...WARNING, instance: "gateway" },
+    summary: "gateway found damaged rows 1 times",
   },
 ];

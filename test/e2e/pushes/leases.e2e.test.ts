@@ -110,7 +110,8 @@ describe("only the clusters with an expired lease leave the answers", () => {
     expect(clock.now()).toBeGreaterThanOrEqual(expiresAt);
     // Where time leaps, the gateway counts as overloaded for a moment.
     await eventually(() => gateway.clusterStatus<Status>("east")).toMatchObject({ live: false });
-    expect((await gateway.http("/readyz")).text).toContain("1 of 2 clusters live");
+    // The details of readiness come from the thread that writes.
+    await eventually(async () => (await gateway.http("/readyz")).text).toContain("1 of 2 clusters live");
   });
 
   test("a restarted gateway does not resurrect it", async () => {
@@ -125,8 +126,11 @@ describe("only the clusters with an expired lease leave the answers", () => {
     await westWorker.kill();
     clock.pass(longLeaseSeconds * 1000);
     await eventualAnswer(gateway, "db.shop").toBe("SERVFAIL");
-    const ready = await gateway.http("/readyz");
-    expect(ready).toMatchObject({ status: 503, text: expect.stringContaining("lease") });
+    // Where time leaps, the thread that knows why counts as busy for a moment.
+    await eventually(() => gateway.http("/readyz")).toMatchObject({
+      status: 503,
+      text: expect.stringContaining("lease"),
+    });
     await gateway.restart();
     expect(await answered(gateway, "db.shop")).toBe("SERVFAIL");
     expect((await gateway.http("/readyz")).status).toBe(503);

@@ -10,21 +10,21 @@ import { type GatewayOptions, startGateway } from "../harness/processes.ts";
 async function threadsOf(options: GatewayOptions): Promise<number> {
   const gateway = await startGateway(options);
   const { text } = await gateway.http("/metrics");
-  const threads = text.match(/^clusterset_doh_thread_connections\{/gm)?.length ?? 1;
+  const threads = text.match(/^clusterset_doh_thread_connections\{/gm)?.length ?? 0;
   expect(await gateway.stop()).toBe(0);
   return threads;
 }
 
 const CORES = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))![1]!;
 
-it("answers with one thread for each CPU that the process may use, by default", async () => {
-  const resources = { cores: availableParallelism(), cpus: cpuLimit(), memoryBytes: memoryLimit() };
-  expect(await threadsOf({})).toBe(autoThreads(resources));
-  expect(await threadsOf({ config: { threads: "auto" } })).toBe(autoThreads(resources));
+it("answers with one thread by default, with as many as a setting says, and with the one that takes pushes for 0", async () => {
+  expect(await threadsOf({})).toBe(1);
+  for (const threads of [0, 2]) expect(await threadsOf({ config: { threads } })).toBe(threads);
 });
 
-it("answers with one thread on one CPU, and with more where the setting is a number", async () => {
-  const runBy = ["taskset", "--cpu-list", CORES];
-  expect(await threadsOf({ runBy })).toBe(1);
-  expect(await threadsOf({ runBy, config: { threads: 2 } })).toBe(2);
+it("answers with one thread for each CPU that the process may use, for auto", async () => {
+  const resources = { cores: availableParallelism(), cpus: cpuLimit(), memoryBytes: memoryLimit() };
+  const config = { threads: "auto" };
+  expect(await threadsOf({ config })).toBe(autoThreads(resources));
+  expect(await threadsOf({ config, runBy: ["taskset", "--cpu-list", CORES] })).toBe(1);
 });

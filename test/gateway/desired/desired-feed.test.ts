@@ -15,71 +15,65 @@ const invalid = (clusterId: string, reason = "NoService") =>
   });
 
 describe("a cluster is live for a feed", () => {
-  it("from the update after it joins to the moment it leaves", () => {
-    const { feed, join, leave, update } = openFeed();
+  it("from the moment it joins to the moment it leaves", () => {
+    const { feed, join, leave } = openFeed();
     expect(feed.has("a")).toBe(false);
     join(web("a"));
-    expect(feed.has("a")).toBe(false);
-    update();
-    expect([feed.has("a"), feed.namespacesOf("a")?.has("shop")]).toEqual([true, true]);
+    expect([feed.has("a"), [...feed.namespacesOf("a")]]).toEqual([true, ["shop"]]);
+    const stream = feed.open("a", undefined);
+    expect(stream.isEnded).toBe(false);
     leave("a");
-    expect(feed.has("a")).toBe(false);
-    update();
-    expect(feed.namespacesOf("a")).toBeUndefined();
+    expect([feed.has("a"), stream.isEnded]).toEqual([false, true]);
     join(web("a"));
-    expect(feed.has("a")).toBe(false);
+    expect([feed.has("a"), stream.isEnded]).toEqual([true, true]);
   });
 
   it("only if it may read its state and exists in the scope", () => {
-    const { feed, join, update } = openFeed({ clusters: ["a", "c"] });
+    const { feed, join } = openFeed({ clusters: ["a", "c"] });
     join(web("a"), web("b"), web("c"));
-    update();
     expect(["a", "b", "c"].filter((clusterId) => feed.has(clusterId))).toEqual(["a"]);
   });
 
   it("with the namespaces of the scope", () => {
-    const { feed, join, update, read } = openFeed({ namespaces: ["shop"] });
+    const { feed, join, read } = openFeed({ namespaces: ["shop"] });
     const exports = { "shop/web": exported(), "secret/db": exported() };
     join(snapshot("a", { namespaces: { shop: {}, secret: {} }, exports }));
-    update();
-    expect(["shop", "secret"].map((one) => feed.namespacesOf("a")?.has(one))).toEqual([true, false]);
+    expect([...feed.namespacesOf("a")]).toEqual(["shop"]);
     expect(read()).toEqual(["snapshot", "import shop/web", "export shop/web", "position"]);
   });
 });
 
-describe("an update", () => {
-  it("derives the export that a finding is about, and nothing for any other finding", () => {
-    const { join, update, read, errors } = openFeed();
+describe("a stream", () => {
+  it("has the export that a finding is about, and nothing for any other finding", () => {
+    const { feed, join, read, errors } = openFeed();
+    join(invalid("a"), invalid("b", "PortOutOfRange"));
+    const stream = feed.open("a", undefined);
+    expect(read(stream)).toEqual(["snapshot", "export shop/db", "position"]);
+    expect(read(feed.open("b", undefined))).toEqual(["snapshot", "position"]);
+    join(invalid("a", "PortOutOfRange"));
+    expect(read(stream)).toEqual(["export shop/db none", "position"]);
     join(invalid("a"));
-    expect(update()).toBe(1);
-    expect(read()).toEqual(["snapshot", "export shop/db", "position"]);
-    join(invalid("b", "PortOutOfRange"));
-    expect([update(), errors]).toEqual([0, []]);
+    expect([read(stream), errors]).toEqual([["export shop/db", "position"], []]);
   });
 
-  it("reports a service that it cannot derive and keeps its lines; other services follow", () => {
-    const { join, update, read, errors, failing, feed } = openFeed();
-    join(web("a"));
-    join(web("c"));
-    update();
-    const before = ["import shop/web", "slice shop/web a", "slice shop/web c"];
-    expect(read()).toEqual(expect.arrayContaining(before));
-    failing.add("c");
+  it("goes on with the lines that it has of a service that cannot be derived; a new one fails", () => {
+    const { join, read, errors, failing, feed } = openFeed();
+    join(web("a"), web("c"));
     const stream = feed.open("a", undefined);
-    read(stream);
+    const before = ["import shop/web", "slice shop/web a", "slice shop/web c"];
+    expect(read(stream)).toEqual(expect.arrayContaining(before));
+    failing.add("c");
     join(snapshot("a", { exports: { "shop/db": exported() } }));
-    update();
-    expect(errors.map(String)).toEqual(["Error: cannot derive c"]);
     expect(read(stream)).toEqual(["import shop/db", "export shop/db", "position"]);
-    expect(read()).toEqual(expect.arrayContaining(before));
+    expect(errors.map(String)).toEqual(["Error: cannot derive c"]);
+    expect(() => read()).toThrow("cannot derive c");
   });
 });
 
 it("leases are whole seconds of the cluster and of the exporters in its namespaces that are live", () => {
-  const { feed, join, update, leases } = openFeed();
+  const { feed, join, leases } = openFeed();
   const elsewhere = snapshot("d", { namespaces: { bank: {} }, exports: { "bank/till": exported() } });
   join(snapshot("a"), web("b"), web("c"), elsewhere);
-  update();
   for (const [clusterId, expiresAt] of [
     ["a", 12_999],
     ["b", 9000],

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Reach } from "../../../src/desired/desired-service.ts";
-import { deriveLines, keyOfInvalidExport } from "../../../src/gateway/desired/desired-lines.ts";
-import { MergedServices } from "../../../src/merge/index/merged-services.ts";
-import { ServiceIndex } from "../../../src/merge/index/service-index.ts";
+import { deriveLines, withdrawalOf } from "../../../src/gateway/desired/desired-lines.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
-import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
+import { KeyWorld } from "../../../src/names/key-world.ts";
+import { SnapshotEntries } from "../../../src/names/snapshot-entries.ts";
+import { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { endpoints, exporting, port } from "../../merge/fixtures.ts";
 
@@ -14,13 +14,9 @@ function linesOf(
   key: string,
   { visibility = {}, reach = "pods" }: { visibility?: Visibility; reach?: Reach } = {},
 ) {
-  const index = new ServiceIndex();
-  const services = new MergedServices(index, visibility);
-  for (const one of world) for (const _ of index.join(one.clusterId, heldSnapshot(one)));
-  for (const _ of services.settle());
-  const source = { index, services, clusters: new Set(["a", "b"]), reachOf: () => reach };
-  const { lines, exporters } = deriveLines(source, key);
-  return { exporters, lines: [...lines].map(([name, line]) => ({ name, ...line })) };
+  const keyWorld = new KeyWorld(new SnapshotEntries(world, visibility), {}, {}, new Map());
+  const lines = deriveLines(keyWorld, { clusters: new Set(["a", "b"]), reachOf: () => reach }, key);
+  return { lines: [...lines].map(([name, line]) => ({ name, ...line })) };
 }
 
 describe("the lines of a service", () => {
@@ -45,14 +41,16 @@ describe("the lines of a service", () => {
   });
 });
 
-it.each([
-  ["ServiceExport/shop/db/NoService", "shop/db"],
-  ["ServiceExport/shop/db/InvalidServiceType", "shop/db"],
-  ["ServiceExport/shop/db/PortOutOfRange", undefined],
-  ["ServiceExport/shop/db", undefined],
-  ["ServiceExport/shop/db/NoService/more", undefined],
-  ["Service/shop/db/NoService", undefined],
-  ["", undefined],
-])("the finding %j is about the invalid export %j", (findingKey, key) => {
-  expect(keyOfInvalidExport(findingKey)).toBe(key);
+it("lines are taken back by their names", () => {
+  const world = [
+    exporting("a", { headless: true, endpoints: endpoints({ address: "10.0.0.1" }) }),
+    exporting("b", { headless: true, endpoints: endpoints({ address: "10.0.0.2" }) }),
+  ];
+  const { lines } = linesOf(world, "shop/web");
+  expect(lines).toHaveLength(5);
+  for (const { name, text } of lines) {
+    const line = DesiredLine.parse(JSON.parse(text));
+    const what = "export" in line ? { conditions: null } : { desired: null };
+    expect(JSON.parse(withdrawalOf("shop/web", name))).toEqual({ ...line, ...what });
+  }
 });

@@ -1,46 +1,56 @@
 import { describe, expect, it } from "vitest";
-import type { ServiceLine } from "../../../src/gateway/desired/desired-lines.ts";
+import type { ServiceLine, ServiceLines } from "../../../src/gateway/desired/desired-lines.ts";
 import { KeptLines } from "../../../src/gateway/desired/kept-lines.ts";
-import { NamespaceVersions } from "../../../src/gateway/desired/namespace-versions.ts";
+import { RecentChanges } from "../../../src/gateway/desired/recent-changes.ts";
 
-const line = (text: string, to: Pick<ServiceLine, "only" | "except"> = {}): ServiceLine => ({
-  ...{ text, none: `no ${text.split(" ")[0]}` },
-  ...to,
-});
-const service = (lines: Record<string, ServiceLine>, exporters: readonly string[] = []) => ({
-  lines: new Map(Object.entries(lines)),
-  exporters,
-});
+const lines = (texts: Record<string, string>): ServiceLines =>
+  new Map(Object.entries(texts).map(([name, text]): [string, ServiceLine] => [name, { text }]));
+const NONE = lines({});
+
 describe("the lines of a service", () => {
+  it("have the version since which they are as they are", () => {
+    const kept = new KeptLines();
+    const [one, two] = [lines({ import: "x", "slice a 1": "y" }), lines({ import: "x", "slice a 1": "z" })];
+    kept.take("a/1", one, 1);
+    kept.take("a/1", two, 2);
+    kept.take("a/1", two, 3);
+    const since = (version: number, isNew = false) => [...kept.changes("a/1", two, "west", version, isNew)];
+    expect([since(0), since(1), since(2), since(2, true)]).toEqual([["x", "z"], ["z"], [], ["x", "z"]]);
+  });
+
   it("that are gone are forgotten once there are too many, the oldest first", () => {
     const kept = new KeptLines(2);
     for (const [index, key] of ["a/1", "a/2", "a/3"].entries())
-      kept.take(key, service({ x: line("x") }), index + 1);
+      kept.take(key, lines({ import: "x" }), index + 1);
     expect(kept.forgotten).toBe(0);
-    kept.take("a/1", service({}), 11);
-    kept.take("a/2", service({}), 12);
+    kept.take("a/1", NONE, 11);
+    kept.take("a/2", NONE, 12);
     expect([kept.forgotten, [...kept.keys()]]).toEqual([0, ["a/1", "a/2", "a/3"]]);
-    kept.take("a/3", service({ y: line("y") }), 13);
+    const other = lines({ "export west": "y" });
+    kept.take("a/3", other, 13);
     expect([kept.forgotten, [...kept.keys()]]).toEqual([11, ["a/2", "a/3"]]);
-    expect([...kept.changes("a/3", "west", 12, false)].sort()).toEqual(["no x", "y"]);
+    expect([...kept.changes("a/3", other, "west", 12, false)].sort()).toEqual([
+      "y",
+      `${JSON.stringify({ import: "a/3", desired: null })}\n`,
+    ]);
     // One that is there again is not counted among them.
-    kept.take("a/2", service({ x: line("x") }), 14);
-    kept.take("a/4", service({ x: line("x") }), 15);
-    kept.take("a/4", service({}), 16);
+    kept.take("a/2", lines({ import: "x" }), 14);
+    kept.take("a/4", lines({ import: "x" }), 15);
+    kept.take("a/4", NONE, 16);
     expect(kept.forgotten).toBe(11);
   });
 });
 
-describe("the namespaces of a cluster", () => {
-  it("that are gone are forgotten once there are too many, the oldest first", () => {
-    const versions = new NamespaceVersions(0, 1);
-    versions.take(new Set(["a", "b", "c"]), 1);
-    versions.take(new Set(["b", "c"]), 2);
-    expect(versions.forgotten).toBe(0);
-    versions.take(new Set(["c"]), 3);
-    expect(versions.forgotten).toBe(2);
-    expect([versions.hasChanged("a", 0), versions.hasChanged("b", 2)]).toEqual([false, true]);
-    versions.take(new Set(["a"]), 4);
-    expect([versions.forgotten, versions.has("a"), versions.hasChanged("c", 3)]).toEqual([3, true, true]);
-  });
+it("recent changes are those of the things that changed last", () => {
+  const changes = new RecentChanges(2);
+  changes.note("a", 1);
+  changes.note("b", 2);
+  changes.note("a", 3);
+  expect([[...changes.since(0)], changes.forgotten]).toEqual([["b", "a"], 0]);
+  changes.note("c", 4);
+  expect([[...changes.since(0)], changes.forgotten]).toEqual([["a", "c"], 2]);
+  expect([changes.hasChanged("a", 2), changes.hasChanged("a", 3), changes.hasChanged("b", 0)]).toEqual([
+    ...[true, false],
+    false,
+  ]);
 });

@@ -1,19 +1,14 @@
 import fc from "fast-check";
-import { Gateway } from "../../../src/gateway/gateway.ts";
+import { FOUNDING } from "../../../src/database/ranks.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
-import { FOUNDING } from "../../../src/gateway/remembered/precedence.ts";
-import { notReady } from "../../../src/resolve/error-responses.ts";
-import { resolve } from "../../../src/resolve/resolve.ts";
+import type { ClustersetService } from "../../../src/merge/clusterset.ts";
+import { nameOf, namespaceOf } from "../../../src/merge/service-key.ts";
+import { mergeEntries } from "../../../src/names/compile-key.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { ZoneSource } from "../../../src/zone/zone-source.ts";
-import { MemoryLog } from "../../store/shared/memory-log.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { putSnapshot } from "../pushes.ts";
-import { realCompiler } from "../real-stages.ts";
-import { InTurn, type TestedGateway, type TestedParts } from "../replica/in-turn.ts";
-import { RunningClock } from "../replica/replicas.ts";
+import { putSnapshot } from "../open-gateway.ts";
+import { openKeyed, REAL_QUERIES } from "../open-keyed.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const LEASE = 1_000_000;
@@ -33,51 +28,26 @@ export const hostilePush = fc
     return { ...pushed, exports: Object.fromEntries(exports) };
   });
 
-/** What keeps the state of a gateway. */
-export const KEEPERS = ["a store", "a log of two gateways that take requests in turn"] as const;
-type Keeper = (typeof KEEPERS)[number];
-
-function openGateway(keeper: Keeper, parts: TestedParts): Promise<TestedGateway> {
-  if (keeper === "a store") return Gateway.open({ ...parts, store: createMemoryStore() });
-  return InTurn.open(new MemoryLog({ now: () => parts.clock.now() }), parts);
-}
-
 /** A gateway after its first day, on which each cluster of the world pushed, and the hostile one an empty snapshot if it is known. */
-export async function openWorld(
-  world: readonly ClusterSnapshot[],
-  hostileIsKnown: boolean,
-  keeper: Keeper = "a store",
-) {
-  const clock = keeper === "a store" ? new FakeClock(BEGAN) : new RunningClock(BEGAN);
-  let compiled: ZoneSource | undefined;
-  const gateway = await openGateway(keeper, {
+export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: boolean) {
+  const clock = new FakeClock(BEGAN);
+  clock.nextTurn = (run) => void setImmediate(run);
+  const gateway = openKeyed({
     clock,
-    stages: {
+    names: {
+      zones: { ttl: 30, federations: [{ name: "fed", zone: "federation" }] },
       merging: { grants: new Map([["north", "*" as const]]) },
-      createCompiler() {
-        const compiler = realCompiler({
-          ...{ serial: 1, ttl: 30 },
-          federations: [{ name: "fed", zone: "federation" }],
-        });
-        return {
-          compile(source, ...given) {
-            compiled = source;
-            return compiler.compile(source, ...given);
-          },
-        };
-      },
-      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
-      notReady,
     },
-    onEvent: (event) => {
-      if (event.event === "compile-failed") throw event.error;
+    queries: {
+      ...REAL_QUERIES,
+      // A serial says when something changed, whatever it was.
+      resolve: (query, context) =>
+        REAL_QUERIES.resolve(query, { ...context, world: Object.assign(context.world, { serial: 1 }) }),
     },
     limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: LEASE } },
   });
   const push = async (snapshot: ClusterSnapshot, lease: number) => {
-    const pushing = putSnapshot(gateway, snapshot, { leaseSeconds: lease });
-    await clock.advance(0);
-    await pushing;
+    await putSnapshot(gateway, snapshot, { leaseSeconds: lease });
   };
   for (const snapshot of world) await push(snapshot, LEASE);
   if (hostileIsKnown)
@@ -87,9 +57,17 @@ export async function openWorld(
     );
   await clock.advance(FOUNDING + 1);
   return {
-    ...{ gateway, clock, push },
-    /** What the newest generation was compiled from. */
-    services: () => [...(compiled?.serviceKeys() ?? [])].map((key) => compiled!.service(key)!),
+    gateway,
+    clock,
+    push,
+    /** The services that are answered now. */
+    services: (): ClustersetService[] => {
+      const { entries, rules } = gateway.current()!.world;
+      return [...entries.serviceKeys()].flatMap((key) => {
+        const reported = entries.service(namespaceOf(key), nameOf(key));
+        return (reported && mergeEntries(key, reported, rules).service) ?? [];
+      });
+    },
   };
 }
 

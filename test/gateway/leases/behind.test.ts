@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { openGateway, regional } from "../fake-stages.ts";
-import { patchCluster, putSnapshot } from "../pushes.ts";
+import { openGateway, putSnapshot, regional } from "../open-gateway.ts";
 
 /** A gateway that answers from one snapshot of west. */
 async function openWest(limits = {}) {
-  const opened = await openGateway({ limits });
-  const { gateway, done, clock } = opened;
-  const { generation } = await done(putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 600 }));
-  return { ...opened, generation, start: clock.now() };
+  const opened = openGateway({ limits });
+  const { gateway, clock } = opened;
+  await putSnapshot(gateway, regional("west", "a"), { leaseSeconds: 600 });
+  return { ...opened, start: clock.now() };
 }
 
 describe("a push that arrived and is not in the answers", () => {
@@ -75,50 +74,4 @@ describe("a push that arrived and is not in the answers", () => {
     clock.stall(-3_600_000);
     expect(served()).toBe("west:a");
   });
-});
-
-test("answers are stale while what was pushed cannot be compiled, and no longer once it can", async () => {
-  const { gateway, served, stages, clock, done, generation } = await openWest();
-  stages.fails = new Error("too many names");
-  const failedAt = clock.now();
-  const acknowledged = await done(
-    patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }),
-  );
-  expect(served()).toBe("west:a");
-  clock.stall(5001);
-  expect([served(), gateway.status().behindSince]).toEqual(["west:a stale", failedAt]);
-  stages.fails = undefined;
-  await done(
-    patchCluster(
-      gateway,
-      "west",
-      acknowledged.generation,
-      { topology: { region: "c" } },
-      { leaseSeconds: 600 },
-    ),
-  );
-  expect([served(), gateway.status().behindSince]).toEqual(["west:c", undefined]);
-});
-
-test("answers are stale since the older of what waits and what cannot be compiled, after more than the delay", async () => {
-  const { gateway, served, stages, clock, done, generation } = await openWest({ pushDelaySeconds: 7 });
-  stages.fails = new Error("too many names");
-  const failedAt = clock.now();
-  await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }));
-  clock.stall(7000);
-  expect([served(), gateway.status().behindSince]).toEqual(["west:a", undefined]);
-  clock.stall(1);
-  gateway.arrived("west");
-  clock.stall(7001);
-  expect(gateway.status().behindSince).toBe(failedAt);
-});
-
-test("what waits longer than what cannot be compiled is what makes answers stale", async () => {
-  const { gateway, stages, clock, done, generation, start } = await openWest({ pushDelaySeconds: 7 });
-  gateway.arrived("east");
-  clock.stall(3000);
-  stages.fails = new Error("too many names");
-  await done(patchCluster(gateway, "west", generation, { topology: { region: "b" } }, { leaseSeconds: 600 }));
-  clock.stall(8000);
-  expect(gateway.status().behindSince).toBe(start);
 });

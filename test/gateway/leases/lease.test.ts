@@ -1,26 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import type { SnapshotStore } from "../../../src/store/store.ts";
-import { listAll } from "../../store/changes.ts";
-import { settle } from "../fake-clock.ts";
-import { openGateway, regional } from "../fake-stages.ts";
-import { putSnapshot } from "../pushes.ts";
+import { Reader } from "../../../src/database/reader.ts";
+import { exported } from "../../merge/fixtures.ts";
+import { openGateway, patchCluster, putSnapshot, regional } from "../open-gateway.ts";
 
 describe("a lease", () => {
   test("has expired for a query that comes before the timer", async () => {
-    const { gateway, clock, served, done } = await openGateway();
-    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+    const { gateway, clock, served } = openGateway();
+    await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     clock.stall(10_000);
     expect(served()).toBe("east:e");
   });
 
-  test("is renewed without compiling, and bounds the answers from then on", async () => {
-    const { gateway, clock, stages, served, leases, done } = await openGateway();
-    const east = await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    const west = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+  test("that is renewed bounds the answers from then on, and changes nothing else", async () => {
+    const { gateway, clock, served, leases } = openGateway();
+    const east = await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+    const west = await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     expect(leases()).toEqual([east.expiresAt, west.expiresAt]);
-    const runs = stages.compiled.length;
+    const { world } = gateway.current()!;
+    const { serial } = world;
     await clock.advance(5_000);
     const renewed = await gateway.renew("west", west.generation, { leaseSeconds: 60 });
     expect(renewed).toEqual({
@@ -31,115 +29,152 @@ describe("a lease", () => {
     expect(leases()).toEqual([east.expiresAt, renewed.expiresAt]);
     await clock.advance(10_000);
     expect(served()).toBe("east:e west:w");
-    expect(stages.compiled).toHaveLength(runs);
+    expect(gateway.current()!.world).toBe(world);
+    expect(world.serial).toBe(serial);
   });
 
-  test("that expires while its renewal is being kept is not renewed, and stays forgotten", async () => {
-    const inner = createMemoryStore();
-    let letGo = () => {};
-    const store: SnapshotStore = {
-      ...inner,
-      keep: async (clusterId, change) => {
-        if (change.kind === "lease")
-          await new Promise<void>((resolve) => {
-            letGo = resolve;
-          });
-        await inner.keep(clusterId, change);
-      },
-    };
-    const { gateway, clock, served, done } = await openGateway({ store });
-    const { generation } = await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    const renewal = gateway.renew("west", generation);
-    renewal.catch(() => {});
+  test("is not renewed by a push that is rejected", async () => {
+    const { gateway, clock } = openGateway({ limits: { namespaces: 1 } });
+    const shop = { ...regional("west", "w"), namespaces: { shop: {} } };
+    const { generation, expiresAt } = await putSnapshot(gateway, shop, { leaseSeconds: 60 });
+    await clock.advance(30_000);
+    const more = { namespaces: { other: {} } };
+    await expect(patchCluster(gateway, "west", generation, more)).rejects.toMatchObject({
+      code: "TOO_MANY_NAMESPACES",
+    });
+    expect(gateway.status().clusters[0]!.expiresAt).toBe(expiresAt);
+  });
+});
+
+describe("a cluster whose lease expired", () => {
+  const west = {
+    ...regional("west", "w"),
+    namespaces: { shop: {} },
+    exports: { "shop/web": exported({ exportedAt: "2026-01-01T00:00:00Z" }) },
+  };
+  const expired = async (limits = {}) => {
+    const opened = openGateway({ limits });
+    const { gateway, clock } = opened;
+    await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+    const { generation } = await putSnapshot(gateway, west, { leaseSeconds: 10 });
     await clock.advance(10_000);
-    expect(served()).toBe("SERVFAIL");
-    letGo();
-    await expect(renewal).rejects.toMatchObject({ code: "GENERATION_MISMATCH" });
-    await settle();
-    expect(await listAll(inner)).toEqual([]);
+    expect(opened.served()).toBe("east:e");
+    return { ...opened, generation };
+  };
+
+  test("comes back with a renewal of its generation, over a restart as well", async () => {
+    const { gateway, served, open, generation } = await expired();
+    const restarted = open();
+    expect(served(restarted)).toBe("east:e");
+    expect(await restarted.renew("west", generation)).toMatchObject({ generation });
+    for (const one of [restarted, open()]) {
+      expect(served(one)).toBe("east:e west:w");
+      expect(one.status().clusters[1]).toMatchObject({ generation, live: true, exports: 1 });
+    }
+    await gateway.close();
+  });
+
+  test("comes back with a patch of its generation, and with nothing of another one", async () => {
+    const { gateway, served, generation } = await expired();
+    const other = { code: "GENERATION_MISMATCH", current: generation };
+    await expect(gateway.renew("west", generation + 1)).rejects.toMatchObject(other);
+    await expect(patchCluster(gateway, "west", generation - 1, {})).rejects.toMatchObject(other);
+    expect(served()).toBe("east:e");
+    await patchCluster(gateway, "west", generation, { topology: { region: "x" } });
+    expect(served()).toBe("east:e west:x");
+    expect(gateway.status().clusters[1]).toMatchObject({ exports: 1 });
+  });
+
+  test("comes back with the push that it sent before", async () => {
+    const { gateway, served } = await expired();
+    await putSnapshot(gateway, west);
+    expect(served()).toBe("east:e west:w");
+  });
+
+  test("does not come back where there are as many others as there may be", async () => {
+    const { gateway, served, generation } = await expired({ clusters: 2 });
+    await putSnapshot(gateway, regional("north", "n"));
+    await expect(gateway.renew("west", generation)).rejects.toMatchObject({ code: "TOO_MANY_CLUSTERS" });
+    expect(served()).toBe("east:e north:n");
+  });
+
+  test("has its entries in the database, until more clusters expired after it than there may be", async () => {
+    const { gateway, clock, database, open, generation } = await expired({ clusters: 2 });
+    const reader = new Reader(database, () => expect.unreachable());
+    const entries = () => reader.rowsOf("shop/web").length;
+    const known = (of = gateway) => of.status().clusters.map(({ clusterId }) => clusterId);
+    for (const id of ["a", "b"]) {
+      expect([entries(), known()]).toEqual([1, id === "a" ? ["east", "west"] : ["a", "east", "west"]]);
+      await putSnapshot(gateway, regional(id, id), { leaseSeconds: 10 });
+      await clock.advance(10_000);
+    }
+    expect([entries(), known(), known(open())]).toEqual([0, ["a", "b", "east"], ["a", "b", "east"]]);
+    await expect(gateway.renew("west", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+      current: undefined,
+    });
+    expect(gateway.hasLeft("west")).toBe(false);
+    const pushed = await putSnapshot(gateway, west);
+    expect(pushed.generation).toBeGreaterThan(generation);
+    expect(entries()).toBe(1);
   });
 });
 
-describe("a cluster that pushes again after its lease expired", () => {
-  test("stays in the store, although its removal was queued behind the push", async () => {
-    const { gateway, clock, served, done, store } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    // The push finds the expired lease before the timer does.
-    clock.stall(10_000);
-    await done(putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 }));
-    await settle();
-    expect(served()).toBe("west:x");
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
-  });
-});
-
-describe("when every cluster died", () => {
-  test("names are not denied, until one comes back and is compiled", async () => {
-    const { gateway, clock, served, done } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+describe("when every cluster expired", () => {
+  test("names are not denied, until one comes back", async () => {
+    const { gateway, clock, served } = openGateway();
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     await clock.advance(10_000);
     expect(served()).toBe("SERVFAIL");
     expect(gateway.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
     expect(gateway.hasCluster("west")).toBe(true);
-    const push = putSnapshot(gateway, regional("east", "e"));
-    await settle();
-    expect(served()).toBe("SERVFAIL");
-    await done(push);
+    await putSnapshot(gateway, regional("east", "e"));
     expect(served()).toBe("east:e");
   });
 
-  test("names are not denied when the others left either, until the dead one leaves too", async () => {
-    const { gateway, clock, served, done } = await openGateway();
-    await done(putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 }));
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+  test("names are not denied when the others left either, until the expired one leaves too", async () => {
+    const { gateway, clock, served } = openGateway();
+    await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     await clock.advance(10_000);
-    await done(gateway.leave("east"));
+    expect(await gateway.leave("east")).toBe(true);
     expect(served()).toBe("SERVFAIL");
-    await done(gateway.leave("west"));
+    expect(await gateway.leave("west")).toBe(true);
     expect(served()).toBe("");
+    expect([gateway.hasCluster("west"), gateway.hasLeft("west")]).toEqual([false, true]);
+    expect(await gateway.leave("west")).toBe(false);
   });
 
-  test("names are not denied even if compiling fails at that moment", async () => {
-    const { gateway, clock, stages, served, done } = await openGateway();
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    stages.fails = new Error("no");
-    await clock.advance(10_000);
-    expect(served()).toBe("SERVFAIL");
-    await done(putSnapshot(gateway, regional("east", "e")));
-    expect(served()).toBe("SERVFAIL");
-  });
-});
-
-describe("a restart", () => {
-  test("with an empty store, or only dead clusters, denies nothing", async () => {
-    const { gateway, clock, done, open, served } = await openGateway();
-    expect(served(await open())).toBe("SERVFAIL");
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
+  test("a restart denies nothing, as a gateway does that knows no cluster", async () => {
+    const { gateway, clock, open, served } = openGateway();
+    expect(served(open())).toBe("SERVFAIL");
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     clock.stall(10_000);
-    const second = await open();
+    const second = open();
     expect(served(second)).toBe("SERVFAIL");
     expect(second.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
   });
-
-  test("a dead cluster that cannot be removed from the store is reported", async () => {
-    const inner = createMemoryStore();
-    const error = new Error("read-only");
-    const store: SnapshotStore = { ...inner, remove: () => Promise.reject(error) };
-    const { gateway, clock, done, events } = await openGateway({ store });
-    await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-    await clock.advance(10_000);
-    await settle();
-    expect(events).toContainEqual({ event: "removal-failed", clusterId: "west", error });
-  });
 });
 
-test("a closed gateway has no timers, and waits for the push in progress", async () => {
-  const { gateway, clock, done, store } = await openGateway();
-  await done(putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 }));
-  const push = putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 });
-  await gateway.close();
-  await gateway.close();
-  expect((await listAll(store))[0]?.snapshot.topology?.region).toBe("x");
-  await done(push);
-  expect(clock.timers).toBe(0);
+describe("a closed gateway", () => {
+  test("has taken the push that was in progress, has no timers, and takes no other", async () => {
+    const { gateway, clock, open, served } = openGateway();
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
+    const push = putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 10 });
+    await gateway.close();
+    await gateway.close();
+    expect(clock.timers).toBe(0);
+    await push;
+    expect(served(open())).toBe("west:x");
+    await expect(putSnapshot(gateway, regional("west", "y"))).rejects.toMatchObject({ code: "STORE_CLOSED" });
+  });
+
+  test("answers on, without what expires", async () => {
+    const { gateway, clock, served } = openGateway();
+    await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
+    await gateway.close();
+    clock.stall(10_000);
+    expect(served()).toBe("east:e");
+  });
 });

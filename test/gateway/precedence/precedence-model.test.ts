@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CLOCK_TOLERANCE } from "../../../src/gateway/remembered/precedence.ts";
+import { CLOCK_TOLERANCE } from "../../../src/database/ranks.ts";
 import { expectMet } from "../../property-share.ts";
-import { day, HOUR, MINUTE, SHARED_SERVICES, type SharedService } from "../isolation/shared-service.ts";
+import { day, HOUR, MINUTE, openSharedService, type SharedService } from "../shared-service.ts";
 
 const LEASE = HOUR;
 const STARTS = day(3);
@@ -98,39 +98,36 @@ async function carryOut(world: SharedService, one: Step, histories: Record<Step[
   history.push({ at: now, claimed: namespace ? claimed : undefined });
 }
 
-it.each(SHARED_SERVICES)(
-  "with %s: whatever two clusters do, the gateway ranks them as the slow model, and none overtakes what was served 5 minutes before",
-  async (keeper, open) => {
-    let runs = 0;
-    let compared = 0;
-    let kept = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
-        runs++;
-        const world = await open();
-        for (const cluster of ["east", "west"]) await world.put(cluster);
-        await world.at(STARTS);
-        const histories = { east: [] as Sight[], west: [] as Sight[] };
-        for (const one of steps) {
-          await world.at(world.clock.now() + one.passes * MINUTE);
-          await carryOut(world, one, histories);
-          const now = world.clock.now();
-          const [east, west] = (["east", "west"] as const).map((id) =>
-            isLive(histories[id], now) ? rankOf(histories[id]) : undefined,
-          );
-          const first =
-            west === undefined || (east !== undefined && east.counts <= west.counts) ? "east" : "west";
-          expect(world.owner()).toBe(east === undefined && west === undefined ? undefined : first);
-          if (east === undefined || west === undefined) continue;
-          compared++;
-          if (Math.abs(east.servedAt - west.servedAt) <= CLOCK_TOLERANCE) continue;
-          kept++;
-          expect(world.owner()).toBe(east.servedAt < west.servedAt ? "east" : "west");
-        }
-      }),
-      { numRuns: keeper === "a store" ? 300 : 100 },
-    );
-    expectMet(compared, runs);
-    expectMet(kept, runs / 3);
-  },
-);
+it("whatever two clusters do, the gateway ranks them as the slow model, and none overtakes what was served 5 minutes before", async () => {
+  let runs = 0;
+  let compared = 0;
+  let kept = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
+      runs++;
+      const world = openSharedService();
+      for (const cluster of ["east", "west"]) await world.put(cluster);
+      await world.at(STARTS);
+      const histories = { east: [] as Sight[], west: [] as Sight[] };
+      for (const one of steps) {
+        await world.at(world.clock.now() + one.passes * MINUTE);
+        await carryOut(world, one, histories);
+        const now = world.clock.now();
+        const [east, west] = (["east", "west"] as const).map((id) =>
+          isLive(histories[id], now) ? rankOf(histories[id]) : undefined,
+        );
+        const first =
+          west === undefined || (east !== undefined && east.counts <= west.counts) ? "east" : "west";
+        expect(world.owner()).toBe(east === undefined && west === undefined ? undefined : first);
+        if (east === undefined || west === undefined) continue;
+        compared++;
+        if (Math.abs(east.servedAt - west.servedAt) <= CLOCK_TOLERANCE) continue;
+        kept++;
+        expect(world.owner()).toBe(east.servedAt < west.servedAt ? "east" : "west");
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expectMet(compared, runs);
+  expectMet(kept, runs / 3);
+});

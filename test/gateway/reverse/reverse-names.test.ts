@@ -1,22 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
-import { createMemoryRememberedStore } from "../../../src/store/remembered/remembered-store.ts";
-import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
-import {
-  type AddressKind,
-  DAY,
-  HOUR,
-  openReverseWorld,
-  type ReverseWorld,
-  reporting,
-} from "./reverse-world.ts";
+import { Reader } from "../../../src/database/reader.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { type AddressKind, DAY, HOUR, importing, ReverseWorld, reporting } from "./reverse-world.ts";
 
 const OLD = "2024-01-01T00:00:00Z";
 const YOUNG = "2026-05-01T00:00:00Z";
 const V4 = "10.0.0.1";
 const V6 = "2001:db8::1";
-
-type Way = "put" | "patch";
 
 const cases = (["headless", "clusterset IP"] as const).flatMap((kind) =>
   [V4, V6].flatMap((address) =>
@@ -35,7 +25,7 @@ describe.each(cases)(
     const west = (...has: string[]) => reporting("west", kind, { old: { since: OLD, has } });
 
     async function open(): Promise<ReverseWorld> {
-      const world = await openReverseWorld();
+      const world = new ReverseWorld();
       // An address that is spelt in another way is the same one.
       await world.put(west("10.9.9.9"));
       await world.put(east(address));
@@ -44,42 +34,17 @@ describe.each(cases)(
       return world;
     }
 
-    it("stays with the cluster that had the address first, whatever the age of the exports", async () => {
+    it("stays with the cluster that reported it first, whatever the age of the exports, also after restarts", async () => {
       const world = await open();
+      world.restart();
       await world[way](west("10.9.9.9", address.toUpperCase()));
       expect(world.owner(address)).toBe(hers);
+      world.restart();
+      expect(world.owner(address)).toBe(hers);
       expect(world.owner("10.9.9.9")).toBe(his);
-      expect(world.losers()).toEqual([
+      expect(await world.losers()).toEqual([
         `west shop/old: other clusters had the reverse names first: ${address} is of shop/db in "east"`,
       ]);
-    });
-
-    it("is given up by a cluster that leaves after its lease expired, also for the time after a restart", async () => {
-      const world = await openReverseWorld();
-      const north = (...has: string[]) => reporting("north", kind, { api: { since: YOUNG, has } });
-      await world.put(east(address), 2 * HOUR);
-      await world.put(north(address), 2 * HOUR);
-      await world.clock.advance(2 * HOUR);
-      await world.restart();
-      await world.put(west(address));
-      await world.leave("east");
-      await world.restart();
-      await world.put(north());
-      await world.put(east(address));
-      expect(world.owner(address)).toBe(his);
-    });
-
-    it("stays there over restarts", async () => {
-      const world = await open();
-      await world.restart();
-      await world[way](west(address));
-      await world.restart();
-      expect(world.owner(address)).toBe(hers);
-      await world[way](west(address, "10.9.9.9"));
-      expect(world.owner(address)).toBe(hers);
-      await world.restart();
-      expect(world.owner(address)).toBe(hers);
-      expect(world.losers()).toHaveLength(1);
     });
 
     it("goes to the other one when it is given up, and does not come back", async () => {
@@ -87,12 +52,12 @@ describe.each(cases)(
       await world[way](west(address));
       await world[way](east("10.0.0.2"));
       expect(world.owner(address)).toBe(his);
-      expect(world.losers()).toEqual([]);
+      expect(await world.losers()).toEqual([]);
       await world[way](east("10.0.0.2", address));
       expect(world.owner(address)).toBe(his);
-      await world.restart();
+      world.restart();
       expect(world.owner(address)).toBe(his);
-      expect(world.losers()).toHaveLength(1);
+      expect(await world.losers()).toHaveLength(1);
     });
   },
 );
@@ -103,177 +68,306 @@ describe.each<[AddressKind, string, string]>([
 ])("the reverse name of a %s", (kind, hers, his) => {
   const east = (...has: string[]) => reporting("east", kind, { db: { since: YOUNG, has } });
   const west = (...has: string[]) => reporting("west", kind, { old: { since: OLD, has } });
-  const push: Way[] = ["put", "patch"];
 
-  it.each(push)("stays with a cluster that reports the address for another service, by %s", async (way) => {
-    const world = await openReverseWorld();
-    await world.put(east(V4));
+  it.each(["put", "patch"] as const)(
+    "stays with a cluster that reports the address for another service, by %s",
+    async (way) => {
+      const world = new ReverseWorld();
+      await world.put(east(V4));
+      await world.put(west(V4));
+      await world[way](reporting("east", kind, { anew: { since: YOUNG, has: [V4] } }));
+      expect(world.owner(V4)).toBe(hers.replace("db", "anew"));
+    },
+  );
+
+  it("stays with a cluster that moves the address in a push of several transactions", async () => {
+    const world = new ReverseWorld();
+    const services = Object.fromEntries(
+      Array.from({ length: 600 }, (_, index) => [
+        `s-${index}`,
+        { has: [`10.1.${index >> 8}.${index & 255}`] },
+      ]),
+    );
+    await world.put(reporting("east", kind, { ...services, "s-0": { has: [V4] } }));
     await world.put(west(V4));
-    await world[way](reporting("east", kind, { anew: { since: YOUNG, has: [V4] } }));
-    expect(world.owner(V4)).toBe(hers.replace("db", "anew"));
+    // All entries change: the first ones are in the first transaction.
+    const moved = Object.entries(services).map(([name, { has }]) => [name, { has: [...has, "10.2.0.1"] }]);
+    await world.put(reporting("east", kind, { ...Object.fromEntries(moved), "s-599": { has: [V4] } }));
+    expect(world.owner(V4)).toBe(hers.replace("db", "s-599"));
   });
 
-  it("is given up by leaving", async () => {
-    const world = await openReverseWorld();
-    await world.put(east(V4));
-    await world.put(west(V4));
-    await world.leave("east");
-    expect(world.owner(V4)).toBe(his);
-    await world.put(east(V4));
-    expect(world.owner(V4)).toBe(his);
-  });
-
-  it("is kept in an outage from what comes later only as long as another cluster has a place, too", async () => {
-    const world = await openReverseWorld();
-    await world.put(east(V4), HOUR);
-    await world.put(west(V4), HOUR);
-    await world.clock.advance(2 * HOUR);
-    await world.leave("east");
-    await world.put(reporting("north", kind, { new: { since: YOUNG, has: [V4] } }));
-    await world.put(west(V4));
-    expect(world.owner(V4)).toBe(kind === "headless" ? "north.new" : "new");
-  });
-
-  it("is not given up by an outage: it comes back with the cluster, unless that comes without the address", async () => {
-    const world = await openReverseWorld();
+  it("is given up by leaving, also after the lease expired", async () => {
+    const world = new ReverseWorld();
     await world.put(east(V4, V6), HOUR);
     await world.put(west(V4, V6));
-    await world.clock.advance(2 * HOUR);
+    await world.leave("east");
     expect(world.owner(V4)).toBe(his);
-    expect(world.owner(V6)).toBe(his);
-    await world.restart();
-    expect(world.owner(V4)).toBe(his);
-    await world.put(east(V4));
-    expect(world.owner(V4)).toBe(hers);
-    await world.put(east(V4, V6));
-    expect(world.owner(V6)).toBe(his);
-  });
-
-  it("of an address that no live cluster reported is that of the first to report it", async () => {
-    const world = await openReverseWorld();
     await world.put(east(V4), HOUR);
+    expect(world.owner(V4)).toBe(his);
     await world.clock.advance(2 * HOUR);
+    await world.leave("west");
+    await world.leave("east");
     await world.put(west(V4));
     await world.put(east(V4));
     expect(world.owner(V4)).toBe(his);
   });
 
-  it("is that of the older export where both are new", async () => {
-    const world = await openReverseWorld();
+  it.each([
+    ["reported the address before the outage, too", true],
+    ["reports the address during the outage only", false],
+  ])(
+    "is not given up by an outage to a cluster that %s, unless its cluster comes back without the address",
+    async (_, isBefore) => {
+      const world = new ReverseWorld();
+      await world.put(east(V4, V6), HOUR);
+      if (isBefore) await world.put(west(V4, V6));
+      await world.clock.advance(2 * HOUR);
+      world.restart();
+      if (!isBefore) await world.put(west(V4, V6));
+      expect([world.owner(V4), world.owner(V6)]).toEqual([his, his]);
+      await world.put(east(V4));
+      expect([world.owner(V4), world.owner(V6)]).toEqual([hers, his]);
+      await world.put(east(V4, V6));
+      expect(world.owner(V6)).toBe(his);
+    },
+  );
+
+  it("is that of the cluster's oldest service", async () => {
+    const world = new ReverseWorld();
     await world.put(
       reporting("east", kind, { db: { since: YOUNG, has: [V4] }, old: { since: OLD, has: [V4] } }),
     );
     expect(world.owner(V4)).toBe(hers.replace("db", "old"));
-    expect(world.losers()).toEqual([]);
-  });
-
-  it("is nobody's where it was lost who came first, until one cluster reports the address alone", async () => {
-    const store = createMemoryStore();
-    const world = await openReverseWorld(async () => ({ store, remembered: createMemoryRememberedStore() }));
-    await world.put(east(V4, V6));
-    await world.put(west(V4));
-    await world.restart();
-    expect(world.owner(V4)).toBeUndefined();
-    expect(world.owner(V6)).toBe(hers);
-    expect(world.losers()).toHaveLength(2);
-    await world.restart();
-    expect(world.owner(V4)).toBeUndefined();
-    await world.patch(west());
-    expect(world.owner(V4)).toBe(hers);
-    await world.patch(west(V4));
-    expect(world.owner(V4)).toBe(hers);
+    expect(await world.losers()).toEqual([]);
   });
 
   it("is that of the first of the clusters that a scope has", async () => {
     const scopes = [{ clusters: ["north", "west"] }, { clusters: ["east", "north"] }];
-    const world = await openReverseWorld(undefined, scopes);
-    const north = (...has: string[]) => reporting("north", kind, { best: { since: OLD, has } });
+    const world = new ReverseWorld(scopes);
     await world.put(east(V4));
     await world.put(west(V4));
-    await world.put(north(V4));
-    const owners = () => scopes.map((scope) => world.owner(V4, undefined, scope));
-    expect(owners()).toEqual([his, hers]);
-    await world.restart();
-    expect(owners()).toEqual([his, hers]);
+    await world.put(reporting("north", kind, { best: { since: OLD, has: [V4] } }));
+    expect(scopes.map((scope) => world.owner(V4, undefined, scope))).toEqual([his, hers]);
+    expect(await world.losers(scopes[0])).toEqual([
+      expect.stringMatching(/^north .* is of shop\/old in "west"$/),
+    ]);
+  });
+
+  it("is not affected by claims in namespaces that a scope does not have", async () => {
+    const scope = { namespaces: ["shop"] };
+    const world = new ReverseWorld([scope]);
+    const hidden = reporting("west", kind, { old: { since: OLD, has: [V4] } });
+    const moved = (entries: object) =>
+      Object.fromEntries(
+        Object.entries(entries).map(([key, entry]) => [key.replace("shop", "hidden"), entry]),
+      );
+    const exports = moved(hidden.exports);
+    await world.put({ ...hidden, namespaces: { hidden: {} }, exports, imports: moved(hidden.imports) });
+    await world.put(east(V4));
+    expect([world.owner(V4), world.owner(V4, undefined, scope)]).toEqual([
+      expect.stringContaining("old.hidden"),
+      hers,
+    ]);
+  });
+
+  describe("of which it was lost with damaged rows who was first", () => {
+    it("is nobody's until one of the clusters reports it alone, and then stays there", async () => {
+      const world = new ReverseWorld();
+      await world.put(east(V4));
+      await world.put(west(V4));
+      world.damage("east");
+      expect(world.owner(V4)).toBe(his);
+      await world.put(east(V4));
+      expect([world.owner(V4), (await world.losers()).length]).toEqual([undefined, 2]);
+      world.restart();
+      expect(world.owner(V4)).toBeUndefined();
+      await world.patch(west());
+      expect(world.owner(V4)).toBe(hers);
+      await world.patch(west(V4));
+      expect(world.owner(V4)).toBe(hers);
+    });
+
+    it("is the cluster's whose rows were lost where others report it later", async () => {
+      const world = new ReverseWorld();
+      await world.put(east(V4));
+      world.damage("east");
+      await world.put(east(V4));
+      await world.put(west(V4));
+      expect(world.owner(V4)).toBe(hers);
+    });
   });
 });
 
-it("an export that had no reverse names before takes none over", async () => {
-  const world = await openReverseWorld();
-  const squat = (headless: boolean) =>
-    snapshot("west", {
-      exports: { "shop/old": exported({ exportedAt: OLD, headless, endpoints: endpoints({ address: V4 }) }) },
-    });
-  const unserved = { ...squat(true), namespaces: {} };
-  await world.put(unserved);
-  await world.put(squat(false));
-  await world.put(reporting("east", "headless", { db: { since: YOUNG, has: [V4] } }));
-  await world.put(unserved);
-  await world.put(squat(true));
-  expect(world.owner(V4)).toBe("east.db");
+describe("a cluster that reported an address first in such a way that it had no reverse name gets none by a change", () => {
+  const squat = (headless: boolean, ...names: string[]) => {
+    const service = exported({ exportedAt: OLD, headless, endpoints: endpoints({ address: V4 }) });
+    return snapshot("west", { exports: Object.fromEntries(names.map((name) => [`shop/${name}`, service])) });
+  };
+  const open = async (before: ReturnType<typeof snapshot>) => {
+    const world = new ReverseWorld();
+    const web = exported({ exportedAt: "2023-01-01T00:00:00Z" });
+    await world.put(snapshot("north", { exports: { "shop/web": web } }));
+    await world.put(before);
+    await world.put(reporting("east", "headless", { db: { has: [V4] } }));
+    return world;
+  };
+
+  it.each([
+    ["that gives an export its namespace", { ...squat(true, "old"), namespaces: {} }, squat(true, "old")],
+    ["that makes an export headless", squat(false, "old"), squat(true, "old")],
+    [
+      "that makes an export beside an import no longer headless",
+      {
+        ...reporting("west", "clusterset IP", { old: { has: [V4] } }),
+        exports: reporting("west", "headless", { old: { has: [V6] } }).exports,
+      },
+      reporting("west", "clusterset IP", { old: { has: [V4] } }),
+    ],
+    [
+      "that exports what it imports",
+      importing("west", { web: [V4] }),
+      reporting("west", "clusterset IP", { web: { has: [V4] } }),
+    ],
+    [
+      "by which it also imports what nobody exports",
+      importing("west", { web: [V4] }),
+      importing("west", { web: [V4], mine: [V4] }),
+    ],
+    [
+      "by which it also exports a headless service",
+      squat(false, "web"),
+      {
+        ...squat(true, "mine"),
+        ...{ exports: { ...squat(false, "web").exports, ...squat(true, "mine").exports } },
+      },
+    ],
+  ])("%s", async (_, before, after) => {
+    const world = await open(before);
+    expect(world.owner(V4)).toBe("east.db");
+    await world.put(after);
+    expect(world.owner(V4)).toBe("east.db");
+  });
+
+  it("from another cluster: a headless export of a service that another cluster decides keeps it from everybody", async () => {
+    const world = await open(squat(true, "web"));
+    expect(world.owner(V4)).toBeUndefined();
+    await world.put(squat(true, "web", "mine"));
+    expect(world.owner(V4)).toBe("west.mine");
+  });
+});
+
+describe("an address that a cluster reports by its own export", () => {
+  it("is its own while another cluster decides that the service is of another type: then nobody has the reverse name", async () => {
+    const world = new ReverseWorld();
+    const west = reporting("west", "headless", { old: { since: OLD, has: [V4] } });
+    await world.put(reporting("east", "headless", { db: { since: YOUNG, has: [V4] } }));
+    await world.put(west);
+    expect(world.owner(V4)).toBe("east.db");
+    await world.put(snapshot("north", { exports: { "shop/db": exported({ exportedAt: OLD }) } }));
+    expect(world.owner(V4)).toBeUndefined();
+    expect(await world.losers()).toEqual([
+      `west shop/old: other clusters had the reverse names first: ${V4} is of shop/db in "east", which has no reverse names now`,
+    ]);
+    await world.put(snapshot("north"));
+    expect(world.owner(V4)).toBe("east.db");
+  });
+
+  it("comes before that of a service which clusters only import", async () => {
+    const world = new ReverseWorld();
+    await world.put(importing("east", { db: [V4] }));
+    expect(world.owner(V4)).toBe("db");
+    await world.put(reporting("west", "headless", { old: { has: [V4] } }));
+    expect(world.owner(V4)).toBe("west.old");
+  });
+
+  it.each([
+    ["that another cluster exports", snapshot("east", { exports: { "shop/db": exported() } })],
+    ["that nobody exports", snapshot("east")],
+  ])(
+    "comes after that of an import of a cluster that may speak for others, of a service %s, where that was first",
+    async (_, east) => {
+      const world = new ReverseWorld();
+      await world.put(east);
+      await world.put(importing("north", { db: [V4] }));
+      await world.put(reporting("west", "headless", { old: { since: OLD, has: [V4] } }));
+      expect(world.owner(V4)).toBe("db");
+    },
+  );
+
+  it("is not held by an import that counts in its own view alone", async () => {
+    const world = new ReverseWorld();
+    await world.put(snapshot("north", { exports: { "shop/db": exported() } }));
+    await world.put(importing("west", { db: [V4] }));
+    await world.put(reporting("east", "headless", { api: { has: [V4] } }));
+    expect([world.owner(V4), world.owner(V4, "west")]).toEqual(["east.api", "db"]);
+  });
 });
 
 it("the reverse names of a cluster's own clusterset IPs stay its own in its view", async () => {
-  const world = await openReverseWorld();
+  const world = new ReverseWorld();
   await world.put(reporting("east", "clusterset IP", { db: { since: YOUNG, has: [V4] } }));
-  await world.put(
-    reporting("west", "clusterset IP", {
-      old: { since: OLD, has: ["10.9.9.9"] },
-      db: { since: YOUNG, has: [V6] },
-    }),
-  );
-  await world.put(
-    reporting("west", "clusterset IP", {
-      old: { since: OLD, has: ["10.9.9.9"] },
-      db: { since: YOUNG, has: [V6, "10.9.9.9"] },
-    }),
-  );
+  const west = (...has: string[]) =>
+    reporting("west", "clusterset IP", { old: { since: OLD, has: ["10.9.9.9"] }, db: { since: YOUNG, has } });
+  await world.put(west(V6));
+  await world.put(west(V6, "10.9.9.9"));
   expect(world.owner("10.9.9.9")).toBe("old");
   expect(world.owner(V4, "east")).toBe("db");
   expect(world.owner("10.9.9.9", "west")).toBe("db");
 });
 
+it("a clusterset IP that all clusters have for one service is the service's, and nobody loses it", async () => {
+  const world = new ReverseWorld();
+  await world.put(importing("east", { web: [V4] }));
+  for (const cluster of ["north", "west"])
+    await world.put(reporting(cluster, "clusterset IP", { web: { has: [V4] } }));
+  expect([world.owner(V4), await world.losers()]).toEqual(["web", []]);
+});
+
 it("one finding names the first addresses that were taken, and counts the others", async () => {
-  const world = await openReverseWorld();
+  const world = new ReverseWorld();
   const pods = Array.from({ length: 300 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
   await world.put(reporting("east", "headless", { db: { since: YOUNG, has: pods } }));
   await world.put(reporting("west", "headless", { old: { since: OLD, has: pods } }));
-  const [finding, ...others] = world.losers();
+  const [finding, ...others] = await world.losers();
   expect(others).toEqual([]);
   expect(finding).toMatch(
     /10\.0\.0\.0 is of shop\/db in "east", 10\.0\.0\.1 is .*, and of 295 more addresses$/,
   );
 });
 
-it("a push and leaving are accepted while the order cannot be kept, and it is kept with the next change", async () => {
-  const remembered = createMemoryRememberedStore();
-  const stores = { store: createMemoryStore(), remembered };
-  let isFull = true;
-  const keep: typeof remembered.keep = async (name, value) => {
-    if (isFull && name.startsWith("addresses@")) throw new Error("no space left on device");
-    await remembered.keep(name, value);
-  };
-  const world = await openReverseWorld(async () => ({ ...stores, remembered: { ...remembered, keep } }));
-  await world.put(reporting("east", "headless", { db: { since: YOUNG, has: [V4] } }));
-  await world.put(reporting("west", "headless", { old: { since: OLD, has: [V4] } }));
-  await world.put(reporting("north", "headless", { one: { since: OLD, has: [V4] } }));
-  await world.leave("north");
-  expect(world.owner(V4)).toBe("east.db");
-  isFull = false;
-  await world.put(reporting("north", "headless", { one: { since: OLD, has: [V6] } }));
-  await world.restart();
-  expect(world.owner(V4)).toBe("east.db");
-});
+describe("a cluster that claims an address for many services", () => {
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`many-${index}`, { has: [V4] }]));
+  const claims = (world: ReverseWorld) =>
+    new Reader(world.database, () => expect.unreachable()).claimsOn(Uint8Array.of(10, 0, 0, 1));
 
-it("a cluster that another one keeps out of the answers for a while does not lose a reverse name", async () => {
-  const world = await openReverseWorld();
-  const headless = snapshot("east", {
-    imports: { "shop/db": imported({ type: "Headless", endpoints: { east: endpoints({ address: V4 }) } }) },
+  it.each(["headless", "clusterset IP"] as const)(
+    "makes it no more expensive than 32 do, as a %s",
+    async (kind) => {
+      const world = new ReverseWorld();
+      await world.put(reporting("west", kind, { web: { has: [V4] } }));
+      await world.put(reporting("east", kind, many));
+      expect(world.owner(V4)).toBe(kind === "headless" ? "west.web" : "web");
+      expect(claims(world)).toHaveLength(33);
+      await world.leave("west");
+      expect(world.owner(V4)).toMatch(/many-\d/);
+    },
+  );
+
+  it("hides none of its own zone", async () => {
+    const world = new ReverseWorld();
+    const service = {
+      createdAt: OLD,
+      serviceType: "ClusterIP" as const,
+      headless: false,
+      ports: [],
+      clusterIPs: [V4],
+      endpoints: {},
+    };
+    await world.put({
+      ...reporting("east", "headless", many),
+      clusterZone: { name: "cluster.local", pods: "disabled" },
+      services: { "shop/own": service },
+    });
+    expect(world.owner(V4, "east")).toBe("own.shop.svc.cluster.local");
   });
-  await world.put(headless);
-  await world.put(reporting("west", "headless", { old: { since: OLD, has: [V4] } }));
-  await world.put(snapshot("north", { exports: { "shop/db": exported({ exportedAt: OLD }) } }));
-  expect(world.owner(V4)).toBe("west.old");
-  await world.put(snapshot("north"));
-  expect(world.owner(V4)).toBe("east.db");
 });

@@ -101,7 +101,7 @@ describe("DNSEndpoint objects", () => {
     const objects = describeDnsEndpoints(
       [record("web.svc.svc.svc"), record("svc.web.svc.svc.svc"), record("a.eu.web.svc.svc.svc.svc")],
       "svc",
-      [{ namespace: "svc", name: "web" }],
+      ["svc/web"],
     );
     expect(objects.map(({ metadata, spec }) => [metadata.name, spec.endpoints.length])).toEqual([
       ["web.svc.svc", 3],

@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { constants, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
@@ -97,8 +97,7 @@ describe("a state folder that another gateway has", () => {
 describe("a state folder whose file system does not answer", () => {
   it("does not keep the process from ending on SIGTERM", async () => {
     // Reading a pipe whose writer writes nothing waits, as a file of a network file system may.
-    const path = join(folder, "snapshots", "lock");
-    mkdirSync(dirname(path), { recursive: true });
+    const path = join(folder, "federations.json");
     execFileSync("mkfifo", [path]);
     const child = spawn(process.execPath, [cli, "serve", "--listen", "localhost:0", "--state-dir", folder]);
     try {

@@ -26,18 +26,18 @@ describe("threads: auto", () => {
 describe("threads that answer clients", () => {
   it("are those of the setting, whatever the machine has", async () => {
     const log = vi.fn();
-    expect(await threadCount(1, startNodeServer, log)).toBe(1);
     const more = availableParallelism() + 3;
-    expect(await threadCount(more, startNodeServer, log)).toBe(more);
+    for (const threads of [0, 1, more])
+      expect(await threadCount(threads, startNodeServer, log)).toBe(threads);
     expect(log).not.toHaveBeenCalled();
   });
 
-  it("are one on another runtime, with a warning where the setting is more", async () => {
+  it("are none on another runtime, with a warning where the setting is more than one", async () => {
     const log = vi.fn();
-    expect(await threadCount("auto", otherServer, log)).toBe(1);
-    expect(await threadCount(1, otherServer, log)).toBe(1);
+    for (const threads of ["auto", 0, 1] as const)
+      expect(await threadCount(threads, otherServer, log)).toBe(0);
     expect(log).not.toHaveBeenCalled();
-    expect(await threadCount(3, otherServer, log)).toBe(1);
+    expect(await threadCount(3, otherServer, log)).toBe(0);
     expect(log.mock.calls).toEqual([
       ["warn", "one-thread", expect.stringMatching(/^threads: 3 is not possible.*server of its own/)],
     ]);

@@ -26,6 +26,7 @@ async function openPool(publicUrl?: string) {
       threads: 2,
       config,
       tls: undefined,
+      database: ":memory:",
       clock: nodeClock,
       signals: new ThreadSignals(),
       log,
@@ -38,6 +39,7 @@ async function openPool(publicUrl?: string) {
     measure: () => () => {},
     fetch: () => new Response(),
     onSighting: () => {},
+    onDamage: () => {},
     onOpen: () => {},
     entry: ENTRY,
   });

@@ -149,8 +149,7 @@ function ofClusters({ push, transfer }: Credentials): readonly VersionedRow[] {
     ],
     ["the state for secondaries", 200, get(STATE, secondary), "isCounted"],
     ["the state without a credential", 401, get(STATE)],
-    ["the state that the secondary has", 304, get(STATE, { ...secondary, "if-none-match": "*" })],
-    ["a part that is not there", 404, get(`/api/v1/transfer/segments/${"0".repeat(64)}`, secondary)],
+    ["a part of another state", 404, get("/api/v1/transfer/world?v=0-0", secondary)],
     ["a state by another method", 405, { method: "DELETE", path: STATE, fields: secondary }],
     ["a federation without a certificate", 403, { method: "POST", path: "/federations/east", body: "{}" }],
   ];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CachedTransferSource } from "../../../src/hosts/workers/cached-source.ts";
-import { SegmentCache } from "../../../src/transfer/parts/segment-cache.ts";
+import { PartMemory } from "../../../src/transfer/part-cache.ts";
+import { markText, partPath } from "../../../src/transfer/part-names.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
 import { openPair, seeded, WEB } from "../../transfer/pair.ts";
@@ -24,12 +25,14 @@ async function openLocation() {
       clock: () => clock.now(),
       sleep: (milliseconds) => new Promise((resolve) => void clock.setTimer(milliseconds, resolve)),
     });
-  const hash = () => gateway.status().rootHash!;
-  const segment = () => {
-    const { names } = gateway.current(clock.now())!.generation;
-    return names.entries[0]!.branch.hash;
+  /** The path of the key of `shop/web`. */
+  const path = async () => {
+    const { base, epoch } = await object.state(0);
+    object.forget();
+    const of = { zone: "clusterset", namespace: "shop", label: "web" };
+    return partPath({ kind: "key", of }, markText(base), epoch, "");
   };
-  return { clock, object, cache, push, open, shared, background, hash, segment };
+  return { clock, gateway, object, cache, push, open, shared, background, path };
 }
 
 describe("the isolates of a location share what one of them fetched", () => {
@@ -46,43 +49,38 @@ describe("the isolates of a location share what one of them fetched", () => {
     expect(object.states).toHaveLength(2);
   });
 
-  test.each(["root", "segment"] as const)("a %s, byte by byte, for a month", async (kind) => {
-    const { clock, object, shared, hash, segment } = await openLocation();
-    const part = kind === "root" ? hash() : segment();
-    const ask = async () =>
-      kind === "root"
-        ? (await done(clock, shared().root(part)))?.bytes
-        : await done(clock, shared().segment(part));
-    const first = await ask();
+  test("a part, byte by byte, for a month", async () => {
+    const { clock, object, shared, path } = await openLocation();
+    const part = await path();
+    const first = await done(clock, shared().part(part));
     expect(first?.length).toBeGreaterThan(100);
     await pass(clock, 29 * 86_400_000, 86_400_000);
-    expect(await ask()).toEqual(first);
-    expect(object[`${kind}s`]).toEqual([part]);
+    expect(await done(clock, shared().part(part))).toEqual(first);
+    expect(object.parts).toEqual([part]);
   });
 
-  test("a state by its scope, a root whatever the scope", async () => {
-    const { clock, object, shared, hash } = await openLocation();
-    for (const scope of ["", '{"view":"west"}', '{"view":"east"}', '{"view":"west"}', ""]) {
+  test("a state by its scope", async () => {
+    const { clock, object, shared } = await openLocation();
+    for (const scope of ["", '{"view":"west"}', '{"view":"east"}', '{"view":"west"}', ""])
       await done(clock, shared(scope).state(1000));
-      await done(clock, shared(scope).root(hash()));
-    }
     expect(object.states).toHaveLength(3);
-    expect(object.roots).toHaveLength(1);
   });
 
-  test("a root that is gone is not kept, and one that is no good is dropped", async () => {
-    const { clock, object, shared, hash, cache, background } = await openLocation();
-    expect(await done(clock, shared().root("00"))).toBeUndefined();
-    expect(cache.keys.filter((key) => key.endsWith("/00"))).toEqual([]);
-    await done(clock, shared().root(hash()));
-    expect(cache.keys).toContain(`${KEY}/roots/${hash()}`);
-    shared().drop("root", hash());
+  test("a part that is gone is not kept, and one that is no good is dropped", async () => {
+    const { clock, object, shared, path, cache, background } = await openLocation();
+    const part = await path();
+    const gone = part.replace("v=0-0", "v=9-9");
+    expect(await done(clock, shared().part(gone))).toBeUndefined();
+    expect(cache.keys.filter((key) => key === `${KEY}/${gone}`)).toEqual([]);
+    await done(clock, shared().part(part));
+    expect(cache.keys).toContain(`${KEY}/${part}`);
+    shared().drop(part);
     await done(clock, Promise.all(background));
-    expect(cache.keys).not.toContain(`${KEY}/roots/${hash()}`);
-    object.roots.length = 0;
+    expect(cache.keys).not.toContain(`${KEY}/${part}`);
+    object.forget();
     await pass(clock, 5000, 1000);
-    await done(clock, shared().root(hash()));
-    expect(object.roots).toEqual([hash()]);
+    await done(clock, shared().part(part));
+    expect(object.parts).toEqual([part]);
   });
 
   test("a failure is not shared, and the next isolate sends a request after a while", async () => {
@@ -98,23 +96,25 @@ describe("the isolates of a location share what one of them fetched", () => {
   });
 
   test("with a cache that fails, or has an invalid entry, isolates use the object", async () => {
-    const { clock, object, shared, cache, hash } = await openLocation();
+    const { clock, object, shared, cache, path } = await openLocation();
+    const part = await path();
     const page = new Response("<html>", { headers: { "cache-control": "max-age=60" } });
     await done(clock, cache.put(`${KEY}/state`, page));
-    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { rootHash: hash() } });
+    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { ready: true } });
     cache.failure = new Error("the cache is out of order");
-    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { rootHash: hash() } });
-    expect(await done(clock, shared().root(hash()))).toEqual(await done(clock, object.root(hash())));
+    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { ready: true } });
+    expect(await done(clock, shared().part(part))).toEqual(await done(clock, object.part(part)));
     expect(object.states).toHaveLength(2);
   });
 
-  test("a root of which the cache returns only a part is requested again", async () => {
-    const { clock, object, shared, cache, hash } = await openLocation();
-    const first = await done(clock, shared().root(hash()));
+  test("a part of which the cache returns only a piece is requested again", async () => {
+    const { clock, object, shared, cache, path } = await openLocation();
+    const part = await path();
+    const first = await done(clock, shared().part(part));
     cache.cutOff = true;
     await pass(clock, 5000, 1000);
-    expect(await done(clock, shared().root(hash()))).toEqual(first);
-    expect(object.roots).toEqual([hash(), hash()]);
+    expect(await done(clock, shared().part(part))).toEqual(first);
+    expect(object.parts).toEqual([part, part]);
   });
 
   test("an aborted isolate stops asking", async () => {
@@ -133,20 +133,20 @@ describe("the isolates of a location share what one of them fetched", () => {
 
 /** Isolates of one location that are asked ten times a second each, for some time. */
 async function runLocation(isolates: number, milliseconds: number, cacheKeeps = true) {
-  const { clock, object, cache, push, open, shared, hash } = await openLocation();
+  const { clock, gateway, object, cache, push, open, shared } = await openLocation();
   cache.keepsNothing = !cacheKeeps;
   cache.latency = 4;
   object.stateLatency = 80;
-  object.rootLatency = object.segmentLatency = 100;
+  object.partLatency = () => 100;
   const random = seeded(7);
   const secondaries = Array.from({ length: isolates }, () =>
-    open({ source: shared(), random, cache: new SegmentCache(1 << 24) }),
+    open({ source: shared(), random, memory: new PartMemory(1 << 24) }),
   );
   const query = encodeQuery(WEB, "A");
   const seen = { answers: 0, stale: 0, waited: 0 };
   for (let time = 0; time < milliseconds; time += 5) {
     if (time === milliseconds / 2) {
-      object.roots.length = object.segments.length = 0;
+      object.parts.length = 0;
       void push("west", 3, 3600);
     }
     for (const secondary of secondaries) {
@@ -163,30 +163,28 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
     }
     await pass(clock, 5);
   }
-  return { object, seen, newest: hash(), secondaries };
+  return { object, seen, newest: gateway.status().rootHash, secondaries };
 }
 
 describe("many isolates send the object as many requests as few", () => {
-  test("100 cold isolates with a query each at once request the state, the root and a segment once", async () => {
-    const { clock, object, cache, shared, hash, segment } = await openLocation();
+  test("100 cold isolates with a query each at once request the state, and each part once", async () => {
+    const { clock, object, cache, shared, path } = await openLocation();
+    const part = await path();
     cache.latency = 4;
-    object.stateLatency = object.rootLatency = object.segmentLatency = 80;
+    object.stateLatency = 80;
+    object.partLatency = () => 80;
     const states = Array.from({ length: 100 }, () => shared().state(1000));
-    for (const state of await done(clock, Promise.all(states))) expect(state.status.rootHash).toBe(hash());
-    await done(clock, Promise.all(states.map(() => shared().root(hash()))));
-    await done(clock, Promise.all(states.map(() => shared().segment(segment()))));
+    await done(clock, Promise.all(states));
+    await done(clock, Promise.all(states.map(() => shared().part(part))));
     expect(object.states).toHaveLength(1);
-    expect(object.roots).toEqual([hash()]);
-    expect(object.segments).toEqual([segment()]);
+    expect(object.parts).toEqual([part]);
   });
 
-  test("200 isolates of a location: about a state a second, and the root and the changed segments once", async () => {
+  test("200 isolates of a location: about a state a second, and what changed once", async () => {
     const { object, seen, newest, secondaries } = await runLocation(200, 10_000);
     // Without sharing it would be 2,000.
     expect(object.states.length).toBeLessThan(40);
-    expect(object.roots).toEqual([newest]);
-    expect(new Set(object.segments).size).toBe(object.segments.length);
-    expect(object.segments.length).toBeGreaterThan(0);
+    expect(object.kinds).toEqual(["key"]);
     for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
     expect(seen.stale).toBe(0);
     expect(seen.answers).toBeGreaterThan(10_000);
@@ -195,7 +193,7 @@ describe("many isolates send the object as many requests as few", () => {
   test("if the cache keeps nothing, each isolate sends requests to the object", async () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
-    expect(object.roots).toHaveLength(5);
+    expect(object.kinds).toEqual(["key", "key", "key", "key", "key"]);
     for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
     expect(seen.stale).toBe(0);
   });

@@ -1,17 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { Gateway } from "../../../src/gateway/gateway.ts";
+import { Reader } from "../../../src/database/reader.ts";
 import { LeaseAlarm } from "../../../src/hosts/workers/lease-alarm.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { stage, wholeLines } from "../../database/pushing.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
-import { putSnapshot } from "../../gateway/pushes.ts";
-import { realStages } from "../../gateway/real-stages.ts";
+import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { listAll } from "../../store/changes.ts";
 
 /** A gateway whose leases are watched by an alarm that the test lets go off. */
 async function openObject(
   clock = new FakeClock(),
-  store = createMemoryStore(),
+  database = memoryDatabase(),
   setBefore: number | null = null,
 ) {
   const set: number[] = [];
@@ -25,9 +23,8 @@ async function openObject(
   };
   const alarm = new LeaseAlarm(storage, setBefore, (error) => errors.push(error));
   const events: string[] = [];
-  const gateway = await Gateway.open({
-    store,
-    stages: realStages(),
+  const gateway = openKeyed({
+    database,
     clock,
     onEvent: ({ event }) => void events.push(event),
     watchLeases: (onDue) => {
@@ -36,14 +33,17 @@ async function openObject(
     },
   });
   const push = async (clusterId: string, leaseSeconds: number) => {
-    const pushed = putSnapshot(gateway, shopSnapshot(clusterId), { leaseSeconds });
+    const reader = new Reader(database, () => {});
+    const pushed = gateway.push(stage(reader, clusterId, "whole", wholeLines(shopSnapshot(clusterId))), {
+      leaseSeconds,
+    });
     await clock.advance(1);
-    return pushed;
+    return (await pushed).acknowledgement;
   };
   return {
     alarm,
     clock,
-    store,
+    database,
     set,
     errors,
     events,
@@ -69,14 +69,18 @@ describe("leases run out by the object's alarm", () => {
   });
 
   test("when it goes off, expired clusters leave, and it is set to the next expiry", async () => {
-    const { set, push, alarm, clock, store, events } = await openObject();
+    const { set, push, alarm, clock, database, events } = await openObject();
     const west = await push("west", 60);
     const north = await push("north", 10);
     clock.stall(10_000);
     alarm.ring();
     await settle();
     expect(events).toContain("lease-expired");
-    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["west"]);
+    const rows = new Reader(database, () => {}).clusters();
+    expect(rows.map(({ id, state }) => [id, state])).toEqual([
+      ["north", "expired"],
+      ["west", "live"],
+    ]);
     expect(set).toEqual([west.expiresAt, north.expiresAt, west.expiresAt]);
   });
 
@@ -97,10 +101,10 @@ describe("leases run out by the object's alarm", () => {
   });
 
   test("an object that starts again relies on the alarm that is set", async () => {
-    const { push, clock, store } = await openObject();
+    const { push, clock, database } = await openObject();
     const west = await push("west", 60);
-    expect((await openObject(clock, store, west.expiresAt)).set).toEqual([]);
-    expect((await openObject(clock, store, null)).set).toEqual([west.expiresAt]);
+    expect((await openObject(clock, database, west.expiresAt)).set).toEqual([]);
+    expect((await openObject(clock, database, null)).set).toEqual([west.expiresAt]);
   });
 
   test("an alarm that could not be set is reported, and set with the next push", async () => {

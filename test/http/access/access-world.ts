@@ -6,20 +6,16 @@ import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
 import { knownKinds } from "../../../src/access/rules/rejections.ts";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { createStages } from "../../../src/assembly/stages.ts";
-import { ServeConfig } from "../../../src/config/serve-config.ts";
-import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
-import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
-import { putSnapshot } from "../../gateway/pushes.ts";
+import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { listedOf } from "../pages/pages-world.ts";
 
 export const ZONE = "clusterset.test";
 export const hex = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -76,18 +72,12 @@ export async function accessWorld({
 } = {}) {
   const clock = new FakeClock();
   const accessRules = createAccessRules(everybody, rules);
-  const gateway = await Gateway.open({
-    store: createMemoryStore(),
-    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [ZONE, "clusterset.local"] }),
+  const gateway = openKeyed({
     clock,
-    onEvent: () => {},
+    names: { zones: { ttl: 5, zones: [ZONE, "clusterset.local"] }, merging: {} },
     scopes: visibilitiesOf(accessRules),
   });
-  for (const one of CLUSTERS) {
-    const pushed = putSnapshot(gateway, one, { leaseSeconds: 60 });
-    await clock.advance(0);
-    await pushed;
-  }
+  for (const one of CLUSTERS) await pushSnapshot(gateway, one, { leaseSeconds: 60 });
   const access = new AccessCounters();
   const counters = new QueryCounters();
   const errors: Error[] = [];
@@ -114,10 +104,7 @@ export async function accessWorld({
     },
     within: ({ visibility }) => {
       const within = gateway.within(visibility);
-      const listed = () => {
-        const served = within.current(clock.now());
-        return served && { ...served, explainer: SERVICE_EXPLAINER };
-      };
+      const listed = () => listedOf(gateway, within);
       return { gateway: within, listed, pages: { directory: createDirectory(listed) } };
     },
   });

@@ -332,7 +332,7 @@ describe("health and metrics", () => {
     for (const shown of [{}, few, admin]) expect((await ask("/healthz", shown)).status).toBe(200);
     expect(await (await ask("/readyz")).text()).toBe("ready\n");
     expect(await (await ask("/readyz", few)).text()).toBe("ready\n");
-    expect(await (await ask("/readyz", admin)).text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
+    expect(await (await ask("/readyz", admin)).text()).toBe("ready: 2 of 2 clusters live\n");
     expect(await (await ask("/metrics", admin)).text()).toBe("all_metrics 1\n");
     expect(await seen(await ask("/metrics", few))).toEqual(await seen(await ask("/metricz", few)));
     expect((await ask("/metrics")).status).toBe(404);

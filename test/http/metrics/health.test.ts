@@ -32,16 +32,16 @@ function start() {
 describe("/healthz and /readyz", () => {
   it.each(titled(readyCases))("%s", (_, entry) => checkCase(start().app.fetch, entry));
 
-  it("say how many services there are", async () => {
+  it("say how many clusters are live", async () => {
     const response = await start().app.request("/readyz");
-    expect(await response.text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
+    expect(await response.text()).toBe("ready: 2 of 2 clusters live\n");
   });
 
   it("name the first clusters that never pushed", async () => {
     const { app, gateway } = start();
     gateway.state = { ...gateway.state, neverSeen: ["c", "d", "e", "f", "g", "h", "i"] };
     expect(await (await app.request("/readyz")).text()).toBe(
-      "ready: 2 of 9 clusters live, 2 services; c, d, e, f, g and 2 more never seen\n",
+      "ready: 2 of 9 clusters live; c, d, e, f, g and 2 more never seen\n",
     );
     expect(await (await app.request("/metrics")).text()).toContain(
       'clusterset_doh_cluster_never_seen{cluster="i"} 1',

@@ -3,9 +3,7 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import type { StatusSource } from "../../../src/http/metrics/status-gauges.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status-metrics.ts";
-import { DamageCounters } from "../../../src/store/damage-counters.ts";
-import { SegmentCache } from "../../../src/transfer/parts/segment-cache.ts";
-import { TransferCounters } from "../../../src/transfer/parts/transfer-counters.ts";
+import { TransferCounters } from "../../../src/transfer/transfer-counters.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 
 /** The metrics of a gateway's status as prom-client writes them. */
@@ -39,8 +37,7 @@ test("conflicts and findings are counted by cluster and reason", async () => {
   const service = { namespace: "shop", name: "web" };
   const conflict = { ...service, property: "type", winner: "a", value: "Headless", total: 3, message: "m" };
   const found = { ...service, kind: "Service", message: "m" };
-  gateway.state = {
-    ...gateway.state,
+  gateway.objections = {
     conflicts: [
       { ...conflict, reason: "TypeConflict", disagree: ["b", "c.eu"] },
       { ...conflict, reason: "PortConflict", disagree: ["b"] },
@@ -72,26 +69,17 @@ test("a cluster cannot add series with reasons of its own choice", async () => {
     name: `n${index}`,
     message: "m",
   }));
-  gateway.state = { ...gateway.state, findings };
+  gateway.objections = { conflicts: [], findings };
   const metrics = (await bySelf(gateway)).join("\n");
   expect(metrics.match(/^clusterset_doh_findings\{.*$/gm)).toEqual([
     'clusterset_doh_findings{cluster="b",reason="other"} 500',
   ]);
 });
 
-test("damaged records are counted by the part of the store", async () => {
-  const damage = new DamageCounters();
-  for (const code of ["CORRUPT_SNAPSHOT", "CORRUPT_JOURNAL", "CORRUPT_JOURNAL", "LEFTOVER"] as const)
-    damage.count({ code });
-  const gateway = Object.assign(new FakeGateway(), { damage });
+test("damaged rows are counted", async () => {
+  const gateway = Object.assign(new FakeGateway(), { damage: { count: 2 } });
   const text = await createPrometheusMetrics(gateway, new QueryCounters(), () => NOW).render();
-  expect(text.match(/^clusterset_doh_damaged_records_total\{.*$/gm)).toEqual([
-    'clusterset_doh_damaged_records_total{part="snapshot"} 1',
-    'clusterset_doh_damaged_records_total{part="journal"} 2',
-    'clusterset_doh_damaged_records_total{part="cluster"} 0',
-    'clusterset_doh_damaged_records_total{part="memory"} 0',
-    'clusterset_doh_damaged_records_total{part="memory-lost"} 0',
-  ]);
+  expect(text).toContain("\nclusterset_doh_damaged_rows_total 2\n");
 });
 
 test("a secondary's status is written as prom-client writes it, stale or not", async () => {
@@ -107,29 +95,17 @@ test("a secondary's status is written as prom-client writes it, stale or not", a
 
 test("a secondary says what it fetched, and what of it is in memory", async () => {
   const counters = new TransferCounters();
-  counters.count("primary", 3, 40_000);
-  counters.count("primary", 0, 500);
-  counters.count("cache", 1, 16_000);
-  const cache = new SegmentCache(20_000);
-  for (const hash of ["a", "b"]) cache.add({ hash, bytes: { length: 16_000 } });
-  for (const hash of ["a", "b", "b", "b"]) cache.get(hash);
-  const text = await createStatusMetrics(new FakeGateway(), () => NOW, { counters, cache }).render();
-  expect(text.match(/^clusterset_doh_(transferred|segment_cache)_.*$/gm)).toEqual([
-    'clusterset_doh_transferred_segments_total{from="primary"} 3',
-    'clusterset_doh_transferred_segments_total{from="cache"} 1',
+  counters.count("primary", 40_000);
+  counters.count("primary", 500);
+  counters.count("cache", 16_000);
+  const memory = { bytes: 18_048 };
+  const text = await createStatusMetrics(new FakeGateway(), () => NOW, { counters, memory }).render();
+  expect(text.match(/^clusterset_doh_(transferred|part)_.*$/gm)).toEqual([
+    'clusterset_doh_transferred_parts_total{from="primary"} 2',
+    'clusterset_doh_transferred_parts_total{from="cache"} 1',
     'clusterset_doh_transferred_bytes_total{from="primary"} 40500',
     'clusterset_doh_transferred_bytes_total{from="cache"} 16000',
-    "clusterset_doh_segment_cache_hits_total 3",
-    "clusterset_doh_segment_cache_misses_total 1",
-    "clusterset_doh_segment_cache_evictions_total 1",
-    "clusterset_doh_segment_cache_bytes 18048",
+    "clusterset_doh_part_memory_bytes 18048",
   ]);
-  expect(text).toContain("\n# TYPE clusterset_doh_segment_cache_hits_total counter\n");
-});
-
-test("a secondary that has all segments in memory has no cache of them to speak of", async () => {
-  const transfer = { counters: new TransferCounters() };
-  const text = await createStatusMetrics(new FakeGateway(), () => NOW, transfer).render();
-  expect(text).toContain('clusterset_doh_transferred_segments_total{from="primary"} 0\n');
-  expect(text).not.toContain("segment_cache");
+  expect(text).toContain("\n# TYPE clusterset_doh_transferred_parts_total counter\n");
 });

@@ -56,7 +56,13 @@ describe("the routes", () => {
     {
       ...{ gateway, clock: () => 0, openApi: async () => "" },
       pushRoutes: createPushRoutes({ gateway: { turns: {} } as never, authority: {} as never }),
-      transferRoutes: createTransferRoutes({ gateway }),
+      transferRoutes: createTransferRoutes({
+        gateway,
+        reader: gateway,
+        turns: gateway,
+        settings: "",
+        clock: () => 0,
+      }),
       stubRoutes: createStubRoutes({ stubs: {} as never }),
     },
     new QueryCounters(),

@@ -17,11 +17,11 @@ function disagreeing(): ClusterSnapshot[] {
         "ops/tool": exported({ ports: [port("http", 80)] }),
       },
       findings: {
-        one: {
+        "ServiceExport/shop/partner/InvalidServiceType": {
           ...{ kind: "ServiceExport", namespace: "shop", name: "partner" },
           ...{ reason: "InvalidServiceType", message: "an ExternalName Service cannot be exported" },
         },
-        two: {
+        "EndpointSlice/shop/web-abc/InvalidAddress": {
           ...{ kind: "EndpointSlice", namespace: "shop", name: "web-abc" },
           ...{ reason: "InvalidAddress", message: "an address cannot be read" },
         },
@@ -127,13 +127,13 @@ describe("/services/<namespace>/<name>", () => {
   });
 
   it("shows what a host without merged services knows, and says what it cannot tell", async () => {
-    const served = world.gateway.current(world.clock.now())!;
-    const listed = () => ({ generation: served.generation });
+    const served = world.gateway.current()!;
+    const listed = () => ({ world: served.world });
     const secondary = await pagesWorld(disagreeing(), { listed });
     const { status, text, html } = await secondary.page("/services/shop/web");
     expect(status).toBe(200);
     expect(text).toContain("Answered with 3 addresses.");
-    expect(text).toContain("Ports _https._tcp 443, _dns._udp 53");
+    expect(text).toContain("Ports _dns._udp 53, _https._tcp 443");
     expect(html).toContain("<code data-copy>_https._tcp.web.shop.svc.clusterset.test</code>");
     expect(text).toContain("Cluster Lease east 60 s left west 60 s left All addresses: ");
     for (const address of ["10.200.0.1", "10.201.0.1", "fd00::c8:1"]) expect(text).toContain(address);

@@ -29,7 +29,7 @@ describe("/", () => {
     expect(text).toContain(
       "east live Snapshot 0 s old. Last seen 0 s ago. Lease: 60 s left. 6 exports, 1 import.",
     );
-    expect(text).toContain("5 services.");
+    expect(text).toContain("6 services.");
     expect(text).toContain("web.shop.svc.clusterset.test");
     expect(links).toContain("/services/shop/web");
     expect(links).toContain("/clusters/east");
@@ -84,18 +84,18 @@ describe("/", () => {
 
   it("names lists that only the primary has", async () => {
     const world = await pagesWorld(twoClusters());
-    const { generation } = world.gateway.current(world.clock.now())!;
+    const { world: served } = world.gateway.current()!;
     const secondary = await pagesWorld(twoClusters(), {
       directory: (await import("../../../src/http/pages/directory.ts")).createDirectory(() => ({
-        generation,
+        world: served,
       })),
     });
     for (const path of ["/", "/conflicts"]) {
       const { text } = await secondary.page(path);
-      expect(text).toContain("Conflicts are known to the primary, which compiles the zones");
-      expect(text).toContain("Findings are known to the primary, which compiles the zones");
+      expect(text).toContain("Conflicts are known to the primary, which merges what clusters report");
+      expect(text).toContain("Findings are known to the primary, which merges what clusters report");
     }
-    expect((await secondary.page("/services")).text).toContain("web.shop.svc.clusterset.test");
+    expect((await secondary.page("/services")).text).toContain("Services are known to the primary");
   });
 });
 
@@ -122,7 +122,7 @@ describe("/services", () => {
   it("shows a service's addresses, ports and clusters", async () => {
     const { text } = await (await pagesWorld(twoClusters())).page("/services");
     expect(text).toContain(
-      "10.200.0.1, 10.201.0.1, fd00::c8:1 · https (tcp) 443 · dns (udp) 53 · from east, west",
+      "10.200.0.1, 10.201.0.1, fd00::c8:1 · dns (udp) 53 · https (tcp) 443 · from east, west",
     );
     expect(text).toMatch(
       /db\.shop\.svc\.clusterset\.test 10\.1\.0\.1, 10\.1\.0\.2, 10\.2\.0\.1, 10\.2\.0\.2 and 2 more/,

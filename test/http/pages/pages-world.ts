@@ -1,21 +1,20 @@
 import { ClientTests } from "../../../src/answer/client-tests.ts";
-import { createStages } from "../../../src/assembly/stages.ts";
-import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
-import { Gateway } from "../../../src/gateway/gateway.ts";
-import { createDirectory, type ListedGeneration } from "../../../src/http/pages/directory.ts";
+import type { Gateway } from "../../../src/gateway/gateway.ts";
+import type { ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
+import { createDirectory, type Listed } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
+import { Accounts } from "../../../src/names/accounts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
-import { putSnapshot } from "../../gateway/pushes.ts";
+import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";
 import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
 /** A gateway with pages and a stopped clock. */
 export interface PagesWorld {
   readonly clock: FakeClock;
-  readonly gateway: Awaited<ReturnType<typeof openGateway>>;
+  readonly gateway: Gateway;
   fetch(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
   page(path: string): Promise<ReadPage>;
 }
@@ -25,20 +24,15 @@ interface WorldSettings {
   readonly origin?: string;
   /** Whether the gateway records the queries of client tests. */
   readonly canSeeTests?: boolean;
-  /** What is served. Default: the gateway's generation with what it is compiled from. */
-  readonly listed?: () => ListedGeneration | undefined;
+  /** What is served. Default: what the gateway answers from. */
+  readonly listed?: () => Listed | undefined;
 }
 
 /** The address of the requests. */
 export const ORIGIN = "https://doh.example:8443";
 
-async function openGateway(clock: FakeClock, zones: readonly string[]) {
-  return Gateway.open({
-    store: createMemoryStore(),
-    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [...zones] }),
-    clock,
-    onEvent: () => {},
-  });
+function openGateway(clock: FakeClock, zones: readonly string[]) {
+  return openKeyed({ clock, names: { zones: { ttl: 5, zones: [...zones] }, merging: {} } });
 }
 
 /** Pushes the snapshots and opens the pages; `settings` override those of a gateway with all parts. */
@@ -48,16 +42,13 @@ export async function pagesWorld(
 ): Promise<PagesWorld> {
   const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN } = settings;
   const clock = new FakeClock();
-  const gateway = await openGateway(clock, zones);
+  const gateway = openGateway(clock, zones);
   for (const snapshot of snapshots) {
-    const pushed = putSnapshot(gateway, snapshot, { leaseSeconds: 60 });
+    const pushed = pushSnapshot(gateway, snapshot, { leaseSeconds: 60 });
     await clock.advance(0);
     await pushed;
   }
-  const current = () => {
-    const served = gateway.current(clock.now());
-    return served && { ...served, explainer: SERVICE_EXPLAINER };
-  };
+  const current = () => listedOf(gateway, gateway);
   const { canSeeTests = true, listed = current, ...pages } = settings;
   const app = openApp({
     gateway,
@@ -68,7 +59,19 @@ export async function pagesWorld(
     listed,
     pages: { directory: createDirectory(listed), ...pages },
   });
-  const fetch = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
-    app.request(`${origin}${path}`, { headers, method });
+  const fetch = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+    const response = app.request(`${origin}${path}`, { headers, method });
+    await clock.advance(0);
+    return response;
+  };
   return { clock, gateway, fetch, page: async (path) => readPage(await fetch(path)) };
+}
+
+/** What a scope of a gateway that merges has for its pages. */
+export function listedOf({ turns }: Gateway, within: ScopedGateway): Listed | undefined {
+  const served = within.current();
+  if (served === undefined) return undefined;
+  const { world } = served;
+  const accounts = new Accounts(world);
+  return { world, merged: { accounts, explainer: SERVICE_EXPLAINER, turns, survey: () => within.survey() } };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { Reader } from "../../../src/database/reader.ts";
+import { Stage } from "../../../src/database/stage.ts";
 import { BodyBudget } from "../../../src/http/push/body-budget.ts";
 import { stageLines } from "../../../src/http/push/lines-body.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
-import { NOTHING_HELD } from "../../../src/snapshot/lines/held-state.ts";
-import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
+import { memoryDatabase } from "../../gateway/open-keyed.ts";
 import { openTurns } from "../../gateway/turns/open-turns.ts";
 import { headerLine, LINES_TYPE, sealed } from "../../snapshot/lines/push-lines.ts";
 
@@ -30,6 +31,7 @@ describe("a hostile body of the largest legal size takes the thread for little i
     ["100,000 lines for one entry", () => Array.from({ length: 100_000 }, () => '["namespaces","shop",{}]')],
   ])("%s", async (_, lines) => {
     const { turns, next } = openTurns();
+    const reader = new Reader(memoryDatabase(), () => {});
     let inTurn = 0;
     let most = 0;
     let total = 0;
@@ -47,7 +49,7 @@ describe("a hostile body of the largest legal size takes the thread for little i
       body: sealed(headerLine("west"), ...lines()),
     });
     let isOver = false;
-    const staged = stageLines(request, reading, () => new LinesStage("whole", NOTHING_HELD)).finally(() => {
+    const staged = stageLines(request, reading, () => new Stage(reader, "west", "whole")).finally(() => {
       isOver = true;
     });
     while (!isOver) {

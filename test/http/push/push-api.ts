@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
-import { Gateway } from "../../../src/gateway/gateway.ts";
 import { Turns } from "../../../src/gateway/turns.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
-import { realStages } from "../../gateway/real-stages.ts";
+import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 
 /** The digest that a credential holds of a token. */
 export const sha256 = (token: string) => createHash("sha256").update(token).digest("hex");
@@ -19,26 +17,26 @@ const CREDENTIALS: ClusterSecret[] = PUSH_TOKENS.map(({ clusterId, token }, inde
   tokenSha256: index === 1 ? sha256(token).toUpperCase() : sha256(token),
 }));
 
-/** The push API on a real gateway with real stages; `send` has the token of the cluster "west". */
-export async function openPushApi(
-  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway>; clock?: Clock } = {},
+/** The push API on a gateway over an empty database; `send` has the token of the cluster "west". */
+export function openPushApi(
+  given: {
+    limits?: Partial<PushLimits>;
+    gateway?: Partial<PushGateway>;
+    clock?: Clock;
+    database?: ReturnType<typeof memoryDatabase>;
+  } = {},
 ) {
-  const real = await Gateway.open({
-    store: createMemoryStore(),
-    stages: realStages(),
-    clock: systemClock,
-    onEvent: () => {},
-  });
+  const real = openKeyed({ clock: systemClock, database: given.database ?? memoryDatabase() });
   const gateway: PushGateway = {
     turns: given.clock === undefined ? real.turns : new Turns(given.clock),
     arrived: (clusterId) => real.arrived(clusterId),
-    replace: (...push) => real.replace(...push),
-    held: (...cluster) => real.held(...cluster),
-    change: (...push) => real.change(...push),
-    renew: (...push) => real.renew(...push),
+    stage: (...lines) => real.stage(...lines),
+    push: (...push) => real.push(...push),
+    renew: (...lease) => real.renew(...lease),
     leave: (...left) => real.leave(...left),
-    count: (clusterId) => real.count(clusterId),
+    totalsOf: (clusterId) => real.totalsOf(clusterId),
     status: () => real.status(),
+    survey: () => real.survey(),
     unixTime: (at) => real.unixTime(at),
     ...given.gateway,
   };

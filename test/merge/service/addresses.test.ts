@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type AddressSource, mergeClusterset } from "../../../src/merge/merge.ts";
+import type { AddressSource } from "../../../src/merge/service/addresses.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
+import { mergeClusterset } from "../merged.ts";
 
 const pod = endpoints({ address: "10.0.0.1" }, { address: "10.0.0.2", ready: false });
 

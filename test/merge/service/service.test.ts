@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ClustersetService } from "../../../src/merge/clusterset.ts";
-import { mergeClusterset } from "../../../src/merge/merge.ts";
 import {
   type AdjustedTime,
   type Contribution,
@@ -10,9 +9,9 @@ import {
 import { mergeService } from "../../../src/merge/service/service.ts";
 import { listShards } from "../../../src/merge/service/shards.ts";
 import { sizeOfService } from "../../../src/merge/service/size.ts";
-import { drain } from "../../../src/snapshot/drain.ts";
 import type { ExportedService, ImportedService, ServicePort } from "../../../src/snapshot/schema.ts";
 import { day, exported, exporting, imported, importing, port, web } from "../fixtures.ts";
+import { mergeClusterset } from "../merged.ts";
 
 const exporter = (clusterId: string, parts = {}, adjusted?: AdjustedTime): Contribution => ({
   ...{ clusterId, exported: exported(parts), imported: undefined, adjusted },
@@ -21,7 +20,7 @@ const importer = (clusterId: string, parts: Partial<ImportedService> = {}, impor
   ...{ clusterId, exported: undefined, imported: imported(parts), importedSince },
 });
 const merge = (contributions: Contribution[], grants?: Parameters<typeof mergeService>[5]) =>
-  drain(mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants));
+  mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants);
 const idsOf = (declarations: readonly { clusterId: string }[]) =>
   declarations.map(({ clusterId }) => clusterId);
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
@@ -90,15 +89,13 @@ describe("a snapshot as lines", () => {
 });
 
 describe("changes as lines", () => {
-  test("lead from any snapshot to any other, and keep what they do not change", () => {
+  test("lead from any snapshot to any other", () => {
     fc.assert(
       fc.property(snapshots, snapshots, (from, to) => {
         const before = structuredClone(from);
         const after = patched(from, to);
         expect(after).toEqual(to);
         expect(from).toEqual(before);
-        for (const [key, entry] of Object.entries(from.exports))
-          if (isDeepStrictEqual(entry, to.exports[key])) expect(after.exports[key]).toBe(entry);
       }),
     );
   });

@@ -43,11 +43,11 @@ it("/readyz stays ready and says it", async () => {
   await loseFor(12_000);
   expect(await get("/readyz")).toMatchObject({
     status: 200,
-    text: "ready: 1 of 1 clusters live, 1 services; stale: the primary last answered 12 s ago; the last transfer failed: connection refused\n",
+    text: "ready: 1 of 1 clusters live; stale: the primary last answered 12 s ago; the last transfer failed: connection refused\n",
   });
 });
 
-it("/readyz is not ready before the first generation, and says why", async () => {
+it("/readyz is not ready before the first state, and says why", async () => {
   const { get, source, ask } = await openWorld();
   source.failure = new Error("connection refused");
   await ask();

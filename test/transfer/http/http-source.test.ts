@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 
+const MOST = 16 * 1024 * 1024;
 const HASH = "00112233445566778899aabbccddeeff";
 const cluster = {
   clusterId: "west",
@@ -14,11 +15,12 @@ const cluster = {
   imports: 0,
 };
 const status = { ready: true, rootHash: HASH, generationBytes: 4, services: 1, clusters: [cluster] };
+const state = { at: 500_000, epoch: "", base: [0, 0], recent: [0, 0], changes: [], status };
 
 /** A source whose primary answers every request alike. */
 function sourceOf(
   answer: () => Response | Promise<Response>,
-  more: { token?: string; partBytes?: number; scope?: Visibility } = {},
+  more: { token?: string; scope?: Visibility } = {},
 ) {
   const asked: { url: string; request: RequestInit }[] = [];
   const source = new HttpTransferSource({
@@ -35,7 +37,7 @@ function sourceOf(
 
 describe("a state", () => {
   it("is requested below the gateway's path, with the token, and never elsewhere", async () => {
-    const { source, asked } = sourceOf(() => Response.json({ at: 500_000, status }), { token: "secret" });
+    const { source, asked } = sourceOf(() => Response.json(state), { token: "secret" });
     const { signal } = new AbortController();
     await source.state(1000, signal);
     expect(asked).toEqual([
@@ -57,14 +59,10 @@ describe("a state", () => {
   it.each([
     ["no JSON", () => new Response("<html>"), /without JSON: is it a clusterset-doh gateway/],
     ["no state", () => Response.json({}), /state cannot be read: at: /],
-    [
-      "a hash with a path in it",
-      () => Response.json({ at: 1, status: { ...status, rootHash: "../../x" } }),
-      /status\.rootHash/,
-    ],
+    ["a position that is none", () => Response.json({ ...state, base: [-1, 0] }), /base\.0/],
     [
       "a lease that is no number",
-      () => Response.json({ at: 1, status: { ...status, clusters: [{ ...cluster, expiresAt: "soon" }] } }),
+      () => Response.json({ ...state, status: { ...status, clusters: [{ ...cluster, expiresAt: "soon" }] } }),
       /status\.clusters\.0\.expiresAt/,
     ],
     [
@@ -111,7 +109,7 @@ describe("a state", () => {
   });
 });
 
-describe.each(["root", "segment"] as const)("a %s", (kind) => {
+describe("a part", () => {
   const bytes = Uint8Array.of(1, 2, 3, 4, 5);
   const sent = (length: number | undefined, body: Uint8Array<ArrayBuffer> | ReadableStream = bytes) =>
     new Response(body, length === undefined ? {} : { headers: { "content-length": String(length) } });
@@ -123,31 +121,19 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
       },
     });
 
-  const before = { hash: "ab".repeat(16), bytes: Uint8Array.from({ length: 40 }, (_, index) => index) };
-  const change = (since: string, body: Uint8Array<ArrayBuffer>) => () =>
-    new Response(body, { headers: { "clusterset-since": since } });
-
   it.each([
-    ["of a part that the secondary does not have", change("cd".repeat(16), bytes), before],
-    ["that nobody asked for", change("cd".repeat(16), bytes), undefined],
-    ["that does not fit", change(before.hash, bytes), before],
-  ])("is not made of a change %s", async (_, answer, since) => {
-    await expect(sourceOf(answer).source[kind](HASH, since)).rejects.toThrow(/change|the part may have/);
-  });
-
-  it.each([
-    ["by its length, unread", () => sent(6), new RegExp(`the ${kind} may have 4 bytes and has 6 bytes`)],
     [
-      "by what comes",
-      () => sent(undefined, chunked(bytes.slice(0, 3), bytes.slice(3))),
-      /may have 4 bytes and has more/,
+      "by its length, unread",
+      () => sent(MOST + 1),
+      /the part may have 16777216 bytes and has 16777217 bytes/,
     ],
+    ["by what comes", () => sent(undefined, chunked(new Uint8Array(MOST), bytes)), /bytes and has more/],
   ])("above the limit is rejected: %s", async (_, answer, message) => {
-    await expect(sourceOf(answer, { partBytes: 4 }).source[kind](HASH)).rejects.toThrow(message);
+    await expect(sourceOf(answer).source.part("key?")).rejects.toThrow(message);
   });
 
   it("that is cut off is an error", async () => {
-    await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 bytes/);
+    await expect(sourceOf(() => sent(9)).source.part("key?")).rejects.toThrow(/ended after 5 of 9 bytes/);
   });
 });
 
@@ -164,7 +150,7 @@ describe("where the primary is", () => {
     const asked: string[] = [];
     const fetch = async (address: string) => {
       asked.push(address);
-      return Response.json({ at: 0, status });
+      return Response.json(state);
     };
     await new HttpTransferSource({ gateway, fetch }).state(0);
     expect(asked).toEqual([url]);

@@ -1,51 +1,53 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
+import { Reader } from "../../../src/database/reader.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer-routes.ts";
+import type { SentState } from "../../../src/transfer/transfer-state.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { openPair } from "../pair.ts";
 
 async function openRoutes(more: Partial<TransferDependencies> = {}) {
-  const { clock, gateway, push } = await openPair();
+  const { clock, held, gateway, push } = await openPair();
   await push("west", 2);
-  const routes = createTransferRoutes({ gateway, clock: () => clock.now(), ...more });
+  const routes = createTransferRoutes({
+    gateway: gateway.state,
+    turns: gateway.turns,
+    reader: new Reader(held.database, () => {}),
+    settings: "",
+    clock: () => clock.now(),
+    ...more,
+  });
   const app = new Hono().route("/api/v1/transfer", routes);
   const send = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
     app.request(`/api/v1/transfer${path}`, { method, headers });
-  const hash = gateway.status().rootHash!;
-  return { clock, gateway, push, send, hash };
+  const state = async () => (await (await send("/state")).json()) as SentState;
+  /** The path of a part of the newest state. */
+  const partPath = async (path: string) => {
+    const { base, epoch } = await state();
+    return `/${path}&v=${base.join("-")}&epoch=${epoch}`;
+  };
+  return { clock, gateway, push, send, state, partPath };
 }
 
 const code = async (response: Response) => ((await response.json()) as { code: string }).code;
 
 describe("GET /state", () => {
-  it("is the root's hash, the serial, clusters with their leases, and the time", async () => {
-    const { clock, gateway, send, hash } = await openRoutes();
+  it("is the serial, clusters with their leases, the newest changes, and the time", async () => {
+    const { clock, gateway, send } = await openRoutes();
     const response = await send("/state");
     expect(response.headers.get("cache-control")).toBe("no-store");
-    const { conflicts, findings, ...status } = gateway.status();
+    const { generation } = gateway.status().clusters[0]!;
     expect(await response.json()).toEqual({
       at: clock.now(),
-      serial: gateway.current(clock.now())!.generation.serial,
-      status: { ...status, rootHash: hash },
+      epoch: expect.stringMatching(/^[0-9a-f]{32}$/),
+      base: [0, 0],
+      recent: [0, 0],
+      changes: [[generation, "west", "return", expect.arrayContaining(["shop/web", "shop/"])]],
+      world: expect.stringMatching(/^[0-9a-f]{32}$/),
+      serial: gateway.current(clock.now())!.world.serial,
+      status: gateway.status(),
     });
-  });
-
-  it("has an entity tag that changes with the root and with each lease, and with nothing else", async () => {
-    const { clock, gateway, push, send } = await openRoutes();
-    const tag = async () => (await send("/state")).headers.get("etag")!;
-    const first = await tag();
-    clock.stall(10);
-    expect(await tag()).toBe(first);
-    const same = await send("/state", { "if-none-match": first });
-    expect([same.status, await same.text(), same.headers.get("etag")]).toEqual([304, "", first]);
-    const { generation } = await push("west", 3);
-    const second = await tag();
-    expect(second).not.toBe(first);
-    clock.stall(10);
-    await gateway.renew("west", generation, { leaseSeconds: 90 });
-    expect(await tag()).not.toBe(second);
-    expect((await send("/state", { "if-none-match": `${first}, ${second}` })).status).toBe(200);
   });
 
   it("says that the primary is not ready", async () => {
@@ -58,10 +60,13 @@ describe("GET /state", () => {
 describe("what is not there", () => {
   it.each([
     ["POST", "/state", 405, "METHOD_NOT_ALLOWED"],
-    ["PUT", `/roots/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
-    ["POST", `/segments/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
+    ["PUT", "/key", 405, "METHOD_NOT_ALLOWED"],
+    ["POST", "/world", 405, "METHOD_NOT_ALLOWED"],
     ["DELETE", "/state", 405, "METHOD_NOT_ALLOWED"],
     ["GET", "/segments", 404, "NOT_FOUND"],
+    ["GET", "/key", 404, "UNKNOWN_PART"],
+    ["GET", "/key?v=0-0&epoch=other", 404, "UNKNOWN_PART"],
+    ["GET", "/world?v=00", 404, "UNKNOWN_PART"],
     ["GET", "/state/more", 404, "NOT_FOUND"],
   ])("%s %s is %d %s", async (method, path, status, expected) => {
     const { send } = await openRoutes();
@@ -82,8 +87,8 @@ describe("with credentials", () => {
     ["an unknown token", { authorization: "Bearer wrong" }, 401, "UNKNOWN_TOKEN"],
     ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, 401, "UNKNOWN_TOKEN"],
   ])("%s gets nothing from any path", async (_, headers, status, expected) => {
-    const { send, hash } = await openRoutes({ authority });
-    for (const path of ["/state", `/roots/${hash}`, "/segments/0", "/elsewhere"])
+    const { send } = await openRoutes({ authority });
+    for (const path of ["/state", "/key?v=0-0", "/world", "/elsewhere"])
       for (const method of ["GET", "POST"]) {
         const response = await send(path, headers, method);
         expect([response.status, response.headers.get("www-authenticate")?.slice(0, 6)]).toEqual([
@@ -95,11 +100,48 @@ describe("with credentials", () => {
   });
 
   it("the right token gets all, for no shared cache to keep", async () => {
-    const { send, hash } = await openRoutes({ authority });
+    const { send } = await openRoutes({ authority });
     const headers = { authorization: "Bearer right" };
-    expect((await send("/state", headers)).status).toBe(200);
-    const root = await send(`/roots/${hash}`, headers);
-    expect(root.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+    const { world, epoch } = (await (await send("/state", headers)).json()) as SentState;
+    const part = await send(`/world?v=${world}&epoch=${epoch}`, headers);
+    expect([part.status, part.headers.get("cache-control")]).toEqual([
+      200,
+      "private, max-age=31536000, immutable",
+    ]);
+  });
+});
+
+describe("a part", () => {
+  it.each([
+    ["key?zone=clusterset&namespace=shop&label=web"],
+    ["reverse?zone=clusterset&namespace=shop&label=web"],
+    ["names?list=labels&of=shop&prefix="],
+    ["below?tree=clusterset&namespace=shop&name=shop.svc"],
+    ["claims?bucket=0a00000"],
+    ["services?words=web&view=&offset=0&most=5"],
+  ])("%s is for ever", async (path) => {
+    const { send, partPath } = await openRoutes();
+    const response = await send(await partPath(path));
+    expect([response.status, response.headers.get("cache-control")]).toEqual([
+      200,
+      "public, max-age=31536000, immutable",
+    ]);
+    expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get("content-length")));
+  });
+
+  it.each([
+    ["key?zone=local:nobody&namespace=shop&label=web"],
+    ["key?zone=clusterset&namespace=%2F&label=%00"],
+    ["key?"],
+    ["names?list=nothing"],
+    ["names?list=labels&of=%00&prefix=%7f"],
+    ["names?list=pods&of=shop%2Fweb"],
+    ["below?tree=nothing&name=x"],
+    ["claims?bucket=%27"],
+    ["changes?from=9-9"],
+  ])("%s is empty or unknown", async (path) => {
+    const { send, partPath } = await openRoutes();
+    expect([200, 404]).toContain((await send(await partPath(path))).status);
   });
 });
 
@@ -108,10 +150,10 @@ it("an unforeseen error is in the log, not in the answer", async () => {
   const broken = new Error("secret details");
   const { send } = await openRoutes({
     gateway: {
-      status: () => {
+      position: 0,
+      get scopes(): never {
         throw broken;
       },
-      current: () => undefined,
     },
     onError: (error) => errors.push(error),
   });

@@ -1,19 +1,17 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { Gateway } from "../../../src/gateway/gateway.ts";
+import { Reader } from "../../../src/database/reader.ts";
 import { createTransferRoutes } from "../../../src/http/transfer-routes.ts";
-import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
+import { PartMemory } from "../../../src/transfer/part-cache.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { NONCE_FIELD, SIGNATURE_FIELD, TransferKeys } from "../../../src/transfer/signature.ts";
 import type { TransferEvent } from "../../../src/transfer/transfer-events.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
-import { putSnapshot } from "../../gateway/pushes.ts";
-import { realStages } from "../../gateway/real-stages.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { WEB } from "../pair.ts";
+import { MEBIBYTE, openPrimary, READER_STAGES, WEB } from "../pair.ts";
 
 const KEY = "a".repeat(32);
 const NEXT_KEY = "b".repeat(32);
@@ -21,22 +19,20 @@ const NEXT_KEY = "b".repeat(32);
 /** A primary that signs with `signing`, and a secondary that verifies with `verifying`; `tamper` is the network between them. */
 async function pair(signing: string | undefined, verifying: readonly string[] | undefined) {
   const clock = new FakeClock(1_000_000_000_000);
-  const gateway = await Gateway.open({
-    store: createMemoryStore(),
-    stages: realStages(),
-    clock,
-    onEvent: () => {},
-  });
-  const push = async (endpoints: number) => {
-    const pushed = putSnapshot(gateway, shopSnapshot("west", endpoints), { leaseSeconds: 3600 });
-    await clock.advance(0);
-    await pushed;
-  };
+  const { gateway, database, put } = openPrimary(clock);
+  const push = (endpoints: number) => put(shopSnapshot("west", endpoints), 3600);
   const keys = { signing: signing === undefined ? undefined : new TransferKeys([signing]) };
   const routes = () =>
     new Hono().route(
       "/api/v1/transfer",
-      createTransferRoutes({ gateway, clock: () => clock.now(), key: keys.signing && (() => keys.signing!) }),
+      createTransferRoutes({
+        gateway: gateway.state,
+        turns: gateway.turns,
+        reader: new Reader(database, () => {}),
+        settings: "",
+        clock: () => clock.now(),
+        key: keys.signing && (() => keys.signing!),
+      }),
     );
   const network = { tamper: async (response: Response, _url: string): Promise<Response> => response };
   const events: TransferEvent[] = [];
@@ -54,10 +50,10 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
   const secondary = new Secondary({
     source: {
       state: (age, signal) => counted(source.state(age, signal)),
-      root: (hash, since, signal) => counted(source.root(hash, since, signal)),
-      segment: (hash, since, signal) => counted(source.segment(hash, since, signal)),
+      part: (path, signal) => counted(source.part(path, signal)),
     },
-    stages: realStages(),
+    stages: READER_STAGES,
+    memory: new PartMemory(MEBIBYTE),
     clock,
     onEvent: (event) => events.push(event),
   });
@@ -65,15 +61,20 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
   const ask = async (milliseconds = 0) => {
     await clock.advance(milliseconds);
     const fresh = secondary.freshen(clock.now());
-    do {
-      // Keys work in threads of their own.
-      await new Promise((resolve) => setImmediate(resolve));
-      await settle();
-    } while (underWay > 0);
+    const idle = async () => {
+      do {
+        // Keys work in threads of their own.
+        await new Promise((resolve) => setImmediate(resolve));
+        await settle();
+      } while (underWay > 0);
+    };
+    await idle();
     await Promise.race([fresh, settle()]);
-    const { bytes } = (await secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now()))!;
-    const { rcode, answer } = decode(bytes);
-    return { rcode, records: answer.length, errors: extendedErrors(bytes) };
+    const answer = secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now());
+    await idle();
+    const { bytes } = (await answer)!;
+    const decoded = decode(bytes);
+    return { rcode: decoded.rcode, records: decoded.answer.length, errors: extendedErrors(bytes) };
   };
   return { push, ask, network, events, secondary, keys };
 }
@@ -82,7 +83,7 @@ const good = (records: number) => ({ rcode: "NOERROR", records, errors: [] });
 const NOTHING = { rcode: "SERVFAIL", records: 0, errors: [14] };
 
 describe("with a shared key", () => {
-  test("states and generations of the primary are taken over", async () => {
+  test("states and parts of the primary are taken over", async () => {
     const { push, ask } = await pair(KEY, [KEY]);
     await push(2);
     expect(await ask()).toEqual(good(2));
@@ -121,7 +122,7 @@ describe("with a shared key", () => {
 /** What somebody on the network's path does to a response. */
 const attacks: {
   title: string;
-  only: "state" | "roots";
+  only: "state" | "key";
   change: (response: Response) => Promise<Response>;
 }[] = [
   {
@@ -149,8 +150,8 @@ const attacks: {
     },
   },
   {
-    title: "a root with another byte",
-    only: "roots",
+    title: "a key with another byte",
+    only: "key",
     change: async (response) => {
       const bytes = new Uint8Array(await response.arrayBuffer());
       bytes[bytes.length - 1]! ^= 1;
@@ -158,8 +159,8 @@ const attacks: {
     },
   },
   {
-    title: "a root without its signature",
-    only: "roots",
+    title: "a key without its signature",
+    only: "key",
     change: async (response) => {
       response.headers.delete(SIGNATURE_FIELD);
       return response;
@@ -168,17 +169,20 @@ const attacks: {
 ];
 
 describe.each(attacks)("$title", ({ only, change }) => {
-  test("is rejected, and the last good one keeps answering", async () => {
+  test("is rejected, and what is in memory keeps answering", async () => {
     const { push, ask, network, events, secondary } = await pair(KEY, [KEY]);
     await push(2);
     expect(await ask()).toEqual(good(2));
-    network.tamper = async (response, url) => (url.includes(only) ? change(response) : response);
+    network.tamper = async (response, url) => (url.includes(`/${only}`) ? change(response) : response);
     await push(3);
     await ask(2_000);
-    expect(await ask()).toEqual(good(2));
-    expect(secondary.status()).toMatchObject({ ready: true, transferError: expect.stringMatching(/sign/) });
-    expect(events.some(({ event }) => event === "transfer-failed")).toBe(true);
-    expect(events.some(({ event }) => event === "part-rejected")).toBe(only === "roots");
+    // A key that is known to be old says so.
+    expect(await ask()).toEqual(only === "state" ? good(2) : { ...good(2), errors: [3] });
+    expect(secondary.status().ready).toBe(true);
+    if (only === "state") {
+      expect(secondary.status().transferError).toMatch(/sign/);
+      expect(events).toContainEqual(expect.objectContaining({ event: "transfer-failed" }));
+    } else expect(events).toContainEqual(expect.objectContaining({ event: "part-unavailable" }));
     // Above the limit answers say that they are old.
     expect(await ask(5_000)).toEqual({ ...good(2), errors: [3] });
     network.tamper = async (response) => response;
@@ -188,24 +192,21 @@ describe.each(attacks)("$title", ({ only, change }) => {
   });
 });
 
-test("a segment with another address is rejected: the signed root names its hash", async () => {
-  const { push, ask, network, events, secondary } = await pair(KEY, [KEY]);
+test("a key that was signed as another one is rejected", async () => {
+  const { push, ask, network, events } = await pair(KEY, [KEY]);
   await push(2);
-  expect(await ask()).toEqual(good(2));
+  const signed = new Map<string, Response>();
   network.tamper = async (response, url) => {
-    if (!url.includes("segments")) return response;
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    bytes[bytes.length >> 1]! ^= 1;
-    return new Response(bytes, response);
+    if (url.includes("/world")) signed.set("other", response.clone());
+    return url.includes("/key") ? signed.get("other")!.clone() : response;
   };
-  await push(3);
-  await ask(2_000);
-  expect(await ask()).toEqual(good(2));
-  expect(secondary.status().transferError).toBeDefined();
-  expect(events).toContainEqual(expect.objectContaining({ event: "part-rejected", part: "segment" }));
-  network.tamper = async (response) => response;
-  await ask(20_000);
-  expect(await ask()).toEqual(good(3));
+  expect(await ask()).toEqual(NOTHING);
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      event: "part-unavailable",
+      error: expect.objectContaining({ code: "BAD_SIGNATURE" }),
+    }),
+  );
 });
 
 test("a state that was signed for another request is rejected, so none can be replayed", async () => {
@@ -213,39 +214,40 @@ test("a state that was signed for another request is rejected, so none can be re
   await push(2);
   let recorded: Response | undefined;
   network.tamper = async (response, url) => {
-    if (url.includes("state")) recorded ??= response.clone();
+    if (url.includes("/state")) recorded ??= response.clone();
     return response;
   };
   expect(await ask()).toEqual(good(2));
-  network.tamper = async (response, url) => (url.includes("state") ? recorded!.clone() : response);
+  network.tamper = async (response, url) => (url.includes("/state") ? recorded!.clone() : response);
   await push(3);
   await ask(2_000);
   expect(await ask()).toEqual(good(2));
   expect(secondary.status().transferError).toContain("signature");
 });
 
-test("a root is not taken for another one, nor a change for another one's, whatever the key", async () => {
+test("a part is not taken for another one, whatever the key", async () => {
   const keys = new TransferKeys([KEY]);
   const bytes = new Uint8Array([1, 2, 3]);
-  const signature = await keys.sign({ kind: "root", hash: "aa", since: "" }, bytes);
-  await keys.verify(signature, { kind: "root", hash: "aa", since: "" }, bytes);
+  const signature = await keys.sign({ kind: "part", path: "key?v=1-1" }, bytes);
+  await keys.verify(signature, { kind: "part", path: "key?v=1-1" }, bytes);
   const others = [
-    { kind: "root", hash: "ab", since: "" },
-    { kind: "root", hash: "aa", since: "ab" },
-    { kind: "state", nonce: "aa", scope: "" },
+    { kind: "part", path: "key?v=1-2" },
+    { kind: "state", nonce: "key?v=1-1", scope: "" },
   ] as const;
   for (const other of others)
     await expect(keys.verify(signature, other, bytes)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
 });
 
 test("a request with a malformed nonce gets a state without a signature", async () => {
-  const gateway = await Gateway.open({
-    store: createMemoryStore(),
-    stages: realStages(),
-    clock: new FakeClock(),
-    onEvent: () => {},
+  const { gateway, database } = openPrimary(new FakeClock());
+  const routes = createTransferRoutes({
+    gateway: gateway.state,
+    turns: gateway.turns,
+    reader: new Reader(database, () => {}),
+    settings: "",
+    clock: () => 0,
+    key: () => new TransferKeys([KEY]),
   });
-  const routes = createTransferRoutes({ gateway, key: () => new TransferKeys([KEY]) });
   for (const nonce of ["", "short", "x".repeat(32), "0".repeat(33)]) {
     const response = await routes.request("/state", { headers: { [NONCE_FIELD]: nonce } });
     expect([response.status, response.headers.get(SIGNATURE_FIELD)]).toEqual([200, null]);

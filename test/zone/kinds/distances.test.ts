@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { Distances } from "../../../src/zone/kinds/distances.ts";
 
 const distances = new Distances([
-  { clusterId: "here", namespaces: new Set(), region: "eu", zones: ["a", "b"] },
-  { clusterId: "near", namespaces: new Set(), region: "eu", zones: ["b", "c"] },
-  { clusterId: "far", namespaces: new Set(), region: "us", zones: ["a"] },
-  { clusterId: "unknown", namespaces: new Set(), zones: [] },
+  { clusterId: "here", region: "eu", zones: ["a", "b"] },
+  { clusterId: "near", region: "eu", zones: ["b", "c"] },
+  { clusterId: "far", region: "us", zones: ["a"] },
+  { clusterId: "unknown", zones: [] },
 ]);
 
 it.each([

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { surveyOf } from "../../../src/names/survey.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../../src/zone/compile.ts";
 import { localityView } from "../../../src/zone/locality.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { worldOf } from "../../names/world-of.ts";
 import { ask, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
 
@@ -150,16 +150,16 @@ describe("all names of a service in a federation's zones (federated service disc
   });
 
   it("a view whose order is that of everybody has no records of its own", () => {
-    const segments = (...localities: { region: string }[]) => {
-      const { generation } = compileGeneration(mergeClusterset(world), { ...options, localities });
-      return Array.from(generation.segments(), ({ hash }) => hash);
+    const namesOf = (...localities: { region: string }[]) => {
+      const names = worldOf(world, { ...options, localities });
+      return names.context.trees.map((tree) => names.unitOf(tree, "shop/web").key?.bytes);
     };
-    expect(segments({ region: "asia" })).toEqual(segments());
-    expect(segments({ region: "EU" })).not.toEqual(segments());
+    expect(namesOf({ region: "asia" })).toEqual(namesOf());
+    expect(namesOf({ region: "EU" })).not.toEqual(namesOf());
   });
 
   it("an address or a host name that is none is a finding, in the zone of its clients", () => {
-    const { findings } = compileGeneration(mergeClusterset(world), options);
+    const { findings } = surveyOf(worldOf(world, options));
     const own = findings.filter(({ clusterId }) => clusterId === "foo");
     expect(new Set(own.map(({ name, reason, message }) => `${name} ${reason} ${message}`))).toEqual(
       new Set([

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { surveyOf } from "../../../src/names/survey.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../../src/zone/compile.ts";
 import type { ZoneOptions } from "../../../src/zone/options.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
+import { worldOf } from "../../names/world-of.ts";
 
 const findingsOf = (world: readonly ClusterSnapshot[], options: Partial<ZoneOptions> = {}) =>
-  compileGeneration(mergeClusterset(world), options).findings;
+  surveyOf(worldOf(world, options)).findings;
 
 const headless = (address: string, hostname?: string) => ({
   headless: true,
@@ -116,8 +116,8 @@ describe("a finding in federation zones", () => {
     const message = (place: string) =>
       `${place} cannot be labels of a DNS name: the service has no names in that region or zone`;
     expect(shown(world)).toEqual([
-      ["InvalidTopology", "web", message("eu west")],
       ["InvalidTopology", "web", message("a.eu west")],
+      ["InvalidTopology", "web", message("eu west")],
     ]);
   });
 });

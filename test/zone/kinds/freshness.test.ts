@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listRecords } from "../../../src/zone/listing.ts";
+import { listRecords } from "../../../src/names/listing.ts";
 import { clusterLocalTable } from "../../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../../conformance/cases/clusterset.ts";
 import { federationTable } from "../../conformance/cases/federation.ts";
@@ -10,8 +10,8 @@ import { ask, compileWorld, leasesUntil } from "../../resolve/ask.ts";
 const TTL = 300;
 
 /** The names and types of a zone's services. */
-function* namesOf(world: ReturnType<typeof compileWorld>, zone: string, view: string | undefined) {
-  for (const { name, type } of listRecords(world.generation, { zone, view }))
+function* namesOf({ world }: ReturnType<typeof compileWorld>, zone: string, view: string | undefined) {
+  for (const { name, type } of listRecords(world, { zone, view }))
     if (name !== zone && type !== "TXT") yield [name.replace(/\.$/, ""), type] as const;
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { surveyOf } from "../../../src/names/survey.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../../src/zone/compile.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, exporting, imported, port, snapshot } from "../../merge/fixtures.ts";
+import { worldOf } from "../../names/world-of.ts";
 import { recordsOf } from "./records-of.ts";
 
 /** In text, without the dot at the end: 255 bytes on the wire (RFC 1035 section 2.3.4). */
@@ -49,15 +49,15 @@ describe("a name of 253 characters is served, and one of 254 is a finding (RFC 1
       `NameTooLong a name that starts with "${longName}" would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
     );
   };
-  const findingsOf = (...args: Parameters<typeof compileGeneration>) =>
-    compileGeneration(...args).findings.map(({ reason, message }) => `${reason} ${message}`);
+  const findingsOf = (...args: Parameters<typeof worldOf>) =>
+    surveyOf(worldOf(...args)).findings.map(({ reason, message }) => `${reason} ${message}`);
 
   it.each(["db-0.east.db.shop.svc", "10-1-0-2.east.db.shop.svc", "_https._tcp.web.shop.svc"])(
     "%s",
     (name) => {
       check(name, name.slice(0, name.indexOf(".")), (zone) => [
         recordsOf(clusterset, zone, undefined, { zones: [zone] }),
-        findingsOf(mergeClusterset(clusterset), { zones: [zone] }),
+        findingsOf(clusterset, { zones: [zone] }),
       ]);
     },
   );
@@ -71,7 +71,7 @@ describe("a name of 253 characters is served, and one of 254 is a finding (RFC 1
   ])("in a cluster's own zone: %s", (name) => {
     check(name, name.slice(0, name.indexOf(".")), (zone) => [
       recordsOf([own(zone)], zone, "east"),
-      findingsOf(mergeClusterset([own(zone)])),
+      findingsOf([own(zone)]),
     ]);
   });
 
@@ -86,7 +86,7 @@ describe("a name of 253 characters is served, and one of 254 is a finding (RFC 1
       const options = { federations: [{ name: "fed", zone }] };
       return [
         recordsOf([federated(topology)], zone, undefined, options),
-        findingsOf(mergeClusterset([federated(topology)]), options),
+        findingsOf([federated(topology)], options),
       ];
     });
   });

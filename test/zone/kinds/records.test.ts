@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../../src/merge/merge.ts";
+import { surveyOf } from "../../../src/names/survey.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../../src/zone/compile.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
+import { worldOf } from "../../names/world-of.ts";
 import { ask, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
 
@@ -174,7 +174,7 @@ describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1
       },
       { pods: { "shop/nothing": {}, "shop/fd00:8::1": {}, "shop/fd00:8:0::1": {} } },
     );
-    const { findings } = compileGeneration(mergeClusterset([cluster]));
+    const { findings } = surveyOf(worldOf([cluster]));
     expect(findings.map(({ kind, name, reason, message }) => [kind, name, reason, message]).sort()).toEqual([
       ["Pod", "nothing", "InvalidAddress", '"nothing" is not a usable address: it is left out'],
       [
@@ -200,8 +200,7 @@ describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1
         },
       }),
     );
-    const { findings, reverse } = compileGeneration(mergeClusterset(clusters));
-    expect([findings, [...reverse.orders]]).toEqual([[], []]);
+    expect(surveyOf(worldOf(clusters)).findings).toEqual([]);
     for (const view of ["east", "west"])
       expect(recordsOf(clusters, "cluster.local", view)).toContain(
         `1.0.96.10.in-addr.arpa. PTR ${view}.shop.svc`,

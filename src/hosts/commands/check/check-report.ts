@@ -1,11 +1,11 @@
-import { UsageError } from "../../../config/values/usage-error.ts";
-import type { ClusterFinding, Clusterset } from "../../../merge/clusterset.ts";
-import { mergeClusterset } from "../../../merge/merge.ts";
+import type { ClusterFinding, Conflict } from "../../../merge/clusterset.ts";
 import type { Pins } from "../../../merge/pins.ts";
+import type { ListedRecord } from "../../../names/listing.ts";
+import { surveyOf } from "../../../names/survey.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
-import type { ListedRecord } from "../../../zone/listing.ts";
-import { type Grant, grantsFor } from "../flags/speaks-for-flag.ts";
+import type { Grant } from "../flags/speaks-for-flag.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "../listed-zones.ts";
+import { checkView, clusterIds, entriesOf, rulesFor } from "../offline-world.ts";
 
 /** The zones that the gateway would serve, with all problems. */
 export interface CheckReport {
@@ -15,23 +15,8 @@ export interface CheckReport {
   readonly records: readonly ListedRecord[];
   /** The other zones: of federations, and of single clusters. */
   readonly zones: readonly ListedZone[];
-  readonly conflicts: Clusterset["conflicts"];
+  readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
-}
-
-/**
- * Merges snapshots into a clusterset by the rules of the gateway.
- * @throws {UsageError} if two snapshots are of one cluster, or a grant is for an unknown one
- */
-export function mergeInputs(
-  snapshots: readonly ClusterSnapshot[],
-  grants: readonly Grant[],
-  pins?: Pins,
-): Clusterset {
-  const clusters = snapshots.map(({ clusterId }) => clusterId);
-  const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
-  if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
-  return mergeClusterset(snapshots, { grants: grantsFor(grants, clusters), ...(pins && { pins }) });
 }
 
 /**
@@ -44,24 +29,22 @@ export function checkSnapshots(
   selection: ZoneSelection,
   pins: Pins,
 ): CheckReport {
-  const clusterset = mergeInputs(snapshots, grants, pins);
-  const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
-  if (selection.view !== undefined && !clusters.includes(selection.view))
-    throw new UsageError(
-      `--view ${JSON.stringify(selection.view)} is not one of the clusters: ${clusters.join(", ")}`,
-    );
-  const { zones, findings } = listZones(clusterset, selection);
+  const entries = entriesOf(snapshots);
+  const rules = rulesFor(entries, grants, pins);
+  checkView(entries, selection.view);
+  const { world, zones } = listZones(entries, rules, selection);
+  const { services, conflicts, findings } = surveyOf(world);
   // All names of the clusterset zone have the same PTR records.
   const records = new Map<string, ListedRecord>();
   for (const { kind, records: listed } of zones)
     if (kind === "clusterset")
       for (const record of listed) records.set(`${record.name} ${record.type} ${record.rdata}`, record);
   return {
-    clusters,
-    services: clusterset.services.length,
+    clusters: clusterIds(entries),
+    services: services.length,
     records: [...records.values()],
     zones: zones.filter(({ kind }) => kind !== "clusterset"),
-    conflicts: clusterset.conflicts,
-    findings: [...clusterset.findings, ...findings],
+    conflicts,
+    findings,
   };
 }

@@ -1,4 +1,4 @@
-import { zoneFileLine } from "../../../zone/listing.ts";
+import { zoneFileLine } from "../../../names/listing.ts";
 import { type ClusterZoneFlags, readClusterZone } from "../cluster-zone.ts";
 import { describeCounts, describeObjections, locateFinding } from "../described.ts";
 import { readFederationFlag } from "../flags/federation-flag.ts";

@@ -1,6 +1,6 @@
 import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../../extract/identity.ts";
-import type { ClustersetService } from "../../../merge/clusterset.ts";
-import type { ListedRecord } from "../../../zone/listing.ts";
+import { nameOf, namespaceOf } from "../../../merge/service-key.ts";
+import type { ListedRecord } from "../../../names/listing.ts";
 
 /** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */
 export interface Endpoint {
@@ -27,13 +27,14 @@ const MOST_CLUSTER_LABELS = 2;
  * The records of a federation's external zone as one object for each service, named
  * `<service>.<namespace>.<federation>`: a change then affects only one small object, and a deleted service
  * removes its object.
+ * @param services their keys
  */
 export function describeDnsEndpoints(
   records: readonly ListedRecord[],
   federation: string,
-  services: readonly Pick<ClustersetService, "namespace" | "name">[],
+  services: readonly string[],
 ): DnsEndpoint[] {
-  const known = new Set(services.map(({ namespace, name }) => `${name}.${namespace}`));
+  const known = new Set(services.map((key) => `${nameOf(key)}.${namespaceOf(key)}`));
   const byService = new Map<string, Map<string, Endpoint & { targets: string[] }>>();
   for (const { name, type, ttl, rdata } of records) {
     if (!MANAGED.has(type)) continue;

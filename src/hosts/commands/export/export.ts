@@ -1,13 +1,13 @@
 import { stringify } from "yaml";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { ZoneName } from "../../../config/values/values.ts";
-import { type ListedRecord, listRecords, zoneFileLine } from "../../../zone/listing.ts";
+import { type ListedRecord, listRecords, zoneFileLine } from "../../../names/listing.ts";
+import { surveyOf } from "../../../names/survey.ts";
 import { readCheckInputs } from "../check/check-input.ts";
-import { mergeInputs } from "../check/check-report.ts";
 import { describeCounts, describeObjections } from "../described.ts";
 import { readFederation } from "../flags/federation-flag.ts";
 import { readGrant } from "../flags/speaks-for-flag.ts";
-import { canonicalZone, compileZones } from "../listed-zones.ts";
+import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "../offline-world.ts";
 import type { Output } from "../process/output.ts";
 import { describeDnsEndpoints } from "./dns-endpoints.ts";
 
@@ -47,33 +47,30 @@ export async function exportFederation(
     throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
   const grants = (flags.speaksFor ?? []).map(readGrant);
   const read = await readCheckInputs(inputs, flags.clusterId, undefined);
-  const clusterset = mergeInputs(
-    read.map(({ snapshot }) => snapshot),
-    grants,
-  );
+  const entries = entriesOf(read.map(({ snapshot }) => snapshot));
   const zone = canonicalZone(federation.domain)!;
-  const { generation, findings } = compileZones(clusterset, {
+  const world = openWorld(entries, rulesFor(entries, grants), {
     federations: [federation],
     ttl: flags.ttl,
     // The serial grows with each export (RFC 1982).
     serial: Math.floor(now / 1000) % 2 ** 32,
   });
-  const all = [...clusterset.findings, ...findings];
-  for (const line of describeObjections(read, all, clusterset.conflicts)) output.err(line);
+  const { services, conflicts, findings } = surveyOf(world);
+  for (const line of describeObjections(read, findings, conflicts)) output.err(line);
   const broken = read.some(({ problems }) => problems.length > 0);
-  if (broken || (flags.strict === true && all.length + clusterset.conflicts.length > 0)) {
+  if (broken || (flags.strict === true && findings.length + conflicts.length > 0)) {
     output.err("nothing is exported");
     return 1;
   }
-  const records = [...listRecords(generation, { zone })];
+  const records = [...listRecords(world, { zone })];
   if (flags.format === "zone") {
     for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
   } else {
-    const objects = describeDnsEndpoints(records, federation.name, clusterset.services);
+    const objects = describeDnsEndpoints(records, federation.name, services);
     for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
   }
   const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");
-  output.err(describeCounts({ cluster: clusterset.clusters.length, record: ofServices.length }));
+  output.err(describeCounts({ cluster: clusterIds(entries).length, record: ofServices.length }));
   return 0;
 }
 

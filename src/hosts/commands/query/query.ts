@@ -8,11 +8,12 @@ import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/media-type.ts";
 import { readCheckInputs } from "../check/check-input.ts";
 import type { PinFlags } from "../flags/pin-flags.ts";
 import { type ConnectionFlags, connectTo } from "../gateway-connection.ts";
+import { entriesOf } from "../offline-world.ts";
 import type { Output } from "../process/output.ts";
-import { openOffline } from "./offline.ts";
+import { answerOffline } from "./offline.ts";
 import { answerLines, explanationLines } from "./query-lines.ts";
 import type { QueryQuestion, QueryResult } from "./query-result.ts";
-import { readStateFolder } from "./state-folder.ts";
+import { openStateFolder } from "./state-folder.ts";
 
 /** Flags of `query`. */
 export interface QueryFlags extends ConnectionFlags, PinFlags {
@@ -57,7 +58,7 @@ export async function query(
 }
 
 async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
-  const { server, manifests = [], stateDir, view, zone = [] } = flags;
+  const { server, manifests = [], stateDir, zone = [] } = flags;
   const sources = [server !== undefined, manifests.length > 0, stateDir !== undefined];
   if (sources.filter(Boolean).length !== 1)
     throw new UsageError("name one source: --server, --manifests or --state-dir");
@@ -66,13 +67,18 @@ async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<Query
       throw new UsageError("--zone is for --manifests and --state-dir: a gateway has its own zones");
     return askGateway(server, question, flags);
   }
-  const state = stateDir === undefined ? undefined : await readStateFolder(stateDir);
-  const inputs = state === undefined ? await readCheckInputs(manifests, undefined, undefined) : [];
-  const snapshots = state?.snapshots ?? inputs.map(({ snapshot }) => snapshot);
-  const offline = openOffline(snapshots, flags, state?.remembered);
-  const source = stateDir === undefined ? manifests.join(", ") : stateDir;
+  if (stateDir !== undefined) {
+    const { entries, problems, close } = openStateFolder(stateDir);
+    try {
+      return { ...answerOffline(question, entries, flags), source: stateDir, problems };
+    } finally {
+      close();
+    }
+  }
+  const inputs = await readCheckInputs(manifests, undefined, undefined);
+  const entries = entriesOf(inputs.map(({ snapshot }) => snapshot));
   const problems = inputs.flatMap((input) => input.problems);
-  return { ...offline(question, view, flags.explain === true), source, problems };
+  return { ...answerOffline(question, entries, flags), source: manifests.join(", "), problems };
 }
 
 async function askGateway(

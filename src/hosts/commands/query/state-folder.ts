@@ -1,69 +1,55 @@
-import { cp, mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { UsageError } from "../../../config/values/usage-error.ts";
-import { systemClock } from "../../../gateway/clock.ts";
-import { Precedence } from "../../../gateway/remembered/precedence.ts";
-import { packRecord, type ResumedCluster } from "../../../gateway/remembered/recover.ts";
-import { Turns } from "../../../gateway/turns.ts";
-import type { Remembered } from "../../../merge/index/service-index.ts";
-import { heldSnapshot } from "../../../snapshot/lines/held-state.ts";
-import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
-import { openFileStore } from "../../../store/files/file-store.ts";
-import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
-import { openTextFolder } from "../../../store/remembered/text-folder.ts";
+import { Reader } from "../../../database/reader.ts";
+import { DATABASE_VERSION } from "../../../database/schema.ts";
+import { DatabaseEntries } from "../../../names/database-entries.ts";
+import type { EntryReader } from "../../../names/entries.ts";
+import { openForReading } from "../../node/database/open-database.ts";
+import { DATABASE_FILE } from "../../node/database/state-database.ts";
 
 /** What a gateway has stored. */
 export interface StoredState {
-  readonly snapshots: readonly ClusterSnapshot[];
-  /** Who was there first, as the gateway remembers it. */
-  readonly remembered: Remembered;
+  /** Of the clusters that were live, with the order in which they came. */
+  readonly entries: EntryReader;
+  /** What could not be read. */
+  readonly problems: readonly string[];
+  close(): void;
 }
-
-const PARTS = ["snapshots/clusters", "precedence", "precedence-copy"];
 
 /**
- * Reads the state folder of a gateway, which may be running: a copy is read, since opening a folder takes its lock and repairs it.
+ * Opens the state folder of a gateway, which may be running: one state is read, whatever it goes on to write.
  * @throws {UsageError} if it is no state folder, or cannot be read
  */
-export async function readStateFolder(directory: string): Promise<StoredState> {
-  const isThere = await stat(join(directory, PARTS[0]!)).catch(() => undefined);
-  if (isThere?.isDirectory() !== true)
+export function openStateFolder(directory: string): StoredState {
+  const path = join(directory, DATABASE_FILE);
+  if (!existsSync(path))
     throw new UsageError(
-      `--state-dir ${directory} is not the state folder of a gateway: it has no folder ${PARTS[0]}`,
+      `--state-dir ${directory} is not the state folder of a gateway: it has no file ${DATABASE_FILE}`,
     );
-  const copy = await mkdtemp(join(tmpdir(), "clusterset-doh-query-"));
   try {
-    for (const part of PARTS)
-      await cp(join(directory, part), join(copy, part), { recursive: true }).catch(
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== "ENOENT")
-            throw new UsageError(`--state-dir ${directory} cannot be read: ${error.message}`);
-        },
-      );
-    return await readCopy(copy);
-  } finally {
-    await rm(copy, { recursive: true, force: true });
+    const database = openForReading(isOpened(path) ? path : `${pathToFileURL(path)}?immutable=1`);
+    try {
+      const problems: string[] = [];
+      database.exec("BEGIN");
+      const reader = new Reader(database, ({ cluster, key }) => {
+        problems.push(`a row of cluster ${cluster} is damaged${key === undefined ? "" : `: ${key}`}`);
+      });
+      if (reader.meta("version") !== String(DATABASE_VERSION))
+        throw new Error("another version of clusterset-doh wrote it");
+      const live = reader.clusters().flatMap(({ id, state }) => (state === "live" ? id : []));
+      return { entries: new DatabaseEntries(reader, live), problems, close: () => database.close() };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    throw new UsageError(`--state-dir ${directory} cannot be read: ${(error as Error).message}`);
   }
 }
 
-async function readCopy(copy: string): Promise<StoredState> {
-  const store = await openFileStore(join(copy, "snapshots"), { onWarning: () => {} });
-  const snapshots: ClusterSnapshot[] = [];
-  const stored: ResumedCluster[] = [];
-  for await (const { clusterId, snapshot, meta } of store.load()) {
-    snapshots.push(snapshot!);
-    stored.push({ clusterId, state: heldSnapshot(snapshot!), meta, live: true });
-  }
-  await store.close();
-  const memory = createMirroredStore([
-    await openTextFolder(join(copy, "precedence")),
-    await openTextFolder(join(copy, "precedence-copy")),
-  ]);
-  const records = await memory.load(packRecord);
-  const remembered = await Precedence.open({
-    ...{ store: memory, turns: new Turns(systemClock), records, stored },
-    ...{ onEvent: () => {}, now: Date.now() },
-  });
-  return { snapshots, remembered };
+/** Whether a gateway has the database open, or ended without closing it. Otherwise reading must not write: the folder may be another user's. */
+function isOpened(path: string): boolean {
+  return existsSync(`${path}-wal`);
 }

@@ -97,7 +97,7 @@ function readThreads(text: string): ServeConfig["threads"] {
   const checked = ServeConfig.shape.threads.safeParse(/^\d+$/.test(text) ? Number(text) : text);
   if (checked.success) return checked.data;
   throw new UsageError(
-    `--threads ${JSON.stringify(text)} must be auto or a number from 1 to ${MOST_THREADS}`,
+    `--threads ${JSON.stringify(text)} must be auto or a number from 0 to ${MOST_THREADS}`,
   );
 }
 

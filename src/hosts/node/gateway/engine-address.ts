@@ -1,6 +1,6 @@
 import type { Store } from "../../../config/store.ts";
-import type { RedisAddress } from "../../../store/redis/connection.ts";
-import { type Endpoint, readUrl } from "../../../store/redis/servers/address.ts";
+import type { RedisAddress } from "../../../replica/redis/connection.ts";
+import { type Endpoint, readUrl } from "../../../replica/redis/servers/address.ts";
 import { readToken } from "../access/token-file.ts";
 import { readCertificates, readIdentity } from "../tls/tls.ts";
 

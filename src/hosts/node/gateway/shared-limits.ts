@@ -16,7 +16,7 @@ export function openLimits(memory: SharedLimitMemory, thread: number): SharedLim
 }
 
 /** A clock that all threads of the process have in common, in monotonic milliseconds. */
-export function processClock(): () => number {
+function processClock(): () => number {
   // `performance.now()` begins with its thread; hrtime is that of the machine, but takes longer to read.
   let [began, shortest] = [0, Number.POSITIVE_INFINITY];
   // A thread that has to wait between the two readings measures again.

@@ -5,7 +5,7 @@ import { UsageError } from "../../../config/values/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import type { StubStore } from "../../../forward/stubs/stub-zones.ts";
 import { FederationName } from "../../../http/federations/stub-messages.ts";
-import { writeDurably } from "../../../store/files/durable-file.ts";
+import { writeDurably } from "../durable-file.ts";
 
 const StubFile = z.strictObject({
   formatVersion: z.literal(1),

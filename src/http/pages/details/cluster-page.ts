@@ -9,7 +9,11 @@ import { refreshed, WITH_SCRIPT } from "../script.ts";
 import { counted } from "../words.ts";
 
 /** `/clusters/<cluster id>`: the state of a cluster, what it exports, and what of that is not served and why. */
-export function clusterPage({ gateway, directory, clock }: ListPageParts, clusterId: string, url: URL): Page {
+export async function clusterPage(
+  { gateway, directory, clock }: ListPageParts,
+  clusterId: string,
+  url: URL,
+): Promise<Page> {
   const { clusters, neverSeen = [] } = gateway.status();
   const cluster = clusters.find((one) => one.clusterId === clusterId);
   if (neverSeen.includes(clusterId))
@@ -20,7 +24,7 @@ ${refreshed(unseenFacts(clusterId))}`,
     };
   if (cluster === undefined) return notFoundPage("no cluster with this id has pushed to this gateway");
   const range = pageOf(url);
-  const exports = directory.cluster(clusterId, range);
+  const exports = await directory.cluster(clusterId, range);
   const part = "missing" in exports ? exports : exports.exports;
   return {
     ...{ title: clusterId, at: "/clusters", ...WITH_SCRIPT },

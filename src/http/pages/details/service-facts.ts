@@ -1,4 +1,4 @@
-import type { ServiceListing } from "../../../zone/services.ts";
+import type { ServiceListing } from "../../../names/services.ts";
 import type { JsonExplanation } from "../../explain/json-explanation.ts";
 import type { HttpRequest } from "../../messages/http-message.ts";
 import { type ExplainedAnswer, explainedAnswer } from "../look-up/explained-answer.ts";

@@ -16,7 +16,7 @@ const MOST_SHOWN = 1024;
 const SECTIONS = ["Question", "Answer", "Authority", "Additional"] as const;
 
 /** The ranges of a message's header and sections; from a malformed position on, the rest is one part. */
-export function splitMessage(message: Uint8Array): readonly MessagePart[] {
+function splitMessage(message: Uint8Array): readonly MessagePart[] {
   if (message.length < HEADER_BYTES) return [{ title: "Message", start: 0, end: message.length }];
   const parts: MessagePart[] = [{ title: "Header", start: 0, end: HEADER_BYTES }];
   let at = HEADER_BYTES;
@@ -40,7 +40,7 @@ function skipQuestion(message: Uint8Array, at: number): number {
 const LINE_BYTES = 8;
 
 /** Bytes in hex and as ASCII, with their offsets in the message. */
-export function hexLines(message: Uint8Array, start: number, end: number): string {
+function hexLines(message: Uint8Array, start: number, end: number): string {
   const lines: string[] = [];
   for (let at = start; at < end; at += LINE_BYTES) {
     const bytes = [...message.subarray(at, Math.min(at + LINE_BYTES, end))];

@@ -1,7 +1,6 @@
 import type { Holder } from "../../../access/authority.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
-import type { ServedGeneration } from "../../../gateway/stages.ts";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import { NDJSON_TYPE } from "../../../snapshot/lines/patch-line.ts";
 import { ApiError } from "../../messages/api-error.ts";
@@ -30,7 +29,7 @@ export interface ControlCounts {
 
 /** What streams are opened with. */
 export interface DesiredParts {
-  readonly gateway: Pick<Gateway<ServedGeneration>, "desiredWithin" | "now" | "refuseOther">;
+  readonly gateway: Pick<Gateway, "desiredWithin" | "now" | "refuseOther">;
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly counts: ControlCounts;
   readonly counters?: LimitCounters | undefined;

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Every file and folder below a folder, with its size and mode: `snapshots/east/1.snapshot 310 600`. */
+/** Every file and folder below a folder, with its size and mode: `tls/self-signed.key 241 600`. */
 export function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => {

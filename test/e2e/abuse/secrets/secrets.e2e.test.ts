@@ -1,5 +1,6 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pushed } from "../../../snapshot/lines/push-lines.ts";
@@ -14,6 +15,7 @@ import { METHODS, pathsWith, type Route, routesOf } from "../paths/routes.ts";
 import { Canaries } from "./canaries.ts";
 
 const QUERY = queryBytes({ name: "www.example.com", type: "A" }, 0).toString("base64url");
+const SHOP_QUERY = queryBytes({ name: "web.shop.svc.clusterset.local", type: "A" }, 0).toString("base64url");
 const MESSAGE = { accept: "application/dns-message" };
 
 describe("secrets of a gateway at the log level debug", () => {
@@ -137,22 +139,26 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(leaks).toEqual([]);
   });
 
-  test("are in no answer and no log if a push fails or the store is damaged", async () => {
+  test("are in no answer and no log if a push fails or the database is damaged", async () => {
     const own = `Bearer ${gateway.tokenFor("east")}`;
-    const store = join(gateway.stateDir, "snapshots/clusters/east");
-    rmSync(store, { recursive: true });
-    writeFileSync(store, "not a folder");
+    const path = join(gateway.stateDir, "clusterset.db");
+    renameSync(path, `${path}.moved`);
     const failed = await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east", 5));
     expect(failed.status).toBe(503);
     await eventually(() => gateway.process.log()).toContain("store-failed");
-    rmSync(store);
-    await gateway.restart();
+    renameSync(`${path}.moved`, path);
     expect((await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east"))).status).toBe(200);
-    await gateway.stop();
-    for (const name of filesOf(store).map((entry) => entry.split(" ")[0]!))
-      writeFileSync(join(store, name), `damaged ${name}`);
+    const database = new DatabaseSync(path);
+    database.exec("UPDATE entry SET text = 'damaged'");
+    database.close();
     await gateway.restart();
-    await eventually(() => gateway.process.log()).toContain("store-damage");
+    await ask("GET", `/dns-query?dns=${SHOP_QUERY}`);
+    await eventually(() => gateway.process.log()).toContain("rows-damaged");
+    await ask("GET", "/api/v1/clusters/east", own);
+    await gateway.stop();
+    writeFileSync(path, "damaged");
+    await gateway.restart();
+    expect(gateway.process.log()).toContain("database-damaged");
     await ask("GET", "/api/v1/clusters/east", own);
     expect(leaks).toEqual([]);
   });

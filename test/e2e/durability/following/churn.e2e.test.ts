@@ -4,11 +4,11 @@ import { Random } from "../../abuse/harness/random.ts";
 import type { DevProcess } from "../../edge/harness/dev-process.ts";
 import { startPlace } from "../../edge/place.ts";
 import { startWorker, type WorkerProcess } from "../../edge/wrangler.ts";
-import { answered, eventualAnswer, eventually, untilAnswered } from "../../harness/answers.ts";
+import { answered, eventualAnswer, eventually, metric, untilAnswered } from "../../harness/answers.ts";
 import { type GatewayProcess, type SyncProcess, startSync } from "../../harness/processes.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { ChangingManifests, SERVICES } from "./changing-manifests.ts";
-import { type Host, isolateHost, startDenoSecondary, startPrimary } from "./followers.ts";
+import { type Host, startDenoSecondary, startPrimary } from "./followers.ts";
 
 /** Longer, and with another seed: CHURN_MINUTES=30 CHURN_SEED=$RANDOM. */
 const MINUTES = Number(process.env.CHURN_MINUTES ?? 0.3);
@@ -42,10 +42,10 @@ describe(`${MINUTES} minutes of churn in two clusters that push to a Node gatewa
     const secondary = await startDenoSecondary(gateway, primary.token);
     deno = secondary.server;
     hosts = [
-      primary.host,
-      secondary.host,
-      isolateHost("isolate beside the object", worker),
-      isolateHost("isolate elsewhere", place),
+      { name: "Node gateway", client: gateway },
+      { name: "Deno secondary", client: secondary.client },
+      { name: "isolate beside the object", client: worker },
+      { name: "isolate elsewhere", client: place },
     ];
     syncs = CLUSTERS.map((clusterId, index) => {
       const manifests = worlds[index]!.folder;
@@ -60,7 +60,7 @@ describe(`${MINUTES} minutes of churn in two clusters that push to a Node gatewa
     await Promise.all([worker?.stop(), gateway?.stop()]);
   });
 
-  test("a gateway that is killed meanwhile, its secondary and two isolates answer alike in the end, from equal roots", {
+  test("a gateway that is killed meanwhile, its secondary and two isolates answer alike in the end, from equal rows", {
     timeout: (MINUTES + 4) * 60_000,
   }, async () => {
     const until = Date.now() + MINUTES * 60_000;
@@ -92,12 +92,12 @@ describe(`${MINUTES} minutes of churn in two clusters that push to a Node gatewa
       for (let service = 0; service < SERVICES; service++)
         await eventualAnswer(client, `web-${service}.shop`).toEqual(expected(service));
     const roots = async () => {
-      // An isolate looks for a newer root with its queries only.
+      // An isolate looks for newer rows with its queries only.
       await Promise.all(hosts.map(({ client }) => answered(client, "web-0.shop")));
-      return new Set(await Promise.all(hosts.map(({ rootHash }) => rootHash())));
+      return new Set(await Promise.all(hosts.map(({ client }) => metric(client, "clusterset_doh_root"))));
     };
     await eventually(async () => (await roots()).size).toBe(1);
-    expect([...(await roots())]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(await roots()).not.toContain(0);
 
     const everything = async ({ client }: Host) => {
       const all: Record<string, unknown> = {};

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { DevProcess } from "../../edge/harness/dev-process.ts";
 import { checkout } from "../../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
 import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
@@ -12,14 +11,13 @@ import { ensureTool } from "../../servers/tools/tools.ts";
 /** The zones of wrangler.toml, so that all hosts compile the same. */
 const ZONES = ["clusterset.local", "clusterset.test"];
 
-/** A host that answers, and the hash of the root that it answers from. */
+/** A host that answers. */
 export interface Host {
   readonly name: string;
   readonly client: GatewayClient;
-  rootHash(): Promise<unknown>;
 }
 
-/** A Node gateway, and its root as secondaries get to know it. */
+/** A Node gateway, and the token with which secondaries follow it. */
 export async function startPrimary(clusters: string[], tokensOf: GatewayClient) {
   const token = randomBytes(32).toString("base64url");
   const tokenSha256 = createHash("sha256").update(token).digest("hex");
@@ -27,16 +25,7 @@ export async function startPrimary(clusters: string[], tokensOf: GatewayClient) 
     ...{ clusters, tokensOf, tls: false, zones: ZONES.slice(1) },
     config: { transfer: { credentials: [{ tokenSha256 }] } },
   });
-  const host: Host = {
-    name: "Node gateway",
-    client: gateway,
-    rootHash: async () => {
-      const headers = { authorization: `Bearer ${token}` };
-      const state = await gateway.http("/api/v1/transfer/state", { headers });
-      return state.json<{ status: { rootHash: string } }>().status.rootHash;
-    },
-  };
-  return { gateway, token, host };
+  return { gateway, token };
 }
 
 /** A secondary on Deno. */
@@ -62,21 +51,5 @@ export async function startDenoSecondary(primary: GatewayProcess, token: string)
     },
     ready: async () => (await client.http("/healthz")).status === 200,
   });
-  const transferred = () =>
-    server
-      .log()
-      .split("\n")
-      .filter((line) => line.includes('"event":"transferred"'))
-      .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { rootHash: string });
-  const host: Host = {
-    name: "Deno secondary",
-    client,
-    rootHash: async () => transferred().at(-1)?.rootHash,
-  };
-  return { server, host };
-}
-
-/** An isolate of the Worker: its root is that of its last transfer. */
-export function isolateHost(name: string, isolate: DevProcess): Host {
-  return { name, client: isolate, rootHash: async () => isolate.events("transferred").at(-1)?.rootHash };
+  return { server, client };
 }

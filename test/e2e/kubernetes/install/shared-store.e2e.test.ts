@@ -5,6 +5,7 @@ import { blocksIn } from "../../../docs/pages.ts";
 import { answered, eventualAnswer } from "../../harness/answers.ts";
 import { checkout, runProgram } from "../../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
+import { generationOf, put } from "../../replica/many/harness/push-requests.ts";
 import { certificateFor } from "../../servers/certificate.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
 import { freePort } from "../../servers/ports.ts";
@@ -12,7 +13,6 @@ import type { ServerProcess } from "../../servers/process.ts";
 import { type Redis, startRedis } from "../../servers/redis.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
-import { generationOf, put } from "../../store/many/harness/push-requests.ts";
 import { charts } from "./helm.ts";
 import { startPod } from "./pod.ts";
 

@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import { createAuthority } from "../../../../src/access/authority.ts";
 import { systemClock } from "../../../../src/gateway/clock.ts";
 import { createControl } from "../../../../src/gateway/desired/control.ts";
-import { Gateway } from "../../../../src/gateway/gateway.ts";
 import type { ControlLimits } from "../../../../src/http/push/desired/control-limits.ts";
 import { createDesiredRoute } from "../../../../src/http/push/desired/desired-route.ts";
 import { createPushRoutes } from "../../../../src/http/push/push-routes.ts";
@@ -10,9 +9,7 @@ import { LimitCounters } from "../../../../src/limits/limit-counters.ts";
 import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility/visibility.ts";
 import { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
-import { createMemoryStore } from "../../../../src/store/memory-store.ts";
-import { putSnapshot } from "../../../gateway/pushes.ts";
-import { realStages } from "../../../gateway/real-stages.ts";
+import { openKeyed, pushSnapshot } from "../../../gateway/open-keyed.ts";
 import { sha256 } from "../push-api.ts";
 
 /** Timers that fire when the test says so. */
@@ -85,9 +82,7 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
     { clusterId: "a", visibility },
     { clusterId: "b", visibility: EVERYTHING },
   ]);
-  const gateway = await Gateway.open({
-    ...{ store: createMemoryStore(), stages: realStages(), clock: systemClock, onEvent: () => {}, control },
-  });
+  const gateway = openKeyed({ clock: systemClock, control });
   const authority = createAuthority({
     secrets: ["a", "b", "c"].map((clusterId) => ({
       holder: {
@@ -118,6 +113,6 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
   return {
     ...{ gateway, timers, counters, counts, errors, get },
     open: async (clusterId: string, after?: string) => new DesiredReader(await get(clusterId, after)),
-    push: (snapshot: ClusterSnapshot) => putSnapshot(gateway, snapshot),
+    push: async (snapshot: ClusterSnapshot) => (await pushSnapshot(gateway, snapshot)).acknowledgement,
   };
 }

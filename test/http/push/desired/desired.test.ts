@@ -31,7 +31,7 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     const reader = new DesiredReader(response);
     expect(abouts((await reader.batch()).lines)).toEqual([
-      ...["snapshot", "import shop/web", "slice shop/web a", "export shop/web", "slice shop/web c"],
+      ...["snapshot", "import shop/web", "slice shop/web a", "slice shop/web c", "export shop/web"],
     ]);
     expect(about(await reader.next())).toBe("leases a,c");
     await push(exporting("c", { exportedAt: day(9), endpoints: pods("10.2.0.2") }));
@@ -205,7 +205,9 @@ describe("a stream ends", () => {
     await expect(slow.read()).rejects.toThrow("took nothing");
     expect(counters.counts().get("limits.controlIdleSeconds")).toBe(1);
     await push(exporting("c"));
-    expect((await waiting).lines.length).toBeGreaterThan(600);
+    // A large push is applied in parts, each with a position of its own.
+    let { length } = (await waiting).lines;
+    while (length < 1200) length += (await other.batch()).lines.length;
     await other.cancel();
   });
 

@@ -13,6 +13,7 @@ const closers = new Closers();
 const addresses = Promise.withResolvers<ServeConfig>();
 const started = startThread(workerData as ThreadStart, closers, {
   onSighting: (token, sighting) => report({ report: "sighting", token, sighting }),
+  onDamage: (cluster) => report({ report: "damage", cluster }),
   addresses: () => {
     report({ report: "prepared" });
     return addresses.promise;

@@ -1,15 +1,15 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import type { StubZones } from "../../../../forward/stubs/stub-zones.ts";
-import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
-import type { PostedState } from "./thread-messages.ts";
+import type { PostedState, ThreadState } from "./thread-messages.ts";
 import type { ThreadSignals } from "./thread-signals.ts";
 
 /** Where states come from, and what takes them. */
 export interface StateParts {
   readonly states: MessagePort;
   readonly signals: Pick<ThreadSignals, "posted">;
-  readonly stubs: Pick<StubZones, "replaceAll">;
-  readonly take: (update: SharedUpdate) => void;
+  /** Takes over what the database has. */
+  readonly follow: () => void;
+  /** Takes over what was posted. */
+  readonly take: (state: ThreadState) => void;
 }
 
 /** Until it is asked again whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
@@ -18,16 +18,12 @@ const SOON = 1;
 /**
  * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a client may reach two threads, and no thread answers
  * from an older state than another thread did before.
- * @returns takes over, at once, what was posted by now: a query reads one word of shared memory for it
+ * @returns takes over, at once, what changed by now: a query reads one word of shared memory for it
  */
-export function followStates({ states, signals, stubs, take }: StateParts): () => void {
+export function followStates({ states, signals, follow, take }: StateParts): () => void {
   const waiting: PostedState[] = [];
   const takePosted = (posted: number): void => {
-    while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) {
-      const { update, stubs: registrations } = waiting.shift()!;
-      if (update !== undefined) take(update);
-      if (registrations !== undefined) stubs.replaceAll(registrations);
-    }
+    while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) take(waiting.shift()!);
   };
   const takeSoon = (): void => {
     takePosted(signals.posted);
@@ -41,9 +37,10 @@ export function followStates({ states, signals, stubs, take }: StateParts): () =
   return () => {
     const { posted } = signals;
     if (posted === seen) return;
-    seen = posted;
     for (let next = receiveMessageOnPort(states); next !== undefined; next = receiveMessageOnPort(states))
       waiting.push(next.message as PostedState);
     takePosted(posted);
+    follow();
+    seen = posted;
   };
 }

@@ -24,6 +24,8 @@ const ENTRY = new URL(
 export interface SharedThreadParts {
   readonly config: ServeConfig;
   readonly tls: ServerTls | undefined;
+  /** The file of the database. */
+  readonly database: string;
   readonly clock: Clock;
   readonly signals: ThreadSignals;
   readonly limitMemory: SharedLimitMemory;
@@ -32,6 +34,8 @@ export interface SharedThreadParts {
   /** Answers the requests that the thread hands over. */
   readonly fetch: FetchHandler;
   readonly onSighting: (token: string, sighting: Sighting) => void;
+  /** Called with the cluster of a damaged row. */
+  readonly onDamage: (clusterId: string) => void;
   /** The module that the thread runs. Default: answering-thread.ts */
   readonly entry?: URL;
 }
@@ -39,6 +43,8 @@ export interface SharedThreadParts {
 /** What one thread is started with. */
 export interface ThreadParts extends SharedThreadParts {
   readonly index: number;
+  /** Whether other threads listen on the same ports. */
+  readonly sharesPorts: boolean;
   readonly state: PostedState;
   /** Called at once: every state that is posted from now on reaches the thread. */
   readonly onStarted: (thread: RunningThread) => void;
@@ -63,8 +69,10 @@ export interface RunningThread {
 export function openThread(parts: ThreadParts): Promise<RunningThread> {
   const {
     index,
+    sharesPorts,
     config,
     tls,
+    database,
     clock,
     signals,
     limitMemory,
@@ -72,13 +80,20 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     measure,
     fetch,
     onSighting,
+    onDamage,
     entry = ENTRY,
   } = parts;
   const states = new MessageChannel();
   const requests = new MessageChannel();
   const metrics = new MessageChannel();
   const start: ThreadStart = {
-    ...{ index, config, tls, limitMemory, signals: signals.memory },
+    index,
+    sharesPorts,
+    config,
+    tls,
+    database,
+    limitMemory,
+    signals: signals.memory,
     clock: { now: clock.now(), hrtime: process.hrtime.bigint() },
     states: states.port2,
     requests: requests.port2,
@@ -133,6 +148,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "sighting") onSighting(message.token, message.sighting);
+    else if (message.report === "damage") onDamage(message.cluster);
     else stopped();
   });
   worker.on("error", (cause) => {

@@ -1,19 +1,29 @@
+import type { MessagePort } from "node:worker_threads";
 import { Hono } from "hono";
+import { visibilitiesOf } from "../../../../access/rules/access-rule.ts";
 import { ClientTests, type Sighting } from "../../../../answer/client-tests.ts";
 import { QueryCounters } from "../../../../answer/query-counters.ts";
 import { assemble } from "../../../../assembly/assemble.ts";
-import type { Answers } from "../../../../assembly/platform.ts";
+import type { Answers, Stages } from "../../../../assembly/platform.ts";
 import { VERSION } from "../../../../assembly/version.ts";
 import { isStated } from "../../../../config/access/access.ts";
+import { exportLimitsOf, grantsOf } from "../../../../config/access/push-credentials.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { parseListenAddress } from "../../../../config/values/listen-address.ts";
-import type { StubStore } from "../../../../forward/stubs/stub-zones.ts";
+import type { ClusterMeta } from "../../../../database/cluster-row.ts";
+import { Reader } from "../../../../database/reader.ts";
+import type { StubStore, StubZones } from "../../../../forward/stubs/stub-zones.ts";
+import { AnsweringState } from "../../../../gateway/answering-state.ts";
 import type { Clock } from "../../../../gateway/clock.ts";
+import type { DohGateway } from "../../../../gateway/doh-gateway.ts";
+import type { ScopedGateway } from "../../../../gateway/scoped-gateway.ts";
+import { Turns } from "../../../../gateway/turns.ts";
 import { AccessCounters } from "../../../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../../../limits/connection-errors.ts";
-import { SharedScopes } from "../../../../transfer/parts/shared/shared-scopes.ts";
+import type { Visibility } from "../../../../merge/visibility/visibility.ts";
 import { loadAccess } from "../../access/load-access.ts";
+import { openForReading } from "../../database/open-database.ts";
 import { createLogger, logTo } from "../../logger.ts";
 import { nodeClock } from "../../node-clock.ts";
 import { answerByFetch } from "../../server/fetch-request.ts";
@@ -36,34 +46,47 @@ import { ThreadSignals } from "./thread-signals.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
-/** How long an answer may wait for the state without a cluster whose lease just expired, in milliseconds. */
-const EXPIRY_PATIENCE = 500;
 /** What a thread has of the module that runs it. */
 export interface ThreadCalls {
   readonly onSighting: (token: string, sighting: Sighting) => void;
+  /** Called with the cluster of a damaged row. */
+  readonly onDamage: (clusterId: string) => void;
   /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
   readonly addresses: () => Promise<ServeConfig>;
 }
 
-/** The paths whose answers need what only the main thread has: merged services. */
+/** The paths that the main thread answers. */
 const EXPLAIN = /\/explain$/;
 
 /**
- * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS from what the main thread posts,
- * and hands every other request to it.
+ * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS from the database, which it only reads,
+ * and hands every other request to the main thread.
  * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
  */
 export async function startThread(
-  { index, config, tls, limitMemory, signals: memory, clock: origin, states, requests, metrics }: ThreadStart,
+  {
+    index,
+    config,
+    tls,
+    database: path,
+    sharesPorts,
+    limitMemory,
+    signals: memory,
+    clock: origin,
+    states,
+    requests,
+    metrics,
+  }: ThreadStart,
   closers: Closers,
-  { onSighting, addresses }: ThreadCalls,
+  { onSighting, onDamage, addresses }: ThreadCalls,
 ): Promise<Answering> {
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
   const log = logTo(logger);
   // What each thread would say is said by the main thread.
   const quiet = logger.child({}, { level: "error" });
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
-  const clock = clockFrom(origin);
+  const signals = new ThreadSignals(memory);
+  const clock = clockFrom(origin, signals);
   const shared = openLimits(limitMemory, index);
   const access = closers.add(await loadAccess(config, quiet));
   const { admission, pushing } = access;
@@ -79,7 +102,7 @@ export async function startThread(
   const clientTests = new ClientTests(onSighting);
   const { protection, load } = closers.add(createProtection(config, counters, shared));
   const reachability = new Reachability(config, admission.rules, undefined);
-  const signals = new ThreadSignals(memory);
+  const database = closers.add(openForReading(path));
   const assembly = await assemble(config, {
     ...{ version: VERSION, clock, log, access: admission, load, shared },
     ...{ counters, accessCounters, clientTests, stubs },
@@ -89,18 +112,28 @@ export async function startThread(
     isInClear: tls === undefined,
     upstreams: forwarding.upstreams,
     generations: {
+      grants: grantsOf(config.push.credentials),
+      exportLimits: exportLimitsOf(config.push.credentials),
       open(stages): Answers {
-        const scopes = new SharedScopes(stages, {
-          receive: followStates({ states, signals, stubs, take: (update) => scopes.take(update) }),
-          isFresh: (now) => signals.isFresh(now),
-          patience: () => new Promise((resolve) => setTimeout(resolve, EXPIRY_PATIENCE).unref()),
+        const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
+        const scopes = visibilitiesOf(admission.rules);
+        const { state, follow } = openState({
+          reader,
+          clock,
+          stages,
+          scopes,
+          signals,
+          states,
+          stubs,
+          config,
         });
-        const [first] = admission.rules.all;
-        const nothing = scopes.of(first?.visibility ?? {});
         return {
-          gateway: nothing,
+          gateway: followed(state.everything, follow),
           pushRoutes: new Hono(),
-          of: ({ visibility }) => ({ gateway: scopes.of(visibility), listed: () => undefined }),
+          of: ({ visibility }) => ({
+            gateway: followed(state.within(visibility), follow),
+            listed: () => undefined,
+          }),
           close: async () => {},
         };
       },
@@ -126,7 +159,7 @@ export async function startThread(
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,
-      reusePort: true,
+      reusePort: sharesPorts,
     }),
   );
   reachability.listens(answering.port, answering.places);
@@ -139,13 +172,75 @@ export async function startThread(
   return answering;
 }
 
+interface StateParts {
+  readonly reader: Reader;
+  readonly clock: Clock;
+  readonly stages: Stages;
+  readonly scopes: readonly Visibility[];
+  readonly signals: ThreadSignals;
+  readonly states: MessagePort;
+  readonly stubs: StubZones;
+  readonly config: Pick<ServeConfig, "store">;
+}
+
+/** What the thread answers from, and what has it follow the main thread. */
+function openState({ reader, clock, stages, scopes, signals, states, stubs, config }: StateParts) {
+  const state = new AnsweringState({
+    reader,
+    clock,
+    turns: new Turns(clock),
+    scopes,
+    names: stages.names,
+    queries: stages,
+    hold: (config.store?.leaseHoldSeconds ?? 0) * 1000,
+    behindSince: (now) => signals.behindSince(now),
+    serial: () => signals.serial,
+  });
+  const held = new Map<string, ClusterMeta>();
+  const follow = followStates({
+    states,
+    signals,
+    take: ({ stubs: registrations, held: leases = [] }) => {
+      if (registrations !== undefined) stubs.replaceAll(registrations);
+      for (const [clusterId, meta] of leases) held.set(clusterId, meta);
+    },
+    follow: () => {
+      state.follow();
+      for (const [clusterId, meta] of held) {
+        const { renewedAt = 0 } = state.live.get(clusterId) ?? {};
+        if (renewedAt < meta.renewedAt) state.hold(clusterId, meta);
+        else held.delete(clusterId);
+      }
+    },
+  });
+  return { state, follow };
+}
+
+/** A gateway that follows the main thread before it says anything. */
+function followed(gateway: ScopedGateway, follow: () => void): DohGateway {
+  return {
+    answer: (...query) => {
+      follow();
+      return gateway.answer(...query);
+    },
+    hasCluster: (clusterId) => {
+      follow();
+      return gateway.hasCluster(clusterId);
+    },
+    hasLeft: (clusterId) => {
+      follow();
+      return gateway.hasLeft(clusterId);
+    },
+    status: () => {
+      follow();
+      return gateway.status();
+    },
+  };
+}
+
 /** The gateway's clock in this thread, whatever became of the wall clock since the process started. */
-function clockFrom({ now, hrtime }: ThreadStart["clock"]): Clock {
+function clockFrom({ now, hrtime }: ThreadStart["clock"], signals: Pick<ThreadSignals, "wallOffset">): Clock {
   const elapsed = Number(process.hrtime.bigint() - hrtime) / 1e6;
   const ahead = Math.round(now + elapsed - nodeClock.now());
-  return {
-    ...nodeClock,
-    now: () => nodeClock.now() + ahead,
-    wallOffset: () => (nodeClock.wallOffset?.() ?? 0) - ahead,
-  };
+  return { ...nodeClock, now: () => nodeClock.now() + ahead, wallOffset: () => signals.wallOffset };
 }

@@ -11,7 +11,6 @@ import type { FetchHandler } from "../../server/fetch-request.ts";
 import type { ServerTls } from "../../tls/tls.ts";
 import { ThreadPool } from "./thread-pool.ts";
 import type { ThreadSharing } from "./thread-sharing.ts";
-import { ThreadSignals } from "./thread-signals.ts";
 
 /** What answering threads need of the main thread. */
 export interface StartThreadsParts {
@@ -19,6 +18,8 @@ export interface StartThreadsParts {
   /** How many. */
   readonly threads: number;
   readonly tls: ServerTls | undefined;
+  /** The file of the database. */
+  readonly database: string;
   readonly sharing: ThreadSharing;
   /** The limits of all threads, as this thread has them, and their memory. */
   readonly shared: SharedLimits;
@@ -31,11 +32,11 @@ export interface StartThreadsParts {
 
 /** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
 export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool> {
-  const { config, threads, tls, sharing, shared, limitMemory, stubs, clientTests, fetch, log } = parts;
-  await checkFree(config);
-  const signals = new ThreadSignals();
-  sharing.publish();
-  const end = signals.start(nodeClock.now, sharing.publish);
+  const { config, threads, tls, database, sharing, shared, limitMemory, stubs, clientTests, fetch, log } =
+    parts;
+  if (threads > 1) await checkFree(config);
+  const { signals } = sharing;
+  const end = signals.start(nodeClock.now, sharing.beat);
   // Readiness is that of all threads: until then the first one would get every connection.
   const { promise: started, resolve: start } = Promise.withResolvers<void>();
   const fetchStarted: FetchHandler = async (request, client) => {
@@ -43,18 +44,18 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
     return fetch(request, client);
   };
   const pool = await ThreadPool.start({
-    ...{
-      threads,
-      config,
-      tls,
-      clock: nodeClock,
-      signals,
-      limitMemory,
-      fetch: fetchStarted,
-      log,
-    },
-    all: () => ({ update: sharing.all(), stubs: stubs.list() }),
+    threads,
+    config,
+    tls,
+    database,
+    clock: nodeClock,
+    signals,
+    limitMemory,
+    fetch: fetchStarted,
+    log,
+    all: () => ({ ...sharing.state, stubs: stubs.list() }),
     onSighting: (token, sighting) => clientTests.record(token, sighting),
+    onDamage: sharing.damaged,
     onOpen: (opened) => {
       sharing.post = (state) => opened.post(state);
     },
@@ -67,7 +68,9 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
   });
   start();
   signals.markStarted();
-  log("info", "threads", `${threads} threads answer clients`, { threads });
+  log("info", "threads", threads === 1 ? "a thread answers clients" : `${threads} threads answer clients`, {
+    threads,
+  });
   return pool;
 }
 

@@ -25,7 +25,10 @@ export function autoThreads({ cores, cpus = cores, memoryBytes }: Resources): nu
   return Math.max(1, threads);
 }
 
-/** How many threads answer clients: one where a system or a runtime cannot have several. @param configured the setting */
+/**
+ * How many threads answer clients beside the main thread, which takes pushes. 0, where a runtime cannot have them: the main thread answers, too.
+ * @param configured the setting
+ */
 export async function threadCount(
   configured: ServeConfig["threads"],
   startServer: StartServer,
@@ -34,17 +37,15 @@ export async function threadCount(
   const cores = availableParallelism();
   const threads =
     configured === "auto" ? autoThreads({ cores, cpus: cpuLimit(), memoryBytes: memoryLimit() }) : configured;
-  if (threads === 1) return 1;
-  const reason =
+  const [most, reason] =
     startServer !== startNodeServer
-      ? "this runtime has a server of its own"
-      : (await canSharePorts())
-        ? undefined
-        : "several sockets of this system cannot listen on one port (SO_REUSEPORT)";
-  if (reason === undefined) return threads;
-  if (configured !== "auto")
+      ? [0, "this runtime has a server of its own"]
+      : threads <= 1 || (await canSharePorts())
+        ? [threads]
+        : [1, "several sockets of this system cannot listen on one port (SO_REUSEPORT)"];
+  if (threads > Math.max(1, most) && configured !== "auto")
     log("warn", "one-thread", `threads: ${threads} is not possible, so one thread answers: ${reason}`);
-  return 1;
+  return most;
 }
 
 /** Whether several sockets of this system may listen on one port, so that it spreads connections over threads (SO_REUSEPORT). */

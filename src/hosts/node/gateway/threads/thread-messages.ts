@@ -1,9 +1,9 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Sighting } from "../../../../answer/client-tests.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
+import type { ClusterMeta } from "../../../../database/cluster-row.ts";
 import type { StubRegistration } from "../../../../forward/stubs/stub-zones.ts";
 import type { SharedLimitMemory } from "../../../../limits/shared/shared-limits.ts";
-import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
 import type { ListeningPlace } from "../../listeners/listeners.ts";
 import type { ServerTls } from "../../tls/tls.ts";
 
@@ -13,6 +13,10 @@ export interface ThreadStart {
   readonly index: number;
   readonly config: ServeConfig;
   readonly tls: ServerTls | undefined;
+  /** The file of the database. */
+  readonly database: string;
+  /** Whether other threads listen on the same ports. */
+  readonly sharesPorts: boolean;
   /** The memory of limits, in which `index` is the number of the thread. */
   readonly limitMemory: SharedLimitMemory;
   /** See `ThreadSignals`. */
@@ -29,9 +33,10 @@ export interface ThreadStart {
 
 /** What the main thread posts whenever it changes. */
 export interface ThreadState {
-  readonly update?: SharedUpdate;
   /** All registered federations. */
   readonly stubs?: readonly StubRegistration[];
+  /** Leases that go on although the disk did not take their renewal, in times of the gateway's clock. */
+  readonly held?: ReadonlyMap<string, ClusterMeta>;
 }
 
 /** A state as threads get it. */
@@ -54,5 +59,7 @@ export type ThreadReport =
   /** It cannot start, because of the settings if `isUsage`. */
   | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }
   | { readonly report: "sighting"; readonly token: string; readonly sighting: Sighting }
+  /** It read a damaged row. */
+  | { readonly report: "damage"; readonly cluster: string }
   /** Its last connection has ended. */
   | { readonly report: "stopped" };

@@ -100,21 +100,14 @@ export class ThreadPool implements Answering {
   }
 
   async #prepare(index: number): Promise<RunningThread> {
-    const { entry, clock, signals, limitMemory, all, measure, fetch, onSighting, log } = this.#parts;
+    const { log, all, ...shared } = this.#parts;
     const thread = await openThread({
-      ...{
-        index,
-        config: this.#config,
-        tls: this.#tls,
-        clock,
-        signals,
-        limitMemory,
-        measure,
-        state: { ...all(), number: signals.posted },
-        fetch,
-        onSighting,
-      },
-      ...(entry !== undefined && { entry }),
+      ...shared,
+      index,
+      sharesPorts: shared.threads > 1,
+      config: this.#config,
+      tls: this.#tls,
+      state: { ...all(), number: shared.signals.posted },
       onStarted: (started) => {
         this.#threads[index] = started;
       },

@@ -1,22 +1,20 @@
 import type { PrimaryParts } from "../../../../assembly/platform.ts";
-import type { Clock } from "../../../../gateway/clock.ts";
-import { LeaseTimer } from "../../../../gateway/leases/lease-timer.ts";
+import type { ClusterMeta } from "../../../../database/cluster-row.ts";
+import { type Clock, unixTime } from "../../../../gateway/clock.ts";
+import type { Gateway } from "../../../../gateway/gateway.ts";
 import type { SnapshotSource } from "../../../../http/metrics/metrics-source.ts";
 import type { ThreadCounts } from "../../../../http/metrics/process-metrics.ts";
 import type { SharedLimits } from "../../../../limits/shared/shared-limits.ts";
-import { type Visibility, visibilityKey } from "../../../../merge/visibility/visibility.ts";
-import { holdShared } from "../../../../transfer/parts/shared/hold-shared.ts";
-import { type PublishedScope, ScopePublisher } from "../../../../transfer/parts/shared/scope-publisher.ts";
-import type { SharedUpdate } from "../../../../transfer/parts/shared/shared-update.ts";
 import { ThreadMetrics } from "../thread-metrics.ts";
 import type { ThreadState } from "./thread-messages.ts";
+import { ThreadSignals } from "./thread-signals.ts";
 
-/** Publishes what the gateway of the main thread serves: before a push or a renewal is acknowledged, and when answers become stale. */
+/** Tells answering threads that the database has changed, and what they do not find there. */
 export class ThreadSharing {
+  readonly signals = new ThreadSignals();
   readonly #clock: Clock;
-  readonly #visibilities: readonly Visibility[];
-  #publisher = new ScopePublisher(new Map());
-  #isDue = false;
+  #gateway: Gateway | undefined;
+  readonly #held = new Map<string, ClusterMeta>();
   /** The metrics of all threads, once there are those of this one. */
   metrics: ThreadMetrics | undefined;
   /** Threads that ended and were replaced. */
@@ -24,36 +22,38 @@ export class ThreadSharing {
   /** Posts to every thread. Default, before there are threads: nothing. */
   post: (state: ThreadState) => void = () => {};
 
-  /** @param visibilities those of the access rules: nothing else is published */
-  constructor(clock: Clock, visibilities: readonly Visibility[]) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#visibilities = visibilities;
   }
 
-  /** What the gateway is opened with, so that it calls back when something changes. */
-  get parts(): Required<Pick<PrimaryParts, "hold" | "onLoaded" | "watchLeases" | "share">> {
+  /** What the gateway is opened with. It calls `onChange` when a change is durable, before it is acknowledged. */
+  get parts(): Required<Pick<PrimaryParts, "onOpened" | "onChange" | "onLeaseHeld">> {
     return {
-      hold: holdShared,
-      share: () => this.#share(),
-      onLoaded: (gateway) => {
-        const scopes = this.#visibilities.map((scope): [string, PublishedScope] => [
-          visibilityKey(scope),
-          gateway.within(scope),
-        ]);
-        this.#publisher = new ScopePublisher(new Map(scopes));
+      onOpened: (gateway) => {
+        this.#gateway = gateway;
+        this.#changed();
       },
-      watchLeases: (onDue) => {
-        const timer = new LeaseTimer(this.#clock, onDue);
-        return {
-          watch: (at) => {
-            this.#publishSoon();
-            timer.watch(at);
-          },
-          stop: () => timer.stop(),
-        };
+      onChange: () => this.#changed(),
+      onLeaseHeld: (clusterId, meta) => {
+        this.#held.set(clusterId, meta);
+        this.post({ held: new Map([[clusterId, meta]]) });
       },
     };
   }
+
+  /** What is posted to a thread that starts, beside registered federations. */
+  get state(): ThreadState {
+    return { held: this.#held };
+  }
+
+  /** Shares what depends on the time, too. */
+  readonly beat = (): void => {
+    this.#share();
+    this.signals.shareBehind(this.#gateway?.status().behindSince);
+  };
+
+  /** A thread found a damaged row. */
+  readonly damaged = (cluster: string): void => this.#gateway?.damaged({ cluster });
 
   /** Makes the metrics of this thread those of the process. */
   measure(own: SnapshotSource): SnapshotSource {
@@ -69,32 +69,15 @@ export class ThreadSharing {
     };
   }
 
-  /** All that was published until now. */
-  all(): SharedUpdate {
-    return this.#publisher.all();
+  #changed(): void {
+    this.#share();
+    this.signals.post();
   }
 
-  /** Publishes what changed. */
-  readonly publish = (): void => {
-    const update = this.#publisher.changes(this.#clock.now());
-    if (update !== undefined) this.post({ update });
-  };
-
-  /** Posts parts of what was compiled, in steps, before the state that has them. */
-  *#share(): Generator<void> {
-    for (const added of this.#publisher.newParts(this.#clock.now())) {
-      this.post({ update: { added, dropped: [], scopes: new Map() } });
-      yield;
-    }
-  }
-
-  /** The gateway calls when it has compiled or renewed something, and acknowledges that in a later microtask. */
-  #publishSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    queueMicrotask(() => {
-      this.#isDue = false;
-      this.publish();
-    });
+  #share(): void {
+    const serial = this.#gateway?.state.serial ?? 0;
+    // Where several gateways share a log, their wall clock is its clock.
+    const wallOffset = this.#gateway?.unixTime(0) ?? unixTime(this.#clock, 0);
+    this.signals.share({ serial, wallOffset });
   }
 }

@@ -25,11 +25,6 @@ export class FrameReader {
     this.#take = take;
   }
 
-  /** Whether bytes of a frame or of the preface are still missing. */
-  get isInside(): boolean {
-    return this.#filled > 0 || this.#prefaceLeft > 0;
-  }
-
   /**
    * Takes the bytes from 0 to `length`.
    * @throws {ConnectionError} for a wrong preface, and for a frame that is too long, as soon as its header is there

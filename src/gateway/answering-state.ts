@@ -1,0 +1,388 @@
+import type { ClusterMeta, ClusterRow } from "../database/cluster-row.ts";
+import type { Reader } from "../database/reader.ts";
+import { sumOf } from "../database/sums.ts";
+import type { Applied } from "../database/writer.ts";
+import { compareFindings } from "../merge/order.ts";
+import {
+  checkVisibility,
+  type Visibility,
+  visibilityKey,
+  withoutView,
+} from "../merge/visibility/visibility.ts";
+import type { Answer } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/leases.ts";
+import type { Transport } from "../resolve/message/transport.ts";
+import { OTHER_INSTANCE } from "../snapshot/report/degradation.ts";
+import { type Clock, unixTime } from "./clock.ts";
+import type { ClusterStatus, ServingStatus } from "./gateway-types.ts";
+import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
+import { LeaseTables } from "./leases/lease-tables.ts";
+import { type Contention, contentionFinding } from "./leases/other-instance.ts";
+import { resumed } from "./leases/stored-lease.ts";
+import type { ScopeFollower } from "./scope-follower.ts";
+import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import { Turns } from "./turns.ts";
+
+/** What answers are made of. */
+export interface AnsweringParts {
+  readonly reader: Reader;
+  readonly clock: Clock;
+  /** What surveys have in turn with other work. Default: they have all of it. */
+  readonly turns?: Turns;
+  readonly names: NameSettings;
+  readonly queries: QueryStages;
+  /** The scopes that are answered in, beside everything; they may have a view. */
+  readonly scopes?: readonly Visibility[];
+  /** Milliseconds after its lease for which a cluster is live. Default: 0 */
+  readonly hold?: number | undefined;
+  /** Since when a change waits that answers should have (Unix milliseconds). Default: none waits. */
+  readonly behindSince?: (now: number) => number | undefined;
+  /** Who pushes for a cluster beside the worker that holds its lease. Default: it is not known. */
+  readonly contentionOf?: (clusterId: string) => Contention | undefined;
+  /** The SOA serial after a change. Default: the time in seconds. */
+  readonly serial?: () => number;
+  /** Called with each cluster whose lease expired. */
+  readonly onExpired?: (clusterId: string, meta: ClusterMeta) => void;
+}
+
+/** Milliseconds for which somebody waits for a survey. */
+const MOST_SURVEY = 2000;
+
+/** The clusters of a scope. */
+interface ScopeClusters {
+  readonly live: readonly string[];
+  /** Whether a name may be denied: a cluster is live, or the last ones left on purpose. */
+  readonly isKnown: boolean;
+}
+
+/**
+ * The clusters as their rows say, and what is answered from, in each scope. It only reads: a thread that answers has one over its own connection.
+ * Times are those of the gateway's clock.
+ */
+export class AnsweringState {
+  /** The gateway for clients for whom everything exists. */
+  readonly everything: ScopedGateway;
+  /** By `visibilityKey`, that of everything included. */
+  readonly scopes: ReadonlyMap<string, ScopedGateway>;
+  readonly #parts: AnsweringParts;
+  readonly #live = new Map<string, ClusterMeta>();
+  readonly #expired = new Map<string, ClusterMeta>();
+  /** Clusters that left on purpose, with the generation that they had; 0 for one that was not known. */
+  readonly #left = new Map<string, number>();
+  readonly #rows = new Map<string, ClusterRow>();
+  readonly #scopes = new Map<string, KeyedScope>();
+  /** Cleared when a cluster joins, leaves or expires. */
+  readonly #clusters = new Map<KeyedScope, ScopeClusters>();
+  #leases!: Leases;
+  #nextExpiry = Number.POSITIVE_INFINITY;
+  /** SOA serial for clients for whom everything exists, the time of the newest change in seconds, which grows over restarts, too (RFC 1982). In other scopes it is the time of the answer. */
+  #serial = 0;
+  #position = 0;
+  /** See `Reader.clustersSince`. */
+  #change = 0;
+  /** How often all rows were loaded anew. */
+  #loads: string | undefined;
+
+  /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
+  constructor(parts: AnsweringParts) {
+    this.#parts = parts;
+    const { scopes: visibilities = [] } = parts;
+    const scopes = new Map<string, ScopedGateway>();
+    for (const visibility of [{}, ...visibilities]) {
+      checkVisibility(visibility);
+      const key = visibilityKey(visibility);
+      if (!scopes.has(key)) scopes.set(key, this.#answersIn(visibility));
+    }
+    this.scopes = scopes;
+    this.everything = scopes.get("")!;
+    this.reload();
+  }
+
+  /** Of the newest change in the answers. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** SOA serial of the answers. */
+  get serial(): number {
+    return this.#serial;
+  }
+
+  /** When the next lease expires; Infinity for never. */
+  get nextExpiry(): number {
+    return this.#nextExpiry;
+  }
+
+  /** Every cluster, whatever the scope: the meta of a live one. */
+  get live(): ReadonlyMap<string, ClusterMeta> {
+    return this.#live;
+  }
+
+  get expired(): ReadonlyMap<string, ClusterMeta> {
+    return this.#expired;
+  }
+
+  /** Clusters that left on purpose, with the newest generation that is gone; 0 where it was not known. */
+  get left(): ReadonlyMap<string, number> {
+    return this.#left;
+  }
+
+  /** The last generation that is known of a cluster; 0 for none. */
+  generationOf(clusterId: string): number {
+    const held = this.#live.get(clusterId) ?? this.#expired.get(clusterId);
+    return held?.generation ?? this.#left.get(clusterId) ?? 0;
+  }
+
+  /** @throws {RangeError} for a scope that it was not made with */
+  within(scope: Visibility): ScopedGateway {
+    const key = visibilityKey(scope);
+    const within = this.scopes.get(key);
+    if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);
+    return within;
+  }
+
+  /** Has changes of a scope followed. @throws {RangeError} as `within` */
+  followScope(visibility: Visibility, follower: ScopeFollower): void {
+    this.within(visibility);
+    this.#scopes.get(visibilityKey(withoutView(visibility)))!.follow(follower);
+  }
+
+  /** Takes over what another connection changed: keys that the log names, and rows of clusters. */
+  follow(): void {
+    const { reader } = this.#parts;
+    if (reader.meta("loads") !== this.#loads) this.reload();
+    for (;;) {
+      const log = reader.changesSince(this.#position);
+      if (log === undefined) {
+        this.reload();
+        break;
+      }
+      for (const { position, cluster, keys } of log) {
+        this.#keysChanged(cluster, keys);
+        // A survey needs to know which services a cluster had a part in.
+        if (keys === undefined) for (const scope of this.#scopes.values()) scope.everythingChanged();
+        this.#position = position;
+      }
+      if (log.length === 0) break;
+    }
+    const { rows, change } = reader.clustersSince(this.#change);
+    this.#change = change;
+    for (const row of rows) this.#update(row);
+  }
+
+  /** Takes over a change that this process applied. */
+  applied({ position, keys, cluster }: Applied): void {
+    this.#position = position;
+    if (keys.length > 0) this.#keysChanged(cluster.id, keys);
+    this.#update(cluster);
+  }
+
+  /** Takes over all rows, which may have nothing in common with those before. */
+  reload(): void {
+    const { reader } = this.#parts;
+    const { rows, change } = reader.clustersSince(0);
+    const known = new Set([...this.#rows.keys(), ...rows.map(({ id }) => id)]);
+    for (const clusters of [this.#live, this.#expired, this.#left, this.#rows]) clusters.clear();
+    for (const row of rows) this.#set(row);
+    this.#change = change;
+    this.#position = reader.position();
+    this.#loads = reader.meta("loads");
+    for (const id of known) this.#keysChanged(id, undefined);
+    for (const scope of this.#scopes.values()) scope.everythingChanged();
+    this.#membersChanged();
+  }
+
+  /** Has a cluster's lease go on that cannot be stored: what is in memory needs no disk. */
+  hold(clusterId: string, meta: ClusterMeta): void {
+    if (!this.#live.has(clusterId)) return;
+    this.#live.set(clusterId, meta);
+    this.#leasesChanged();
+  }
+
+  /** Drops clusters whose lease expired. @returns the time now */
+  expireNow(now = this.#parts.clock.now()): number {
+    const { hold = 0, onExpired } = this.#parts;
+    if (now < this.#nextExpiry) return now;
+    for (const [clusterId, meta] of this.#live) {
+      if (meta.expiresAt + hold > now) continue;
+      this.#live.delete(clusterId);
+      this.#expired.set(clusterId, meta);
+      this.#clusterChanged(clusterId);
+      onExpired?.(clusterId, meta);
+    }
+    this.#leasesChanged();
+    return now;
+  }
+
+  #answersIn(visibility: Visibility): ScopedGateway {
+    const { names, reader, clock, queries, behindSince = () => undefined } = this.#parts;
+    const { view } = visibility;
+    const key = visibilityKey(withoutView(visibility));
+    const scope =
+      this.#scopes.get(key) ?? new KeyedScope(reader, withoutView(visibility), names, () => current()?.world);
+    this.#scopes.set(key, scope);
+    const current = (now = clock.now()): ServedWorld | undefined => {
+      this.expireNow(now);
+      const { live, isKnown } = this.#clustersIn(scope);
+      // When something hidden changed must not be seen.
+      const serial = scope.filter === undefined ? this.#serial : this.#secondsAt(now);
+      return isKnown ? { world: scope.world(live, serial), leases: this.#leases } : undefined;
+    };
+    return {
+      current,
+      answer: (
+        query: Uint8Array,
+        given: string | undefined,
+        now: number,
+        transport?: Transport,
+      ): Answer | undefined => {
+        const client = { view: view ?? given, transport };
+        const served = current(now);
+        if (served === undefined) return queries.notReady(query, client);
+        const { world, leases } = served;
+        return queries.resolve(query, {
+          ...client,
+          world,
+          leases,
+          now,
+          stale: behindSince(now) !== undefined,
+        });
+      },
+      hasCluster: (clusterId) =>
+        (view ?? clusterId) === clusterId &&
+        scope.has(clusterId) &&
+        (this.#live.has(clusterId) || this.#expired.has(clusterId)),
+      hasLeft: (clusterId) => scope.has(clusterId) && this.#left.has(clusterId),
+      survey: () => this.#survey(scope, key === ""),
+      status: () => this.#status(scope, key === "", behindSince(this.expireNow())),
+    };
+  }
+
+  async #survey(scope: KeyedScope, isEverything: boolean): Promise<Surveyed | undefined> {
+    const { clock, turns = new Turns(clock), contentionOf } = this.#parts;
+    const survey = await scope.survey.within(MOST_SURVEY, turns, clock);
+    if (survey === undefined || !isEverything) return survey;
+    const contested = [...this.#live].flatMap(([id, { instance }]) => {
+      const contention = contentionOf?.(id);
+      return contention === undefined ? [] : [contentionFinding(id, instance, contention)];
+    });
+    const { conflicts, services } = survey;
+    return { conflicts, services, findings: [...contested, ...survey.findings].sort(compareFindings) };
+  }
+
+  #status(scope: KeyedScope, isEverything: boolean, behindSince: number | undefined): ServingStatus {
+    const { live, isKnown } = this.#clustersIn(scope);
+    const expired = [...this.#expired.keys()].filter((id) => scope.has(id));
+    return {
+      ready: isKnown,
+      rootHash: isEverything ? this.#stateHash() : undefined,
+      // In a scope it would show when something hidden changes.
+      generationBytes: isEverything ? this.#cachedBytes() : 0,
+      services: scope.survey.services,
+      clusters: [...live, ...expired].sort().map((id) => this.#clusterStatus(id, scope)),
+      ...(behindSince !== undefined && { behindSince }),
+    };
+  }
+
+  #cachedBytes(): number {
+    return [...this.#scopes.values()].reduce((sum, { cachedBytes }) => sum + cachedBytes, 0);
+  }
+
+  #clusterStatus(clusterId: string, scope: KeyedScope): ClusterStatus {
+    const live = this.#live.get(clusterId);
+    const { instance: _, degraded = [], ...meta } = live ?? this.#expired.get(clusterId)!;
+    const contention = this.#parts.contentionOf?.(clusterId);
+    const all =
+      contention === undefined
+        ? degraded
+        : [...degraded, { reason: OTHER_INSTANCE, since: contention.since }];
+    const counts = scope.counts(this.#rows.get(clusterId)!);
+    return {
+      clusterId,
+      ...meta,
+      ...(all.length > 0 && { degraded: all }),
+      live: live !== undefined,
+      ...counts,
+    };
+  }
+
+  /** Equal where all clusters that are live have equal rows. */
+  #stateHash(): string {
+    const sums = [...this.#live.keys()].sort().map((id) => `${id} ${this.#rows.get(id)!.sum}`);
+    return sumOf(...sums)
+      .toString(16)
+      .padStart(12, "0");
+  }
+
+  /** The live clusters of a scope, and whether a name may be denied there. */
+  #clustersIn(scope: KeyedScope): ScopeClusters {
+    const known = this.#clusters.get(scope);
+    if (known !== undefined) return known;
+    const live = [...this.#live.keys()].filter((id) => scope.has(id));
+    const allLeft = [...this.#rows.values()].every(({ id, state }) => state === "left" || !scope.has(id));
+    const someLeft = [...this.#left].some(([id, generation]) => generation > 0 && scope.has(id));
+    const clusters = { live, isKnown: live.length > 0 || (someLeft && allLeft) };
+    this.#clusters.set(scope, clusters);
+    return clusters;
+  }
+
+  /** Takes over a row. */
+  #update(row: ClusterRow): void {
+    const { id } = row;
+    const before = this.#rows.get(id);
+    const wasLive = this.#live.has(id);
+    this.#set(row);
+    // A lease may have expired here, and been renewed, without a row that says so in between.
+    if (before?.state !== row.state || wasLive !== this.#live.has(id)) this.#clusterChanged(id);
+    this.#leasesChanged();
+  }
+
+  #set(row: ClusterRow): void {
+    const { id, state } = row;
+    const before = this.#live.get(id) ?? this.#expired.get(id);
+    const isAsBefore =
+      before !== undefined && JSON.stringify(this.#rows.get(id)?.meta) === JSON.stringify(row.meta);
+    const meta = isAsBefore ? before : row.meta && resumed(row.meta, this.#parts.clock);
+    this.#rows.set(id, row);
+    this.#live.delete(id);
+    this.#expired.delete(id);
+    this.#left.delete(id);
+    if (state === "left") this.#left.set(id, meta?.generation ?? 0);
+    else if (meta !== undefined && state === "live") this.#live.set(id, meta);
+    else if (meta !== undefined && state === "expired") this.#expired.set(id, meta);
+  }
+
+  #keysChanged(clusterId: string, keys: readonly string[] | undefined): void {
+    if (keys === undefined) this.#clusterChanged(clusterId);
+    else for (const scope of this.#scopes.values()) scope.changed(clusterId, keys);
+    this.#serial = this.#newSerial();
+  }
+
+  #clusterChanged(clusterId: string): void {
+    for (const scope of this.#scopes.values()) scope.clusterChanged(clusterId);
+    this.#membersChanged();
+  }
+
+  #membersChanged(): void {
+    this.#clusters.clear();
+    this.#leasesChanged();
+    this.#serial = this.#newSerial();
+  }
+
+  #leasesChanged(): void {
+    const { hold = 0 } = this.#parts;
+    this.#leases = new LeaseTables((clusterId) => this.#live.get(clusterId)?.expiresAt);
+    let next = Number.POSITIVE_INFINITY;
+    for (const { expiresAt } of this.#live.values()) next = Math.min(next, expiresAt + hold);
+    this.#nextExpiry = next;
+  }
+
+  #newSerial(): number {
+    const { clock, serial = () => this.#secondsAt(clock.now()) } = this.#parts;
+    return serial();
+  }
+
+  #secondsAt(now: number): number {
+    return Math.floor(unixTime(this.#parts.clock, now) / 1000) % 2 ** 32;
+  }
+}

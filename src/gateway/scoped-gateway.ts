@@ -1,0 +1,58 @@
+import type { KeyWorld } from "../names/key-world.ts";
+import type { Answer, Missing } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/leases.ts";
+import type { Transport } from "../resolve/message/transport.ts";
+import type { World } from "../zone/world.ts";
+import type { DohGateway } from "./doh-gateway.ts";
+import type { ServingStatus } from "./gateway-types.ts";
+import type { Survey } from "./survey.ts";
+
+/** The client of a query, and how the query came. */
+export interface QueryContext {
+  /** The cluster id of the client, or the view of a place (`localityView`); undefined for outside. */
+  readonly view: string | undefined;
+  /** How the answer travels. Default: over HTTPS. */
+  readonly transport?: Transport | undefined;
+}
+
+/** What a query is answered from. */
+export interface AnswerContext extends QueryContext {
+  readonly world: World;
+  readonly leases: Leases;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** Whether the answer has to say that something newer may exist that could not be had. */
+  readonly stale: boolean;
+}
+
+/** Answers one DNS message, with the settings of the gateway. Undefined where it is no DNS query at all. */
+export interface QueryStages {
+  resolve(query: Uint8Array, context: AnswerContext): Answer | undefined;
+  /** The answer while nothing is known: SERVFAIL. */
+  notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
+}
+
+/** The same where parts of what is answered from may have to be fetched first. */
+export interface PartialStages extends Pick<QueryStages, "notReady"> {
+  resolveOrMiss(query: Uint8Array, context: AnswerContext): Answer | Missing | undefined;
+}
+
+/** What is answered from in a scope. */
+export interface ServedWorld {
+  readonly world: KeyWorld;
+  readonly leases: Leases;
+}
+
+/** What a survey found. */
+export type Surveyed = Pick<Survey, "conflicts" | "findings" | "services">;
+
+/** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
+export interface ScopedGateway extends DohGateway {
+  /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
+  current(now?: number): ServedWorld | undefined;
+  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
+  hasLeft(clusterId: string): boolean;
+  status(): ServingStatus;
+  /** Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the last time: undefined if there was none. */
+  survey(): Promise<Surveyed | undefined>;
+}

@@ -1,0 +1,195 @@
+import { formatAddress } from "../dns/address.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import { compareText } from "../merge/order.ts";
+import { compareCandidates, type ReverseCandidate } from "../zone/reverse-candidate.ts";
+import type { AddressClaim } from "./entries.ts";
+
+/** The PTR records that the addresses of a key want, by address. */
+export type WantedNames = readonly (readonly [address: Uint8Array, candidate: ReverseCandidate])[];
+
+/** The PTR records that a claim's service wants for the address. */
+export type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
+
+/** The claim that an address belongs to. */
+export interface Holding {
+  readonly claim: AddressClaim;
+  /**
+   * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: nobody knows which of several clusters
+   * was first, and `claim` is one of them. Undefined where it has one.
+   */
+  readonly without?: "hidden" | "lost";
+  /** The record; undefined if it has none. */
+  readonly candidate?: ReverseCandidate;
+}
+
+/** Addresses that one finding lists. */
+const MOST_LISTED = 5;
+
+/**
+ * Whose an address is, for all views: that of the first live cluster that reports it by its own export, whether or not it has a record now. A record that depends on what other clusters
+ * do takes no address from anybody when it appears: imports of a cluster that may speak for others have a place in the order, and all others come last.
+ * @param claims of live clusters
+ */
+export function holderOf(claims: readonly AddressClaim[], candidatesOf: CandidatesOf): Holding | undefined {
+  const inOrder = claims
+    .filter(({ basis }) => basis === "export" || basis === "import")
+    .sort((one, other) => Math.abs(one.order) - Math.abs(other.order));
+  // Since always, as merging has it.
+  const isGranted = ({ basis }: AddressClaim, { source }: ReverseCandidate) =>
+    basis === "export" || source.since === Number.NEGATIVE_INFINITY;
+  for (let from = 0; from < inOrder.length; ) {
+    const [first] = inOrder.slice(from);
+    const together = inOrder.slice(from).filter(({ order }) => order === first!.order);
+    from += together.length;
+    const best = bestOf(together, candidatesOf, isGranted);
+    const exported = together.find(({ basis }) => basis === "export");
+    const holding = best ?? (exported && { claim: exported, without: "hidden" as const });
+    if (holding === undefined || (best === undefined && first!.order === 0)) continue;
+    const isLost = inOrder.some(
+      (one) =>
+        one.order < 0 &&
+        one.clusterId !== holding.claim.clusterId &&
+        (one.basis === "export" || bestOf([one], candidatesOf, isGranted) !== undefined),
+    );
+    return isLost ? { claim: holding.claim, without: "lost" } : holding;
+  }
+  return bestOf(
+    claims.filter(({ basis }) => basis === "import" || basis === "other"),
+    candidatesOf,
+    () => true,
+  );
+}
+
+/** The oldest part in its service that has a record; then by name. */
+function bestOf(
+  claims: readonly AddressClaim[],
+  candidatesOf: CandidatesOf,
+  counts: (claim: AddressClaim, candidate: ReverseCandidate) => boolean,
+): { readonly claim: AddressClaim; readonly candidate: ReverseCandidate } | undefined {
+  const found = claims.flatMap((claim) =>
+    candidatesOf(claim).flatMap((candidate) => {
+      const { view, claimants } = candidate.source;
+      const place = claimants.indexOf(claim.clusterId);
+      return view === undefined && place >= 0 && counts(claim, candidate) ? { claim, candidate, place } : [];
+    }),
+  );
+  const [best] = found.sort(
+    (one, other) =>
+      compareNumbers(one.candidate.source.since, other.candidate.source.since) ||
+      one.place - other.place ||
+      compareText(textOf(one.claim), textOf(other.claim)),
+  );
+  return best && { claim: best.claim, candidate: best.candidate };
+}
+
+/** The record for the view of a cluster alone that wins there. */
+function ownCandidate(
+  claims: readonly AddressClaim[],
+  candidatesOf: CandidatesOf,
+  cluster: string,
+): ReverseCandidate | undefined {
+  return claims
+    .filter(({ clusterId }) => clusterId === cluster)
+    .flatMap((claim) => candidatesOf(claim).filter(({ source }) => source.view === cluster))
+    .sort(compareCandidates)[0];
+}
+
+/** The name of an address. @param cluster the cluster of the view */
+export function reverseName(
+  claims: readonly AddressClaim[],
+  candidatesOf: CandidatesOf,
+  cluster: string | undefined,
+): ReverseCandidate | undefined {
+  const own = cluster === undefined ? undefined : ownCandidate(claims, candidatesOf, cluster);
+  return own ?? holderOf(claims, candidatesOf)?.candidate;
+}
+
+/** What is wanted for an address. */
+export function candidatesFor(wanted: WantedNames, address: Uint8Array): readonly ReverseCandidate[] {
+  return wanted.flatMap(([bytes, candidate]) => (isSameAddress(bytes, address) ? candidate : []));
+}
+
+/**
+ * The reverse names that a service does not have because another cluster reported the addresses first: a finding for each cluster that would
+ * have them.
+ * @param key `<namespace>/<name>` @param wanted what the key wants @param holderOn whose an address is; undefined where no other cluster claims it
+ */
+export function lossesOf(
+  key: string,
+  wanted: WantedNames,
+  holderOn: (address: Uint8Array) => Holding | undefined,
+): ClusterFinding[] {
+  const seen = new Set<string>();
+  const losses = new Map<string, [address: Uint8Array, holding: Holding][]>();
+  for (const [address, { source, label }] of wanted) {
+    const [loser] = source.claimants;
+    const id = `${address} ${source.claimants}`;
+    if (loser === undefined || source.view !== undefined || seen.has(id)) continue;
+    seen.add(id);
+    const holding = holderOn(address);
+    if (holding === undefined || (holding.without !== "lost" && holding.claim.clusterId === loser)) continue;
+    if (holding.candidate !== undefined && nameOf(holding.candidate) === nameOf({ source, label })) continue;
+    losses.set(loser, [...(losses.get(loser) ?? []), [address, holding]]);
+  }
+  const slash = key.indexOf("/");
+  return Array.from(losses, ([clusterId, lost]) => ({
+    clusterId,
+    reason: "ReverseNameTaken",
+    kind: "Service",
+    namespace: key.slice(0, slash),
+    name: key.slice(slash + 1),
+    message: describeLosses(lost),
+  }));
+}
+
+function textOf({ clusterId, key }: AddressClaim): string {
+  return `${clusterId} ${key}`;
+}
+
+/** Infinity is as old as Infinity. */
+function compareNumbers(one: number, other: number): number {
+  return one === other ? 0 : one - other;
+}
+
+function nameOf({ source, label }: ReverseCandidate): string {
+  return [label, ...source.above].join(".");
+}
+
+/** From the end, which differs most. */
+function isSameAddress(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = one.length - 1; index >= 0; index--) if (one[index] !== other[index]) return false;
+  return true;
+}
+
+function describeLosses(losses: [address: Uint8Array, holding: Holding][]): string {
+  const lowest = losses.sort(([one], [other]) => compareAddresses(one, other)).slice(0, MOST_LISTED);
+  const lines = lowest.map(([address, { claim, without }]) => {
+    const text = formatAddress(address);
+    if (without === "lost")
+      return `${text} (who had it was lost: nobody has it until one cluster reports it alone)`;
+    const hidden = without === "hidden" ? ", which has no reverse names now" : "";
+    return `${text} is of ${claim.key} in ${JSON.stringify(claim.clusterId)}${hidden}`;
+  });
+  const more = losses.length - lines.length;
+  return `other clusters had the reverse names first: ${lines.join(", ")}${more > 0 ? `, and of ${more} more addresses` : ""}`;
+}
+
+/** IPv4 first. */
+function compareAddresses(one: Uint8Array, other: Uint8Array): number {
+  return one.length - other.length || compareText(String.fromCharCode(...one), String.fromCharCode(...other));
+}
+
+/**
+ * Claims on one address with the order of their clusters: since when a cluster has reported the address on the basis, for the first namespace.
+ * @param claims what exists in a scope
+ */
+export function withFirstOrders(claims: readonly AddressClaim[]): AddressClaim[] {
+  return claims.map((claim) => {
+    const own = claims.filter(
+      ({ clusterId, basis }) => clusterId === claim.clusterId && basis === claim.basis,
+    );
+    const [first] = own.map(({ order }) => order).sort((one, other) => Math.abs(one) - Math.abs(other));
+    return { ...claim, order: first! };
+  });
+}

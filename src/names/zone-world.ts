@@ -1,0 +1,241 @@
+import { type FoldedName, labelText } from "../dns/folded-name.ts";
+import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
+import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import { Frame, type Zone } from "../zone/frame.ts";
+import { addressLabel, isObjectLabel } from "../zone/kinds/service-labels.ts";
+import type { ZoneOptions } from "../zone/options.ts";
+import { findSet, POD_NAMES } from "../zone/record-block.ts";
+import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
+import { localTree, stemDepths } from "../zone/tree-key.ts";
+import type { Location, Missing, Names, PtrTarget, World } from "../zone/world.ts";
+import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
+import type { CompiledUnit } from "./compile-key.ts";
+import type { CompiledKey } from "./compiled-key.ts";
+import type { AddressClaim } from "./entries.ts";
+import { compileFixedNames } from "./fixed-names.ts";
+import { isKeyLabel, type KeyText, KeyTexts } from "./key-texts.ts";
+import { candidatesFor, reverseName } from "./reverse-names.ts";
+
+/** The kind of zone of a unit: `clusterset`, `federation` or that of `localTree`. */
+export function unitKind({ plan, key }: PlannedTree): string {
+  return plan.kind === "cluster-local" ? key : plan.kind;
+}
+
+/** Finds names in zones, wherever the names of keys are from. What is not there yet is `Missing`. */
+export abstract class ZoneWorld implements World {
+  serial: number;
+  readonly frame: Frame;
+  readonly context: ZoneContext;
+  /** The live clusters, by id. */
+  protected readonly clusters: ReadonlyMap<string, ZoneCluster>;
+  /** Names that exist whatever clusters report. */
+  readonly fixed: CompiledKey;
+  readonly #keys = new KeyTexts();
+
+  /**
+   * @param clusters the live ones
+   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
+   */
+  constructor(clusters: readonly ZoneCluster[], settings: ZoneOptions) {
+    this.serial = settings.serial;
+    this.clusters = new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
+    this.context = createContext(clusters, settings);
+    const { plan, trees, localities } = this.context;
+    this.frame = new Frame({
+      trees: trees.map(({ key }) => key),
+      zones: plan.zones,
+      views: [
+        ...clusters.map(({ clusterId }) => clusterId),
+        ABSENT_CLUSTER,
+        ...localities.map(([view]) => view),
+      ],
+      negativeTtl: settings.negativeTtl,
+    });
+    this.fixed = compileFixedNames(this.context);
+  }
+
+  /** The names of a key in one kind of zone. @param tree its index */
+  protected abstract namesOf(
+    planned: PlannedTree,
+    tree: number,
+    text: KeyText,
+  ): { readonly key: CompiledKey | undefined } | Missing;
+  /** The PTR records that the addresses of a key want. */
+  protected abstract reverseOf(
+    planned: PlannedTree,
+    namespace: string,
+    label: string,
+  ): Pick<CompiledUnit, "reverse"> | Missing;
+  /** Whether a live cluster has a namespace. */
+  protected abstract hasNamespace(clusterId: string, namespace: string): boolean | Missing;
+  /** Whether a tree has names that end with a relative name, of keys of a namespace or of any. */
+  protected abstract hasNamesBelow(
+    planned: PlannedTree,
+    namespace: string | undefined,
+    suffix: string,
+  ): boolean | Missing;
+  /** The services for which live clusters report an address. */
+  protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing;
+
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined {
+    const planned = this.context.trees[tree]!;
+    const labels = name.labels - zone.labels;
+    const end = name.length - zone.wire.length;
+    const { bytes } = name;
+    for (const depth of stemDepths(planned.key)) {
+      if (labels <= depth) continue;
+      const text = this.#keys.of(name, labels - depth - 1);
+      if (!text.isKey) continue;
+      const unit = this.namesOf(planned, tree, text);
+      if ("missing" in unit) return unit;
+      const { key } = unit;
+      if (key === undefined) continue;
+      const node = key.find(key.trees.indexOf(planned.key), bytes, 0, end);
+      if (node < 0) continue;
+      const isLacking = this.isLacking(planned, view, text.namespace);
+      if (typeof isLacking !== "boolean") return isLacking;
+      if (!isLacking) return { names: key, node };
+    }
+    const node = this.fixed.find(tree, bytes, 0, end);
+    if (node >= 0) return { names: this.fixed, node };
+    const has = this.#hasNamesBelow(planned, name, labels, view);
+    if (typeof has !== "boolean") return has;
+    return has ? this.#empty(tree) : undefined;
+  }
+
+  apex(tree: number): Location {
+    return { names: this.fixed, node: this.fixed.find(tree, NO_BYTES, 0, 0) };
+  }
+
+  nameServer(tree: number): Location {
+    return { names: this.fixed, node: this.fixed.find(tree, NAME_SERVER, 0, NAME_SERVER.length) };
+  }
+
+  podNames(zone: Zone, tree: number, name: FoldedName): { names: Names; set: number } | Missing | undefined {
+    const { plan } = this.context.trees[tree]!;
+    if (plan.kind !== "cluster-local" || plan.cluster.zone.pods !== "insecure") return undefined;
+    if (name.labels - zone.labels !== 3 || labelText(name, 2) !== "pod") return undefined;
+    const has = this.#hasNamespace(plan.cluster.clusterId, labelText(name, 1));
+    if (typeof has !== "boolean") return has;
+    if (!has) return undefined;
+    const node = this.fixed.find(tree, POD, 0, POD.length);
+    return {
+      names: this.fixed,
+      set: findSet(this.fixed.bytes, this.fixed.setListOf(node, -1), POD_NAMES),
+    };
+  }
+
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined {
+    const claims = this.claimsOn(address);
+    if ("missing" in claims) return claims;
+    let missing: Missing | undefined;
+    const candidatesOf = (claim: AddressClaim) => {
+      const found = this.candidatesOf(claim, address);
+      if (!("missing" in found)) return found;
+      missing ??= found;
+      return [];
+    };
+    const candidate = reverseName(claims, candidatesOf, this.frame.viewName(view));
+    if (missing !== undefined) return missing;
+    if (candidate === undefined) return undefined;
+    const { namespace, tree, ttl, clusters, above } = candidate.source;
+    const planned = this.context.treeByKey.get(tree)!;
+    const isLacking = this.isLacking(planned, view, namespace);
+    if (typeof isLacking !== "boolean") return isLacking;
+    if (isLacking) return undefined;
+    return {
+      leased: { leaseGroups: [[], clusters] },
+      leaseGroup: 1,
+      ttl,
+      name: wireName([candidate.label ?? addressLabel(address), ...above]),
+      zone: this.frame.trees[this.context.trees.indexOf(planned)]!.canonicalZone,
+    };
+  }
+
+  /** The PTR records that a claim's service wants for the address. */
+  protected candidatesOf(claim: AddressClaim, address: Uint8Array): readonly ReverseCandidate[] | Missing {
+    const { key, basis, clusterId } = claim;
+    const planned =
+      basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
+    const [namespace, label] = [namespaceOf(key), nameOf(key)];
+    if (planned === undefined || !isKeyLabel(namespace) || !isKeyLabel(label)) return [];
+    const unit = this.reverseOf(planned, namespace, label);
+    return "missing" in unit ? unit : candidatesFor(unit.reverse, address);
+  }
+
+  /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. */
+  isLacking({ plan }: PlannedTree, view: number, namespace: string): boolean | Missing {
+    const cluster = this.frame.viewName(view);
+    if (plan.kind !== "clusterset" || cluster === undefined || !this.clusters.has(cluster)) return false;
+    const has = this.hasNamespace(cluster, namespace);
+    return typeof has === "boolean" ? !has : has;
+  }
+
+  #hasNamespace(clusterId: string, namespace: string): boolean | Missing {
+    return isObjectLabel(namespace) && this.hasNamespace(clusterId, namespace);
+  }
+
+  /** Whether a name, which has no records, exists since others end with it. */
+  #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean | Missing {
+    const { plan } = planned;
+    if (plan.kind !== "federation" && labels !== 2) return false;
+    const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
+    const suffix = texts.join(".");
+    if (plan.kind === "federation") {
+      const place = this.#placeOf(planned, texts);
+      return place !== undefined && this.hasNamesBelow(planned, place.namespace, suffix);
+    }
+    const [namespace, parent] = texts;
+    if (!isKeyLabel(namespace!)) return false;
+    if (plan.kind === "clusterset") {
+      const isLacking = parent === "svc" ? this.isLacking(planned, view, namespace!) : true;
+      if (typeof isLacking !== "boolean") return isLacking;
+      return !isLacking && this.hasNamesBelow(planned, namespace, suffix);
+    }
+    const { clusterId, zone } = plan.cluster;
+    if (parent === "pod") return zone.pods !== "disabled" && this.#hasNamespace(clusterId, namespace!);
+    return parent === "svc" && this.hasNamesBelow(planned, namespace, suffix);
+  }
+
+  /**
+   * What a name of a federation zone that is shorter than a service may be: `[[<ns>.]<federation>.]svc[.<zone>].<region>`, or the end of it; undefined where it is
+   * none of them.
+   */
+  #placeOf(
+    { plan }: PlannedTree,
+    labels: readonly string[],
+  ): { readonly namespace: string | undefined } | undefined {
+    const svc = labels.lastIndexOf("svc");
+    const place = labels.slice(svc + 1);
+    const region = place.at(-1);
+    if (place.length > 2 || svc > 2) return undefined;
+    const clusters = [...this.clusters.values()];
+    if (region !== undefined && !clusters.some((one) => (one.region ?? "").toLowerCase() === region))
+      return undefined;
+    const federation = svc > 0 ? labels[svc - 1] : undefined;
+    const federations = plan.kind === "federation" ? plan.zones : [];
+    if (federation !== undefined && !federations.some((one) => one.federation.toLowerCase() === federation))
+      return undefined;
+    const namespace = svc === 2 ? labels[0]! : undefined;
+    return namespace === undefined || isKeyLabel(namespace) ? { namespace } : undefined;
+  }
+
+  /** A name without records. */
+  #empty(tree: number): Location {
+    return { names: this.fixed, node: this.fixed.find(tree, SVC, 0, SVC.length) };
+  }
+}
+
+function wireName(labels: readonly string[]): Uint8Array {
+  return Uint8Array.from(labels.flatMap((label) => [...wireOf(label)]));
+}
+
+const NO_BYTES = new Uint8Array();
+const SVC = wireOf("svc");
+const POD = wireOf("pod");
+const NAME_SERVER = Uint8Array.of(...wireOf("ns"), ...wireOf("dns"));
+
+function wireOf(label: string): Uint8Array {
+  return Uint8Array.of(label.length, ...Array.from(label, (character) => character.charCodeAt(0)));
+}

@@ -1,0 +1,215 @@
+import type { ClusterRow } from "../database/cluster-row.ts";
+import type { RowChange } from "../database/row-change.ts";
+import { RowLoad } from "../database/row-load.ts";
+import { sumOf } from "../database/sums.ts";
+import { type Applied, DamagedCluster, type LogMark } from "../database/writer.ts";
+import type { OrderParts } from "../gateway/change-order.ts";
+import { unixTime } from "../gateway/clock.ts";
+import type { SharedClock } from "./shared-clock.ts";
+import type { LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
+
+/** What a database and a log are brought together by. */
+export interface ReplicaParts extends OrderParts {
+  readonly log: SharedLog;
+  readonly clock: SharedClock;
+}
+
+/**
+ * How a log goes on from a database: with the next entry; with one that cannot be had; without entries that were applied; or it is another log.
+ */
+export type Continuation = "follows" | "trimmed" | "lost" | "other";
+
+/** A gateway's database as a log has it up to a position: its rows are those of every other gateway at this position. */
+export class ReplicatedDatabase {
+  readonly #parts: ReplicaParts;
+  /** What a log that has no name yet is called. */
+  readonly #fresh = crypto.randomUUID();
+  #mark: LogMark;
+  #log: string;
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts;
+    const { reader } = parts.writer;
+    this.#log = reader.meta("log") ?? "";
+    const id = reader.meta("entry") ?? "";
+    this.#mark = id === "" ? { position: 0, id } : { position: reader.position(), id };
+  }
+
+  /** Of the newest entry that was applied. */
+  get mark(): LogMark {
+    return this.#mark;
+  }
+
+  /** How a log goes on. @param isRunning whether this process has followed it: then a log with another name replaced it */
+  continuation(head: LogHead, isRunning: boolean): Continuation {
+    const { position, id } = this.#mark;
+    if (this.#log === "" && this.#parts.writer.reader.clusters().length > 0)
+      return head.log === "" ? "lost" : "other";
+    if (!isRunning && this.#log !== "" && head.log !== "" && head.log !== this.#log) return "other";
+    if (head.position < position || (head.position === position && head.id !== id)) return "lost";
+    if (head.position > position) {
+      if (head.next?.position !== position + 1) return "trimmed";
+      if (head.next.before !== id) return "lost";
+    }
+    if (head.log !== "") this.#setLog(head.log);
+    return "follows";
+  }
+
+  /** Applies the next entry. @returns undefined where that cannot be: then the log has to be looked at again */
+  apply({ position, id, before, change }: LogEntry): Applied | undefined {
+    const isNext = position === this.#mark.position + 1 && before === this.#mark.id;
+    if (!isNext || change === undefined || this.#log === "") return undefined;
+    const applied = this.#parts.writer.write(change, { position, id });
+    this.#mark = { position, id };
+    return applied;
+  }
+
+  /**
+   * Adds a change to the log.
+   * @param base the row of its cluster that it builds on
+   * @returns its position; undefined where the log has another row
+   */
+  async append(
+    id: string,
+    base: ClusterRow | undefined,
+    change: RowChange,
+    sum = rowSumOf(base),
+  ): Promise<number | undefined> {
+    const { log, clock } = this.#parts;
+    const { meta } = change.cluster;
+    const lease = meta === undefined ? 0 : Math.max(0, meta.expiresAt - unixTime(clock, clock.now()));
+    for (;;) {
+      const name = this.#log === "" ? this.#fresh : this.#log;
+      const result = await log.append({ id, log: name, base: sum, change, lease });
+      if (typeof result === "number") {
+        if (this.#log === "") this.#setLog(name);
+        return result;
+      }
+      if (result === "changed") return undefined;
+      this.#setLog((await log.head(0)).log);
+    }
+  }
+
+  /**
+   * Has the database have what the log has. Entries that only this gateway has are first added to the log again, as the state of their clusters, where it has nothing newer.
+   * @param isLost whether the log lost entries that were applied here
+   */
+  async reload(isLost: boolean): Promise<void> {
+    const { log, onEvent } = this.#parts;
+    onEvent({ event: "log-reloaded", lost: isLost });
+    if (isLost) {
+      const head = await log.head(0);
+      if (head.log !== "" && head.log === this.#log) await log.rename(head.log, this.#fresh);
+      this.#log = head.log === "" ? "" : (await log.head(0)).log;
+      await this.#restore();
+    }
+    for (const [clusterId, sum] of await this.#load()) {
+      onEvent({
+        event: "log-damaged",
+        clusterId,
+        error: new Error("its rows in Valkey or Redis are not whole"),
+      });
+      const change = this.#parts.writer.plan({ kind: "damage", cluster: clusterId });
+      await this.append(crypto.randomUUID(), undefined, change, sum);
+    }
+  }
+
+  /** Adds clusters to the log of which it lost the newest state. */
+  async #restore(): Promise<void> {
+    const { log, writer } = this.#parts;
+    const theirs = new Map((await log.clusters()).map((cluster) => [cluster.id, cluster]));
+    for (const row of writer.reader.clusters()) {
+      const their = theirs.get(row.id);
+      const change = this.#restored(row, their);
+      // Where another gateway was faster, the log has its state.
+      if (change !== undefined) await this.append(crypto.randomUUID(), undefined, change, their?.sum ?? 0);
+    }
+  }
+
+  #restored(own: ClusterRow, their: SharedCluster | undefined): RowChange | undefined {
+    const { writer, clock } = this.#parts;
+    const has = their && parsed(their);
+    const [generation, newest] = [own.meta?.generation ?? 0, has?.meta?.generation ?? 0];
+    if (has !== undefined && generation <= newest) {
+      if (generation < newest || own.sum === has.sum || has.meta === undefined) return undefined;
+      // Both were pushed with one generation: no delta on the one that is gone is taken for one on the other.
+      const cluster = { ...has, meta: { ...has.meta, generation: generation + 1 } };
+      return {
+        kind: "changes",
+        cluster,
+        isCleared: false,
+        entries: [],
+        gone: [],
+        claims: [],
+        keys: [],
+        isWide: false,
+      };
+    }
+    if (own.state === "damaged") return undefined;
+    const isOver = own.state === "live" && own.meta!.expiresAt <= unixTime(clock, clock.now());
+    try {
+      const whole = writer.planner.whole(isOver ? { ...own, state: "expired" } : own);
+      return { ...whole, claims: [...whole.claims] };
+    } catch (error) {
+      if (error instanceof DamagedCluster) return undefined;
+      throw error;
+    }
+  }
+
+  /** @returns clusters that are damaged in the log, and the sums of their rows there */
+  async #load(): Promise<Map<string, number>> {
+    const { log, database, writer } = this.#parts;
+    const damaged = new Map<string, number>();
+    const sums = new Map<string, number>();
+    const { session, ...first } = await log.head(0);
+    let mark: LogMark = first;
+    const load = new RowLoad(database);
+    for (const cluster of await log.clusters()) {
+      const row = parsed(cluster);
+      sums.set(cluster.id, cluster.sum);
+      if (row === undefined) damaged.set(cluster.id, cluster.sum);
+      else load.setCluster(row);
+      for await (const rows of log.rows(cluster.id)) load.put(cluster.id, rows);
+    }
+    let head: LogHead;
+    for (;;) {
+      head = await log.head(mark.position);
+      const isSame = head.position !== mark.position || head.id === mark.id;
+      if (head.session !== session || head.position < mark.position || !isSame)
+        throw new Error("the log changed while it was loaded");
+      if (head.position === mark.position) break;
+      for (const { change, ...entry } of await log.entries(mark.position)) {
+        if (entry.position !== mark.position + 1 || entry.before !== mark.id || change === undefined)
+          throw new Error("the log changed while it was loaded");
+        load.write(change);
+        damaged.delete(change.isCleared ? change.cluster.id : "");
+        sums.set(change.cluster.id, rowSumOf(change.cluster));
+        mark = entry;
+      }
+    }
+    const { position, id } = mark;
+    writer.replace(load, head.log, { position, id }, head.founding);
+    load.drop();
+    this.#mark = { position, id };
+    this.#log = head.log;
+    for (const row of writer.reader.clusters())
+      if (row.state !== "damaged" && !writer.reader.isWhole(row)) damaged.set(row.id, sums.get(row.id) ?? 0);
+    return damaged;
+  }
+
+  #setLog(log: string): void {
+    if (log === this.#log) return;
+    this.#log = log;
+    this.#parts.writer.setLog(log);
+  }
+}
+
+/** What a change of a cluster builds on. */
+export function rowSumOf(row: ClusterRow | undefined): number {
+  return row === undefined ? 0 : sumOf(row.id, JSON.stringify(row));
+}
+
+function parsed({ id, sum, text }: SharedCluster): ClusterRow | undefined {
+  if (sumOf(id, text) !== sum) return undefined;
+  return JSON.parse(text) as ClusterRow;
+}

@@ -1,6 +1,0 @@
-/** Whether two arrays have the same bytes. */
-export function isEqual(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
-  return true;
-}

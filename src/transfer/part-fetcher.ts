@@ -1,0 +1,107 @@
+import type { Clock } from "../gateway/clock.ts";
+import { sleep, within } from "./deadline.ts";
+import type { PartCache } from "./part-cache.ts";
+import { type PartName, partPath } from "./part-names.ts";
+import type { WantedPart } from "./reader-world.ts";
+import type { OnTransferEvent } from "./transfer-events.ts";
+import type { TransferSource } from "./transfer-state.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What fetching works with. */
+export interface FetchParts {
+  readonly source: TransferSource;
+  /** As `visibilityKey` has it. */
+  readonly scope: string;
+  readonly clock: Clock;
+  /** How long one part may take, in milliseconds. */
+  readonly timeout: number;
+  readonly onEvent: OnTransferEvent;
+}
+
+/** How long a query counts on another one that fetches the same part, in milliseconds. */
+const PATIENCE = 400;
+/** Pauses of one that waits, in milliseconds: they double. */
+const FIRST_PAUSE = 2;
+const LONGEST_PAUSE = 50;
+/** Notes of requests that never ended are forgotten when there are so many. */
+const MOST_NOTES = 1000;
+
+/**
+ * Fetches parts, and checks them. One query fetches a part, the others look for it in memory: in Workers a promise of one request must not be awaited by another
+ * one, since it never settles when the first is cancelled (Cloudflare, "Errors and exceptions", cross-request promises). So a note with a time says that a
+ * fetch is under way.
+ */
+export class PartFetcher {
+  readonly #parts: FetchParts;
+  readonly #asked = new Map<string, number>();
+
+  constructor(parts: FetchParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @returns undefined where the primary does not have it
+   * @throws {Error} where it cannot be had, or is not well-formed
+   */
+  async fetch<Value>(
+    name: PartName,
+    version: string,
+    epoch: string,
+    load: (bytes: Bytes) => Value,
+  ): Promise<{ readonly value: Value; readonly bytes: number } | undefined> {
+    const { source, scope, clock, timeout, onEvent } = this.#parts;
+    const path = partPath(name, version, epoch, scope);
+    const bytes = await within(clock, timeout, "the primary did not send a part", (signal) =>
+      source.part(path, signal),
+    );
+    if (bytes === undefined) return undefined;
+    try {
+      return { value: load(bytes), bytes: bytes.length };
+    } catch (error) {
+      source.drop?.(path);
+      onEvent({ event: "part-rejected", part: path, error });
+      throw error;
+    }
+  }
+
+  /**
+   * Brings a part into memory that a query needs.
+   * @returns false where the primary does not have it
+   * @throws {Error} where it cannot be had, or is not well-formed
+   */
+  async bring(wanted: WantedPart, cache: PartCache): Promise<boolean> {
+    const { clock } = this.#parts;
+    const note = cache.owner + wanted.hash;
+    for (let pause = FIRST_PAUSE; this.#isAsked(note); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+      await sleep(clock, pause);
+      if (cache.isRight(wanted.hash, wanted.version)) return true;
+    }
+    if (this.#asked.size >= MOST_NOTES) this.#asked.clear();
+    this.#asked.set(note, clock.now());
+    try {
+      return await this.load(wanted, cache);
+    } finally {
+      this.#asked.delete(note);
+    }
+  }
+
+  /** The same, whoever else fetches it. */
+  async load({ hash, name, version, load }: WantedPart, cache: PartCache): Promise<boolean> {
+    const checked = (bytes: Bytes) => {
+      const part = load(bytes);
+      if (part.at < version.position) throw new Error("the primary sent a part that is too old");
+      return part;
+    };
+    const { position, generation } = version;
+    const part = await this.fetch(name, `${position}-${generation}`, cache.epoch, checked);
+    if (part === undefined) return false;
+    cache.set(hash, part.value, part.bytes);
+    return true;
+  }
+
+  #isAsked(note: string): boolean {
+    const at = this.#asked.get(note);
+    return at !== undefined && Math.abs(this.#parts.clock.now() - at) < PATIENCE;
+  }
+}

@@ -1,0 +1,254 @@
+import * as z from "zod";
+import { BASES, type Basis } from "../database/places.ts";
+import type { LogRow } from "../database/reader.ts";
+import type { CompiledUnit } from "../names/compile-key.ts";
+import { CompiledKey } from "../names/compiled-key.ts";
+import type { AddressClaim } from "../names/entries.ts";
+import type { Mark } from "../names/key-changes.ts";
+import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
+import type { ZoneOptions } from "../zone/options.ts";
+import type { CandidateSource, ReverseCandidate } from "../zone/reverse-candidate.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const Position = z.int().min(0);
+const Text = z.string().max(255);
+const Label = z.string().min(1).max(63);
+/** The time to live of a record in seconds (RFC 2181 section 8). */
+const Ttl = z.int().min(0).max(0x7fffffff);
+
+/** What names of a scope depend on beside keys. */
+const BASIS_NAMES = Object.keys(BASES) as [Basis, ...Basis[]];
+
+const WorldForm = z.object({
+  options: z.object({
+    zones: z.array(Text).min(1),
+    ttl: Ttl,
+    negativeTtl: Ttl,
+    federations: z.array(z.object({ name: Text, zone: Text.optional(), domain: Text.optional() })),
+    localities: z.array(z.object({ region: Text, zone: Text.optional() })),
+    nameServerAddresses: z.array(Text),
+    hosts: z.array(z.object({ name: Text, addresses: z.array(Text) })),
+  }),
+  clusters: z.array(
+    z.object({
+      clusterId: ClusterId,
+      region: Text.optional(),
+      zones: z.array(Text),
+      zone: ClusterZone.optional(),
+    }),
+  ),
+});
+export type SentWorld = z.infer<typeof WorldForm>;
+
+/** Names in order; `common` says that there are more of them, which all begin so. `clusters` have the namespace that they are of. */
+const ListForm = z.object({
+  at: Position,
+  names: z.array(Text),
+  common: Text.optional(),
+  clusters: z.array(ClusterId).optional(),
+});
+export type NameList = Omit<z.infer<typeof ListForm>, "at">;
+
+/** By address in hex: cluster, `<namespace>/<name>`, basis, order. */
+const ClaimsForm = z.object({
+  at: Position,
+  claims: z.record(z.string(), z.array(z.tuple([ClusterId, Text, z.enum(BASIS_NAMES), z.number()]))),
+});
+export type SentClaims = z.infer<typeof ClaimsForm>["claims"];
+
+const BelowForm = z.object({ at: Position, has: z.boolean() });
+
+const ReverseForm = z.object({
+  at: Position,
+  clusters: z.array(ClusterId),
+  sources: z.array(
+    z.object({
+      namespace: Text,
+      name: Text,
+      tree: Text,
+      view: Text.optional(),
+      rank: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+      /** Null for Infinity. */
+      since: z.number().nullable(),
+      ttl: Ttl,
+      clusters: z.array(ClusterId),
+      above: z.array(Label),
+      claimants: z.array(ClusterId),
+    }),
+  ),
+  addresses: z.array(
+    z.tuple([z.string().regex(/^([0-9a-f]{8}|[0-9a-f]{32})$/), z.int().min(0), Label.nullable()]),
+  ),
+});
+
+const ServicesForm = z.object({
+  total: z.int().min(0),
+  services: z.array(
+    z.object({
+      namespace: Text,
+      name: Text,
+      addresses: z.array(Text),
+      addressCount: z.int().min(0),
+      ports: z.array(z.object({ name: Text, number: z.int().min(0).max(65_535) })),
+      clusters: z.array(ClusterId),
+      hasConflict: z.boolean().optional(),
+    }),
+  ),
+});
+/** A part of the list of services, and how many there are. */
+export type SentServices = z.infer<typeof ServicesForm>;
+
+/** A change as it is sent: the generation alone where it does not concern the scope. */
+const ChangeForm = z.union([
+  z.tuple([z.int().min(0)]),
+  z.tuple([z.int().min(0), Text, Text, z.array(z.string().max(600)).nullable()]),
+]);
+export const ChangesForm = z.array(ChangeForm);
+export type SentChange = z.infer<typeof ChangeForm>;
+
+/** A part as readers keep it. `at` is the position as of which it is right, at least. */
+export interface Loaded<Value> {
+  readonly at: number;
+  readonly value: Value;
+}
+/** The names of a key, and the clusters that have a part in it. */
+export type LoadedKey = Pick<CompiledUnit, "key" | "clusters">;
+export type LoadedReverse = Pick<CompiledUnit, "reverse" | "clusters">;
+export interface LoadedList {
+  readonly names: ReadonlySet<string>;
+  readonly common: string | undefined;
+  readonly clusters: ReadonlySet<string>;
+}
+export type LoadedClaims = ReadonlyMap<string, readonly AddressClaim[]>;
+
+export function writeJson(value: unknown): Bytes {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** Bytes of a head's length. */
+const HEAD = 4;
+
+/** A key: the length of a head u32 (little-endian), the head (JSON, with spaces to a multiple of 4), and the key's bytes, if it has names. */
+export function writeKey(at: number, { key, clusters }: LoadedKey): Bytes {
+  const json = JSON.stringify({ at, clusters });
+  const head = new TextEncoder().encode(json + " ".repeat((4 - (json.length % 4)) % 4));
+  const bytes = new Uint8Array(HEAD + head.length + (key?.bytes.length ?? 0));
+  new DataView(bytes.buffer).setUint32(0, head.length, true);
+  bytes.set(head, HEAD);
+  if (key !== undefined) bytes.set(key.bytes, HEAD + head.length);
+  return bytes;
+}
+
+const KeyHead = z.object({ at: Position, clusters: z.array(ClusterId) });
+
+/** @throws {Error} for bytes that are not a well-formed key */
+export function readKey(bytes: Bytes): Loaded<LoadedKey> {
+  if (bytes.length < HEAD) throw new Error("a key has no head");
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  if (length % 4 !== 0 || length > bytes.length - HEAD) throw new Error("the head of a key is not in it");
+  const { at, clusters } = readJson(KeyHead, bytes.subarray(HEAD, HEAD + length));
+  const key = HEAD + length === bytes.length ? undefined : CompiledKey.load(bytes.subarray(HEAD + length));
+  return { at, value: { key, clusters } };
+}
+
+export function writeReverse(at: number, { reverse, clusters }: LoadedReverse): Bytes {
+  const sources = new Map<CandidateSource, number>();
+  const addresses = reverse.map(([bytes, { source, label }]) => {
+    if (!sources.has(source)) sources.set(source, sources.size);
+    return [hexOf(bytes), sources.get(source), label ?? null];
+  });
+  return writeJson({ at, clusters, sources: [...sources.keys()], addresses });
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
+  const { at, clusters, sources, addresses } = readJson(ReverseForm, bytes);
+  const all = sources.map((source): CandidateSource => {
+    const { since, view, above } = source;
+    if (above.reduce((sum, label) => sum + label.length + 1, 0) > 180) throw new Error("a name is too long");
+    return { ...source, view, since: since ?? Number.POSITIVE_INFINITY };
+  });
+  const reverse = addresses.map(([hex, index, label]): readonly [Uint8Array, ReverseCandidate] => {
+    const source = all[index];
+    if (source === undefined) throw new Error("an address has an unknown source");
+    return [bytesOf(hex), { source, label: label ?? undefined }];
+  });
+  return { at, value: { reverse, clusters } };
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readList(bytes: Bytes): Loaded<LoadedList> {
+  const { at, names, common, clusters = [] } = readJson(ListForm, bytes);
+  return { at, value: { names: new Set(names), common, clusters: new Set(clusters) } };
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readClaims(bytes: Bytes): Loaded<LoadedClaims> {
+  const { at, claims } = readJson(ClaimsForm, bytes);
+  const value = new Map(
+    Object.entries(claims).map(([hex, all]) => [
+      hex,
+      all.map(([clusterId, key, basis, order]) => ({ clusterId, key, basis, order })),
+    ]),
+  );
+  return { at, value };
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readBelow(bytes: Bytes): Loaded<{ readonly has: boolean }> {
+  const { at, has } = readJson(BelowForm, bytes);
+  return { at, value: { has } };
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readServices(bytes: Bytes): SentServices {
+  return readJson(ServicesForm, bytes);
+}
+
+export function sentWorld(options: ZoneOptions, clusters: readonly ZoneCluster[]): SentWorld {
+  const { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts } = options;
+  const settings = { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts };
+  return { options: settings, clusters } as unknown as SentWorld;
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readWorld(bytes: Bytes): SentWorld {
+  return readJson(WorldForm, bytes);
+}
+
+export function writeChange({ generation, cluster, kind, keys }: LogRow): SentChange {
+  return [generation, cluster, kind, keys === undefined ? null : [...keys]];
+}
+
+/** @throws {Error} for bytes that are not well-formed */
+export function readChanges(bytes: Bytes): readonly SentChange[] {
+  return readJson(ChangesForm, bytes);
+}
+
+/** Changes after a mark, as the log has them. */
+export function changesAfter({ position }: Mark, sent: readonly SentChange[]): LogRow[] {
+  return sent.map(([generation, cluster = "", kind = "", keys = []], index) => ({
+    position: position + index + 1,
+    generation,
+    cluster,
+    kind: kind === "" ? "changes" : kind,
+    keys: keys ?? undefined,
+  }));
+}
+
+function readJson<Form>(form: z.ZodType<Form>, bytes: Uint8Array): Form {
+  const parsed = form.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  throw new Error(`a part cannot be read: ${path.join(".") || "all of it"}: ${message}`);
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
+}

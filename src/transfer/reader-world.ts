@@ -1,0 +1,254 @@
+import { claimBucket, claimedRange, hexOf, namespaceKey, podsKey } from "../database/places.ts";
+import type { AddressClaim } from "../names/entries.ts";
+import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
+import type { KeyText } from "../names/key-texts.ts";
+import { unitKind, ZoneWorld } from "../names/zone-world.ts";
+import type { ZoneOptions } from "../zone/options.ts";
+import type { Missing, MissingPart } from "../zone/world.ts";
+import type { PlannedTree } from "../zone/zone-context.ts";
+import type { ZoneCluster } from "../zone/zone-plan.ts";
+import type { PartCache } from "./part-cache.ts";
+import {
+  type Loaded,
+  type LoadedClaims,
+  type LoadedKey,
+  type LoadedList,
+  type LoadedReverse,
+  readBelow,
+  readClaims,
+  readKey,
+  readList,
+  readReverse,
+  type SentWorld,
+} from "./part-forms.ts";
+import type { ListKind, PartKind, PartName } from "./part-names.ts";
+import { ANY_NAME } from "./scope-rows.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A part that has to be fetched. Its hash is its name in the cache. */
+export interface WantedPart extends MissingPart {
+  readonly name: PartName;
+  /** At which version. */
+  readonly version: Mark;
+  /** @throws {Error} for bytes that are not well-formed */
+  readonly load: (bytes: Bytes) => Loaded<object>;
+}
+
+interface Wanting {
+  readonly missing: WantedPart | typeof NEWER_STATE;
+}
+
+/** A newer state than that of the world has to be fetched. */
+export const NEWER_STATE: MissingPart = { kind: "part", hash: "state" };
+
+const NO_KEY: LoadedKey = { key: undefined, clusters: [] };
+const NO_CLAIMS: readonly AddressClaim[] = [];
+/** Namespaces that count as existing before the list of them is there: a first query need not wait for it. */
+const MOST_GUESSES = 4;
+/** Topology zones that no cluster names of which it is asked whether they exist. Others count as existing. */
+const MOST_ZONES = 8;
+
+/** Answers from parts that are fetched when a query first needs them. A name that does not exist is denied from lists of what does. */
+export class ReaderWorld extends ZoneWorld {
+  /** Whether parts count that are known to be old. */
+  acceptsOld = false;
+  readonly #parts: PartCache;
+  readonly #guesses: Set<string>;
+  readonly #zones = new Set<string>();
+  /** By namespace: the key that is fetched before the list of its keys. */
+  readonly #begun: Map<string, string>;
+
+  /**
+   * @param before the world that this one replaces
+   * @throws {Error} where the primary's settings are none
+   */
+  constructor({ options, clusters }: SentWorld, parts: PartCache, before?: ReaderWorld) {
+    super(clusters as readonly ZoneCluster[], { ...options, serial: 0 } as ZoneOptions);
+    this.#parts = parts;
+    this.#guesses = before === undefined ? new Set() : before.#guesses;
+    this.#begun = before === undefined ? new Map() : before.#begun;
+  }
+
+  protected namesOf(planned: PlannedTree, _: number, { namespace, label }: KeyText): LoadedKey | Missing {
+    const zone = unitKind(planned);
+    const found = this.#unitPart<LoadedKey>("key", zone, namespace, label, readKey);
+    if (!("missing" in found) || this.#parts.has(found.missing.hash)) return found;
+    const exists = this.#mayExist(planned, namespace, label);
+    if (typeof exists !== "boolean") return exists;
+    return exists ? found : NO_KEY;
+  }
+
+  protected reverseOf(planned: PlannedTree, namespace: string, label: string): LoadedReverse | Missing {
+    const found = this.#unitPart<LoadedReverse>("reverse", unitKind(planned), namespace, label, readReverse);
+    if ("missing" in found) return found;
+    // A tree may be gone with its cluster.
+    const isThere = found.reverse.every(([, { source }]) => this.context.treeByKey.has(source.tree));
+    return isThere ? found : { ...found, reverse: [] };
+  }
+
+  protected hasNamespace(clusterId: string, namespace: string): boolean | Missing {
+    const known = this.#mayHaveNamespace(namespace);
+    if (known !== true) return known;
+    const list = this.#list("labels", namespace, "", this.#parts.changes.of(namespaceKey(namespace)));
+    return "missing" in list ? list : this.clusters.has(clusterId) && list.clusters.has(clusterId);
+  }
+
+  protected hasNamesBelow(
+    planned: PlannedTree,
+    namespace: string | undefined,
+    suffix: string,
+  ): boolean | Missing {
+    const { changes } = this.#parts;
+    if (namespace === undefined) {
+      if (!this.#mayHaveZone(suffix)) return true;
+    } else {
+      const known = this.#mayHaveNamespace(namespace);
+      if (known !== true) return known;
+    }
+    const inKeys = namespace === undefined ? changes.newest : changes.inNamespace(namespace);
+    const changed = inKeys.position > changes.ofClusters.position ? inKeys : changes.ofClusters;
+    const of = { tree: planned.key, namespace: namespace ?? "", name: suffix };
+    const found = this.#part("below", of, changed, readBelow);
+    return "missing" in found ? found : found.has;
+  }
+
+  protected claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing {
+    const hex = hexOf(address);
+    const bucket = claimBucket(hex);
+    const changed = this.#parts.changes.ofClaims(bucket);
+    const claims = this.#part<LoadedClaims>("claims", { bucket }, changed, readClaims);
+    if ("missing" in claims) {
+      const isClaimed = this.#isListed("ranges", "", claimedRange(bucket), changed);
+      if (isClaimed !== true) return isClaimed || NO_CLAIMS;
+      return claims;
+    }
+    const found = claims.get(hex) ?? NO_CLAIMS;
+    return found.length === 0 ? found : found.filter(({ clusterId }) => this.clusters.has(clusterId));
+  }
+
+  /** Whether a key may have names, as far as lists say; what to fetch first, where they have to be fetched. */
+  #mayExist(planned: PlannedTree, namespace: string, label: string): boolean | Missing {
+    const { changes } = this.#parts;
+    if (this.context.hosts.has(`${namespace}/${label}`)) return true;
+    const known = this.#mayHaveNamespace(namespace);
+    if (known !== true) return known;
+    const isLabel = this.#isListed("labels", namespace, label, changes.of(`${namespace}/${label}`));
+    if (isLabel === true) return true;
+    if (typeof isLabel !== "boolean") {
+      const first = this.#begun.get(namespace) ?? label;
+      this.#begun.set(namespace, first);
+      return first === label || isLabel;
+    }
+    const cluster = clusterOfKind(unitKind(planned));
+    const { plan } = planned;
+    if (cluster === undefined || plan.kind !== "cluster-local") return false;
+    const address = plan.cluster.zone.pods === "verified" ? podAddress(label) : undefined;
+    if (address === undefined) return false;
+    const bucket = podsKey(`${namespace}/${address}`);
+    return this.#isListed(
+      "pods",
+      bucket,
+      `${cluster} ${namespace}/${address}`,
+      changes.ofPods(cluster, bucket),
+    );
+  }
+
+  /** Whether a namespace may exist; before their list is there, some count as existing. */
+  #mayHaveNamespace(namespace: string): boolean | Missing {
+    const isListed = this.#isListed("namespaces", "", namespace, this.#parts.changes.inNamespace(namespace));
+    if (typeof isListed === "boolean") return isListed;
+    if (this.#guesses.size < MOST_GUESSES) this.#guesses.add(namespace);
+    return this.#guesses.has(namespace) || isListed;
+  }
+
+  /** Whether a place of a federation zone may be asked for. */
+  #mayHaveZone(suffix: string): boolean {
+    const place = suffix.split(".");
+    const zone = place.at(-2);
+    if (zone === undefined || zone === "svc") return true;
+    if ([...this.clusters.values()].some(({ zones }) => zones.some((one) => one.toLowerCase() === zone)))
+      return true;
+    if (this.#zones.size < MOST_ZONES) this.#zones.add(zone);
+    return this.#zones.has(zone);
+  }
+
+  /** Whether a list has a name, or had no time to: it changed since. */
+  #isListed(list: ListKind, of: string, name: string, changed: Mark): boolean | Missing {
+    const { changes } = this.#parts;
+    for (let prefix = ""; ; ) {
+      const found = this.#list(list, of, prefix, changes.everything);
+      if ("missing" in found) return found;
+      const { names, common } = found;
+      if (names.has(name) || names.has(ANY_NAME)) return true;
+      if (!this.#parts.isRight(idOf("names", { list, of, prefix }), changed)) return true;
+      if (common === undefined || !name.startsWith(common) || name.length <= common.length) return false;
+      if (common.length < prefix.length) return true;
+      prefix = name.slice(0, common.length + 1);
+    }
+  }
+
+  #list(list: ListKind, of: string, prefix: string, changed: Mark): LoadedList | Wanting {
+    return this.#part<LoadedList>("names", { list, of, prefix }, changed, readList);
+  }
+
+  #unitPart<Value extends Pick<LoadedKey, "clusters">>(
+    kind: "key" | "reverse",
+    zone: string,
+    namespace: string,
+    label: string,
+    load: (bytes: Bytes) => Loaded<Value>,
+  ): Value | Wanting {
+    const of = { zone, namespace, label };
+    const id = idOf(kind, of);
+    const clusters = this.#parts.peek<Value>(id)?.clusters;
+    const changed = this.#parts.changes.ofUnit(zone, namespace, label, clusters);
+    const found = this.#part<Value>(kind, of, changed, load);
+    if ("missing" in found || !this.#parts.isAhead(id)) return found;
+    // Of a cluster that came since the newest state no lease is known.
+    return found.clusters.every((one) => this.clusters.has(one)) ? found : { missing: NEWER_STATE };
+  }
+
+  #part<Value extends object>(
+    kind: PartKind,
+    of: PartName["of"],
+    changed: Mark,
+    load: (bytes: Bytes) => Loaded<Value>,
+  ): Value | Wanting {
+    const id = idOf(kind, of);
+    const value = this.#parts.peek<Value>(id);
+    if (value !== undefined) {
+      if (this.#parts.isRight(id, changed)) {
+        // A list is right for each of its names until that changes.
+        if (kind !== "names") this.#parts.keep(id);
+        return value;
+      }
+      if (this.acceptsOld) return value;
+    }
+    return { missing: wanted(kind, of, this.#parts.version(changed), load) };
+  }
+}
+
+/** The names of a key. */
+export function wantedKey(zone: string, namespace: string, label: string, version: Mark): WantedPart {
+  return wanted("key", { zone, namespace, label }, version, readKey);
+}
+
+function wanted(
+  kind: PartKind,
+  of: PartName["of"],
+  { position, generation }: Mark,
+  load: WantedPart["load"],
+): WantedPart {
+  return {
+    kind: "part",
+    hash: idOf(kind, of),
+    name: { kind, of },
+    version: { position, generation },
+    load,
+  };
+}
+
+function idOf(kind: PartKind, of: PartName["of"]): string {
+  return `${kind} ${Object.values(of).join(" ")}`;
+}

@@ -1,0 +1,110 @@
+import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
+import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
+import { isLocalityView } from "./locality.ts";
+import type { TreeKey } from "./tree-key.ts";
+
+/** When lease groups expire, and for whom that was looked up. */
+export interface LeaseMemo {
+  readonly owner: object;
+  readonly table: Float64Array;
+}
+
+/** The trees of a zone name. */
+export interface ZoneTable {
+  /** Zone name in text with the trailing dot. */
+  readonly name: string;
+  /** The tree for queries without a view and for views without a tree of their own; -1 if the zone does not exist for them. */
+  readonly tree: number;
+  /** Trees of single views, by view index. */
+  readonly byView: readonly (readonly [view: number, tree: number])[];
+}
+
+/** What zones, trees and views there are. */
+export interface FrameTables {
+  /** The keys of all trees; tree 0 is the clusterset's. */
+  readonly trees: readonly TreeKey[];
+  /** The first zone of a tree is its canonical one, which owns PTR targets. */
+  readonly zones: readonly ZoneTable[];
+  /** Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`. */
+  readonly views: readonly string[];
+  /** Negative TTL and SOA MINIMUM in seconds (RFC 2308). */
+  readonly negativeTtl: number;
+}
+
+/** The lease group of a frame that has all clusters: no lease group of a name expires before it. */
+export const ALL_CLUSTERS = 1;
+
+/** A zone. */
+export interface Zone extends ZoneName {
+  readonly name: string;
+  /** The tree for queries without a view and for views without a tree of their own, or -1. */
+  readonly tree: number;
+  /** Trees of single views, by view index; undefined if no view has one. */
+  readonly treeByView: ReadonlyMap<number, number> | undefined;
+}
+
+/** A tree of names, as look-ups need it. */
+export interface Tree {
+  readonly key: TreeKey;
+  /** The zone that owns its PTR targets. */
+  readonly canonicalZone: Zone;
+}
+
+/** Zones, trees and views. */
+export class Frame {
+  /** Zones with the most labels first, so that the first match is the closest. */
+  readonly zones: readonly Zone[];
+  readonly trees: readonly Tree[];
+  readonly views: readonly string[];
+  readonly negativeTtl: number;
+  /** By `ALL_CLUSTERS`. */
+  readonly leaseGroups: readonly (readonly string[])[];
+  /** See `Leased`. */
+  leaseMemo: LeaseMemo | undefined = undefined;
+  readonly #viewIndex: ReadonlyMap<string, number>;
+  readonly #absentView: number;
+
+  /** @throws {NameError} if the name of a zone is malformed. @throws {RangeError} if a tree has no zone */
+  constructor({ trees, zones: tables, views, negativeTtl }: FrameTables) {
+    const zones = tables.map(zoneOf);
+    this.views = views;
+    this.negativeTtl = negativeTtl;
+    this.leaseGroups = [[], views.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
+    this.#viewIndex = new Map(views.map((view, index) => [view, index]));
+    this.#absentView = this.#viewIndex.get(ABSENT_CLUSTER) ?? -1;
+    this.trees = trees.map((key, tree) => {
+      const canonicalZone = zones.find((zone) => isTreeOf(zone, tree));
+      if (canonicalZone === undefined) throw new RangeError(`tree ${key} has no zone`);
+      return { key, canonicalZone };
+    });
+    this.zones = zones.toSorted((one, other) => other.labels - one.labels);
+  }
+
+  /**
+   * The index of the view of a source cluster or a locality. A cluster that is not known has the view of clusters that are not live, if there
+   * is one; otherwise -1.
+   */
+  viewOf(clusterId: string | undefined): number {
+    if (clusterId === undefined) return -1;
+    return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
+  }
+
+  /** The name of a view, by its index. Undefined for index -1, which an array would look up as the property "-1": that costs a tenth of an answer. */
+  viewName(view: number): string | undefined {
+    return view < 0 ? undefined : this.views[view];
+  }
+
+  /** The tree that a zone is for a view index, or -1 if the zone does not exist for it. */
+  treeFor(zone: Zone, view: number): number {
+    if (view < 0 || zone.treeByView === undefined) return zone.tree;
+    return zone.treeByView.get(view) ?? zone.tree;
+  }
+}
+
+function isTreeOf({ tree, treeByView }: Zone, wanted: number): boolean {
+  return tree === wanted || [...(treeByView?.values() ?? [])].includes(wanted);
+}
+
+function zoneOf({ name, tree, byView }: ZoneTable): Zone {
+  return { name, ...parseZoneName(name), tree, treeByView: byView.length > 0 ? new Map(byView) : undefined };
+}

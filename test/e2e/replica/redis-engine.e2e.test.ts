@@ -1,0 +1,133 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Kind } from "../../../src/database/places.ts";
+import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
+import { append, changeTo, clusterAt, rowsOf } from "../../replica/contract.ts";
+import { freePort } from "../servers/ports.ts";
+import { startRedis } from "../servers/redis.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { RedisLogs } from "./redis-logs.ts";
+
+let logs: RedisLogs;
+
+beforeAll(async () => {
+  logs = await RedisLogs.start();
+});
+
+afterAll(() => logs?.redis.process.stop());
+
+/** An entry with text of that many characters. */
+function entryOf(characters: number, name = "shop/web") {
+  const text = JSON.stringify({ text: "x".repeat(characters) });
+  return { key: name, kind: Kind.export, name, part: 0, reported: null, counts: null, text, sum: 1 };
+}
+
+test("the log has some dozens of MiB at most", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  for (let at = 1; at <= 300; at++)
+    await append(
+      log,
+      changeTo(clusterAt(at), { entries: [entryOf(250_000)] }),
+      at === 1 ? undefined : clusterAt(at - 1),
+    );
+  const length = Number(await logs.onKey(prefix, "XLEN", "log"));
+  // 32 MiB have 134 of them.
+  expect(length).toBeGreaterThanOrEqual(134);
+  expect(length).toBeLessThan(2 * 135 + 1);
+  log.close();
+});
+
+test("rows of a large change are there for a time, and those that did not come to count, too", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  const large = changeTo(clusterAt(1), { entries: [entryOf(300_000)] });
+  await append(log, large);
+  const [key] = (await logs.keys(prefix)).filter((one) => one.startsWith("change:"));
+  expect(await logs.onKey(prefix, "TTL", key!)).toBeGreaterThan(60);
+  expect(await append(log, large)).toBe("changed");
+  expect((await logs.keys(prefix)).filter((one) => one.startsWith("change:"))).toEqual([key]);
+  await logs.onKey(prefix, "DEL", key!);
+  expect(await log.entries(0)).toMatchObject([{ position: 1, change: undefined }]);
+  expect((await rowsOf(log)).entries).toHaveLength(1);
+  log.close();
+});
+
+test("an engine that may evict keys is not used, nor one that nobody listens at", async () => {
+  const { run } = logs.redis;
+  await run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  await expect(logs.open("x")).rejects.toThrow(/allkeys-lru.*set maxmemory-policy to noeviction/);
+  await run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  await expect(logs.open("x", { url: "redis://127.0.0.1:1" })).rejects.toThrow(/ECONNREFUSED/);
+});
+
+test("a log of another format version is not opened, and not changed by gateways that have it open", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  await append(log, changeTo(clusterAt(1)));
+  await logs.onKey(prefix, "HSET", "head", "format", "3");
+  const other = { code: "STORE_FAILED", message: expect.stringContaining("format version 3") };
+  await expect(logs.open(prefix)).rejects.toMatchObject(other);
+  for (const change of [changeTo(clusterAt(2)), changeTo(clusterAt(2), { entries: [entryOf(300_000)] })])
+    await expect(append(log, change, clusterAt(1))).rejects.toMatchObject(other);
+  expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
+  log.close();
+});
+
+test("an engine without memory takes no change, and takes changes again when it has some", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  await append(log, changeTo(clusterAt(1)));
+  await logs.redis.run("CONFIG", "SET", "maxmemory", "1");
+  for (const entries of [[], [entryOf(1)], [entryOf(300_000)]])
+    await expect(append(log, changeTo(clusterAt(2), { entries }), clusterAt(1))).rejects.toMatchObject({
+      code: "STORE_FULL",
+    });
+  await logs.redis.run("CONFIG", "SET", "maxmemory", "0");
+  expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
+  expect(await append(log, changeTo(clusterAt(2)), clusterAt(1))).toBe(2);
+  log.close();
+});
+
+test("an ACL user needs the keys of the prefix alone, and the commands that the page lists", async () => {
+  const page = readFileSync("docs/how-to/deploy/valkey.md", "utf8");
+  const [, listed] = /^ *ACL SETUSER gateway (.+)$/m.exec(page)!;
+  const user = listed!.replace("PASSWORD", "secret").replace("{clusterset-doh}", "{acl}").split(" ");
+  await logs.redis.run("ACL", "SETUSER", "gateway", ...user);
+  const address = { username: "gateway", password: "secret" };
+  const log = await logs.open("acl", address);
+  await append(log, changeTo(clusterAt(1), { entries: [entryOf(300_000)] }));
+  const gone = [{ kind: Kind.export, name: "shop/web", part: 0 }];
+  await append(log, changeTo(clusterAt(2), { gone }), clusterAt(1));
+  await append(log, changeTo(clusterAt(3), { isCleared: true }), clusterAt(2));
+  expect(await append(log, changeTo(clusterAt(3), { entries: [entryOf(300_000)] }))).toBe("changed");
+  expect(await log.entries(0)).toHaveLength(3);
+  await log.rename("log", "other");
+  expect(await log.clusters()).toMatchObject([{ id: "west" }]);
+  expect((await rowsOf(log)).entries).toEqual([]);
+  log.close();
+  await expect(logs.open("other", address)).rejects.toThrow(/NOPERM/);
+  await expect(logs.open("acl", { ...address, password: "wrong" })).rejects.toThrow(/WRONGPASS/);
+});
+
+test("an engine with TLS is believed only with a certificate of the configured authority", async () => {
+  const folder = temporaryFolder("redis-tls");
+  const authority = await makeAuthority("engines");
+  const server = await makeServer(authority, [], ["127.0.0.1"]);
+  const files = { "authority.crt": authority.cert, "server.crt": server.cert, "server.key": server.key };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const port = await freePort();
+  const secure = await startRedis([
+    ...["--tls-port", String(port), "--tls-auth-clients", "no"],
+    ...["--tls-ca-cert-file", join(folder, "authority.crt")],
+    ...["--tls-cert-file", join(folder, "server.crt"), "--tls-key-file", join(folder, "server.key")],
+  ]);
+  const url = `rediss://127.0.0.1:${port}`;
+  const log = await logs.open("tls", { url, ca: authority.cert });
+  await append(log, changeTo(clusterAt(1)));
+  expect(await log.entries(0)).toHaveLength(1);
+  log.close();
+  await expect(logs.open("tls", { url })).rejects.toThrow(/SELF_SIGNED_CERT_IN_CHAIN/);
+  await secure.process.stop();
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Reader } from "../../../src/database/reader.ts";
+import { Writer } from "../../../src/database/writer.ts";
+import { createSteadyClock } from "../../../src/gateway/clock.ts";
+import type { Gateway } from "../../../src/gateway/gateway.ts";
+import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
+import { Replica } from "../../../src/replica/replica.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { patchCluster, putSnapshot } from "../../gateway/open-gateway.ts";
+import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
+import { exported, snapshot } from "../../merge/fixtures.ts";
+import { readerOf, rowsOf } from "../../replica/replicas.ts";
+import { FaultProxy } from "../servers/network.ts";
+import { RedisLogs } from "./redis-logs.ts";
+
+let logs: RedisLogs;
+
+beforeAll(async () => {
+  logs = await RedisLogs.start();
+});
+
+afterAll(() => logs?.redis.process.stop());
+
+/** A gateway with its state under a prefix of the engine. */
+async function start(prefix: string, { url = logs.redis.url, database = memoryDatabase() } = {}) {
+  const events: GatewayEvent[] = [];
+  const onEvent = (event: GatewayEvent) => void events.push(event);
+  const log = await logs.open(prefix, { url });
+  const writer = new Writer(database, () => {});
+  const replica = await Replica.open(log, { database, writer, clock: createSteadyClock(), onEvent });
+  const reader = new Reader(database, (damage) => gateway.damaged(damage));
+  const gateway: Gateway = openKeyed({
+    ...{ database, writer, reader, clock: replica.clock, order: replica, onEvent },
+  });
+  return { gateway, replica, database, events };
+}
+type Member = Awaited<ReturnType<typeof start>>;
+
+/** Resolves when gateways are at one position. @returns the rows of all */
+async function agreed(...members: Member[]): Promise<object> {
+  const positions = () => new Set(members.map(({ replica }) => replica.position)).size;
+  await expect.poll(positions, { timeout: 60_000 }).toBe(1);
+  const [first, ...others] = members.map(rowsOf);
+  for (const other of others) expect(other).toEqual(first);
+  return first!;
+}
+
+const generationOf = (member: Member) => readerOf(member).cluster("west")!.meta!.generation;
+
+/** A cluster whose rows are more than one reply of the engine has. */
+function large(services: number): ClusterSnapshot {
+  const exports = Array.from(
+    { length: services },
+    (_, at) => [`shop/s${at}`, exported({ exportedAnnotations: { text: "x".repeat(200) } })] as const,
+  );
+  return snapshot("west", { namespaces: { shop: {} }, exports: Object.fromEntries(exports) });
+}
+
+test("a gateway loads the rows that others have while they change", async () => {
+  const prefix = logs.newPrefix();
+  const one = await start(prefix);
+  await putSnapshot(one.gateway, large(4000));
+  let isLoading = true;
+  const changing = (async () => {
+    for (let at = 0; isLoading; at++) {
+      const exports = {
+        [`shop/s${at}`]: null,
+        [`shop/n${at}`]: exported(),
+        "shop/s3999": exported({ exportedLabels: { at: `${at}` } }),
+      };
+      await patchCluster(one.gateway, "west", generationOf(one), { exports });
+    }
+  })();
+  const members: Member[] = [one];
+  for (let late = 0; late < 5; late++) {
+    await logs.onKey(prefix, "XTRIM", "log", "MAXLEN", "1");
+    members.push(await start(prefix));
+  }
+  isLoading = false;
+  await changing;
+  await agreed(...members);
+  for (const member of members)
+    for (const row of readerOf(member).clusters()) expect(readerOf(member).isWhole(row)).toBe(true);
+  for (const { gateway } of members) await gateway.close();
+});
+
+describe("an engine", () => {
+  test("that stops for longer than a gateway waits carries a change out later: it is among the entries", async () => {
+    const one = await start(logs.newPrefix());
+    const { generation } = await putSnapshot(one.gateway, large(1));
+    logs.redis.process.signal("SIGSTOP");
+    await expect(one.gateway.renew("west", generation)).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringContaining("no reply"),
+    });
+    await expect
+      .poll(() => one.gateway.status().storeTrouble?.reason, { timeout: 20_000 })
+      .toContain("no reply");
+    logs.redis.process.signal("SIGCONT");
+    await expect.poll(() => one.replica.position, { timeout: 20_000 }).toBe(2);
+    await one.gateway.renew("west", generation);
+    expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
+    await one.gateway.close();
+  });
+
+  test("whose route is lost without a word is noticed, and followed again over another connection", async () => {
+    const prefix = logs.newPrefix();
+    const one = await start(prefix);
+    const network = await FaultProxy.start(logs.redis.port);
+    const far = await start(prefix, { url: `redis://127.0.0.1:${network.port}` });
+    network.swallow();
+    await putSnapshot(one.gateway, large(1));
+    await expect.poll(() => far.gateway.status().storeTrouble, { timeout: 20_000 }).toBeDefined();
+    expect(far.replica.position).toBe(0);
+    await network.heal();
+    await agreed(one, far);
+    expect(far.events.map(({ event }) => event)).not.toContain("log-reloaded");
+    for (const { gateway } of [one, far]) await gateway.close();
+    await network.close();
+  });
+
+  test("that lost everything gets it again from a gateway", async () => {
+    const prefix = logs.newPrefix();
+    const [one, other] = [await start(prefix), await start(prefix)];
+    await putSnapshot(one.gateway, large(3000));
+    await agreed(one, other);
+    const generation = generationOf(one);
+    for (const key of await logs.keys(prefix)) await logs.onKey(prefix, "DEL", key);
+    await expect.poll(() => logs.keys(prefix), { timeout: 20_000 }).toContain("rows:west");
+    await one.gateway.renew("west", generation);
+    const late = await start(prefix);
+    await agreed(one, other, late);
+    for (const { gateway } of [one, other, late]) await gateway.close();
+  });
+
+  test.each([
+    ["whose rows were deleted", (prefix: string) => logs.onKey(prefix, "DEL", "rows:west")],
+    [
+      "of which a row is something else",
+      (prefix: string) => logs.onKey(prefix, "HSET", "rows:west", "e1 0 shop", "?"),
+    ],
+    [
+      "whose own row is something else",
+      (prefix: string) => logs.onKey(prefix, "HSET", "clusters", "west", "1 1 {"),
+    ],
+    ["whose own row is nothing", (prefix: string) => logs.onKey(prefix, "HSET", "clusters", "west", "?")],
+  ])("with a cluster %s has it again after a full push", async (_, damage) => {
+    const prefix = logs.newPrefix();
+    const one = await start(prefix);
+    await putSnapshot(one.gateway, large(2));
+    await putSnapshot(one.gateway, snapshot("east", {}));
+    await damage(prefix);
+    await logs.onKey(prefix, "XTRIM", "log", "MAXLEN", "1");
+    const late = await start(prefix);
+    expect(late.events).toContainEqual(expect.objectContaining({ event: "log-damaged", clusterId: "west" }));
+    await agreed(one, late);
+    expect(one.gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east"]);
+    await putSnapshot(one.gateway, large(2));
+    const later = await start(prefix);
+    await agreed(one, late, later);
+    expect(later.gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east", "west"]);
+    for (const { gateway } of [one, late, later]) await gateway.close();
+  });
+
+  test("with another format is not read", async () => {
+    const prefix = logs.newPrefix();
+    await logs.onKey(prefix, "HSET", "head", "format", "1");
+    await expect(start(prefix)).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringContaining("format version 1"),
+    });
+  });
+});

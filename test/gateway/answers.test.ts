@@ -1,0 +1,91 @@
+import dnsPacket from "dns-packet";
+import { expect, test } from "vitest";
+import { localityView } from "../../src/zone/locality.ts";
+import { twoClusters } from "../resolve/world.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { patchCluster, putSnapshot } from "./open-gateway.ts";
+import { openKeyed } from "./open-keyed.ts";
+
+function open() {
+  const clock = new FakeClock();
+  const gateway = openKeyed({ clock });
+  const ask = (name = "web.shop.svc.clusterset.local", view?: string) => {
+    const query = dnsPacket.encode({ type: "query", id: 1, questions: [{ type: "A", name }] });
+    const decoded = dnsPacket.decode(Buffer.from(gateway.answer(query, view, clock.now())!.bytes));
+    const answers = (decoded.answers ?? []) as { data: string; ttl: number }[];
+    const { rcode } = decoded as unknown as { rcode: string };
+    return {
+      rcode,
+      addresses: answers.map(({ data }) => data).sort(),
+      ttls: new Set(answers.map(({ ttl }) => ttl)),
+    };
+  };
+  return { gateway, clock, ask };
+}
+
+test("names are answered from what is pushed, with TTLs that do not outlive the lease", async () => {
+  const { gateway, clock, ask } = open();
+  expect(ask().rcode).toBe("SERVFAIL");
+  const west = await putSnapshot(gateway, shopSnapshot("west", 2), { leaseSeconds: 20 });
+  await putSnapshot(gateway, shopSnapshot("east", 1), { leaseSeconds: 100 });
+  expect(ask()).toEqual({
+    rcode: "NOERROR",
+    addresses: ["10.0.0.0", "10.0.0.1"],
+    ttls: new Set([20]),
+  });
+
+  const patch = {
+    exports: {
+      "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.1": { ready: false } } } } },
+    },
+  };
+  const patched = await patchCluster(gateway, "west", west.generation, patch, { leaseSeconds: 20 });
+  expect(ask().addresses).toEqual(["10.0.0.0"]);
+
+  await clock.advance(15_000);
+  expect(ask("hello.shop.svc.clusterset.local").rcode).toBe("NXDOMAIN");
+  await gateway.renew("west", patched.generation, { leaseSeconds: 60 });
+  expect(ask().ttls).toEqual(new Set([30]));
+
+  await clock.advance(60_000);
+  expect(ask()).toMatchObject({ rcode: "NOERROR", addresses: ["10.0.0.0"] });
+  await clock.advance(25_000);
+  expect(ask().rcode).toBe("SERVFAIL");
+});
+
+test("the view of a cluster whose lease expired never has another cluster's clusterset IPs", async () => {
+  const { gateway, clock, ask } = open();
+  const [east, west] = twoClusters();
+  const web = "web.shop.svc.clusterset.local";
+  await putSnapshot(gateway, east!, { leaseSeconds: 100 });
+  await putSnapshot(gateway, west!, { leaseSeconds: 10 });
+  expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
+  await clock.advance(10_000);
+  expect(gateway.hasCluster("west")).toBe(true);
+  expect(ask(web, "west")).toMatchObject({ rcode: "NOERROR", addresses: ["10.1.0.8"] });
+  expect(ask("log.ops.svc.clusterset.local", "west").addresses).toEqual(["192.0.2.10"]);
+  expect(ask(web).addresses).toEqual(["10.200.0.1"]);
+  expect(ask(web, "east").addresses).toEqual(["10.200.0.1"]);
+  expect(ask(web, localityView({ region: "eu" })).addresses).toEqual(["10.200.0.1"]);
+
+  await putSnapshot(gateway, west!, { leaseSeconds: 10 });
+  expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
+  await gateway.leave("west");
+  expect(gateway.hasCluster("west")).toBe(false);
+});
+
+test("a push that changes nothing keeps compiled names and the SOA serial, whatever the time", async () => {
+  const { gateway, clock, ask } = open();
+  await putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60 });
+  ask();
+  const { world } = gateway.current()!;
+  const { serial } = world;
+  const { generationBytes, rootHash } = gateway.status();
+  expect(generationBytes).toBeGreaterThan(0);
+  await clock.advance(10_000);
+  await putSnapshot(gateway, structuredClone(shopSnapshot("west")), { leaseSeconds: 60 });
+  expect(gateway.current()!.world).toBe(world);
+  expect(world.serial).toBe(serial);
+  expect(gateway.status()).toMatchObject({ generationBytes, rootHash });
+});

@@ -1,0 +1,251 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { Kind } from "../../src/database/places.ts";
+import { whyAdjusted } from "../../src/database/ranks.ts";
+import { Reader } from "../../src/database/reader.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
+import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
+import type { ClusterFinding } from "../../src/merge/clusterset.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
+import { listRecords } from "../../src/names/listing.ts";
+import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import { surveyOf } from "../../src/names/survey.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
+import type { Leases } from "../../src/resolve/leases.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { NOON } from "../database/pushing.ts";
+import { interestingNames } from "../names/interesting-names.ts";
+import { expectMet } from "../property-share.ts";
+import { decode, encodeQuery, leasesUntil } from "../resolve/ask.ts";
+import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { patchCluster, putSnapshot } from "./open-gateway.ts";
+import { memoryDatabase, openKeyed } from "./open-keyed.ts";
+import { ReverseModel } from "./reverse/reverse-model.ts";
+
+const CLUSTERS = ["east", "north", "west"];
+const SCOPES: readonly Visibility[] = [{}, { clusters: ["east", "west"] }, { namespaces: ["shop"] }];
+const VIEWS = [undefined, ...CLUSTERS];
+const TYPES = ["A", "AAAA", "SRV", "CNAME", "TXT", "PTR"];
+
+type Step =
+  | { readonly do: "put" | "patch"; readonly to: ClusterSnapshot }
+  | { readonly do: "renew"; readonly cluster: string }
+  | { readonly do: "leave"; readonly cluster: string }
+  | { readonly do: "wait"; readonly seconds: number }
+  | { readonly do: "restart" };
+
+const cluster = fc.constantFrom(...CLUSTERS);
+const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom("put" as const, "patch" as const),
+      to: arbitrarySnapshot(cluster),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const), cluster }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("leave" as const), cluster }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("wait" as const), seconds: fc.constantFrom(1, 20, 45, 400) }),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: "restart" }) },
+);
+
+/** What a cluster pushed last, and when its lease expires. */
+interface Held extends Acknowledgement {
+  readonly snapshot: ClusterSnapshot;
+}
+
+/** A gateway, and what its clusters did. */
+class Course {
+  readonly clock = new FakeClock(NOON);
+  readonly #database = memoryDatabase();
+  readonly #reader = new Reader(this.#database, () => expect.unreachable());
+  /** By cluster, also where its lease expired. */
+  readonly held = new Map<string, Held>();
+  /** Clusters that left after they had pushed. */
+  readonly #left = new Set<string>();
+  /** Whose an address is. */
+  readonly reverse = new ReverseModel();
+  gateway = this.#open();
+
+  async take(step: Step): Promise<void> {
+    if (step.do === "wait") await this.clock.advance(step.seconds * 1000);
+    else if (step.do === "restart") {
+      await this.gateway.close();
+      this.gateway = this.#open();
+    } else if (step.do === "leave") {
+      await this.done(this.gateway.leave(step.cluster));
+      this.reverse.leave(step.cluster);
+      if (this.held.delete(step.cluster)) this.#left.add(step.cluster);
+    } else if (step.do === "renew") {
+      const held = this.held.get(step.cluster);
+      if (held === undefined) return;
+      const acknowledged = await this.done(this.gateway.renew(step.cluster, held.generation));
+      this.held.set(step.cluster, { ...held, ...acknowledged });
+    } else await this.#push(step.to, step.do === "patch");
+  }
+
+  /** What a gateway would answer from that compiles everything now; undefined where no name may be denied. */
+  expectedIn(scope: Visibility): KeyWorld | undefined {
+    const held = [...this.held.values()].filter(({ clusterId }) => has(scope, clusterId));
+    const live = held.filter(({ clusterId }) => this.#isLive(clusterId));
+    const haveAllLeft = held.length === 0 && [...this.#left].some((id) => has(scope, id));
+    if (live.length === 0 && !haveAllLeft) return undefined;
+    const snapshots = live.map(({ snapshot }) => snapshot);
+    return new KeyWorld(new SnapshotEntries(snapshots, scope, this.#ranked), { ttl: 30 }, {}, new Map());
+  }
+
+  leases(): Leases {
+    return leasesUntil((id) => (this.#isLive(id) ? this.held.get(id)!.expiresAt : undefined));
+  }
+
+  async done<Result>(promise: Promise<Result>): Promise<Result> {
+    await this.clock.advance(0);
+    return promise;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #open(): Gateway {
+    return openKeyed({ database: this.#database, clock: this.clock, scopes: SCOPES });
+  }
+
+  async #push(to: ClusterSnapshot, isPatch: boolean): Promise<void> {
+    const { clusterId } = to;
+    const held = this.held.get(clusterId);
+    const patch = isPatch && held !== undefined ? diffSnapshots(held.snapshot, to) : undefined;
+    this.reverse.push(to);
+    const pushing =
+      patch === undefined
+        ? putSnapshot(this.gateway, to)
+        : patchCluster(this.gateway, clusterId, held!.generation, patch);
+    const acknowledged = await this.done(pushing);
+    if (held !== undefined) expect(acknowledged.generation).toBeGreaterThan(held.generation);
+    this.held.set(clusterId, { ...acknowledged, snapshot: to });
+    this.#left.delete(clusterId);
+  }
+
+  #isLive(clusterId: string): boolean {
+    return (this.held.get(clusterId)?.expiresAt ?? 0) > this.clock.now();
+  }
+
+  /** From when entries count is what the database says: `precedence-model.test.ts` has its model. */
+  readonly #ranked: Ranked = (clusterId, key) => {
+    const { counts = null, reported = null } = this.#reader.entry(clusterId, Kind.export, key) ?? {};
+    const imported = this.#reader.entry(clusterId, Kind.import, key);
+    const isAdjusted = counts !== null && counts !== reported;
+    return {
+      adjusted: isAdjusted ? { counts, because: whyAdjusted(reported!, counts) } : undefined,
+      importedSince: imported?.counts ?? undefined,
+    };
+  };
+}
+
+function has({ clusters }: Visibility, clusterId: string): boolean {
+  return clusters?.includes(clusterId) !== false;
+}
+
+/** All names of a world, those around them, and near misses. */
+function* namesOf(world: KeyWorld): Generator<string> {
+  const views = [undefined, ...world.entries.clusters().map(({ clusterId }) => clusterId)];
+  for (const zone of world.frame.zones)
+    for (const view of views) {
+      if (world.frame.treeFor(zone, world.frame.viewOf(view)) < 0) continue;
+      for (const { name } of listRecords(world, { zone: zone.name, view })) yield* interestingNames([name]);
+    }
+}
+
+async function expectSurveyed(course: Course, within: ScopedGateway, expected: KeyWorld): Promise<void> {
+  const { conflicts, findings, services } = (await course.done(within.survey()))!;
+  const whole = surveyOf(expected);
+  // Which cluster was first with an address is not in snapshots.
+  const isCompared = ({ reason }: ClusterFinding) => reason !== "ReverseNameTaken";
+  expect({ conflicts, services, findings: findings.filter(isCompared) }).toEqual({
+    conflicts: whole.conflicts,
+    services: whole.services.length,
+    findings: whole.findings.filter(isCompared),
+  });
+}
+
+it("any sequence of pushes, lease ends, returns, departures and restarts is answered as by a gateway that compiles everything, in each scope and view", async () => {
+  let [compared, judged, emptied] = [0, 0, 0];
+  await fc.assert(
+    fc.asyncProperty(fc.array(arbitraryStep, { minLength: 3, maxLength: 12 }), async (steps) => {
+      const course = new Course();
+      const names = new Set(["nothing.clusterset.local"]);
+      for (const step of steps) {
+        await course.take(step);
+        const now = course.clock.now();
+        const leases = course.leases();
+        for (const scope of SCOPES) {
+          const within = course.gateway.within(scope);
+          const expected = course.expectedIn(scope);
+          const world = within.current(now)?.world;
+          expect(world === undefined).toBe(expected === undefined);
+          if (expected !== undefined) {
+            await expectSurveyed(course, within, expected);
+            if (expected.entries.clusters().length === 0) emptied++;
+            expected.serial = world!.serial;
+            for (const name of namesOf(expected)) names.add(name);
+          }
+          for (const view of VIEWS) {
+            if (view !== undefined) {
+              expect(within.hasCluster(view)).toBe(course.held.has(view) && has(scope, view));
+              if (!within.hasCluster(view)) continue;
+            }
+            for (const name of names) {
+              const answer = (type: string) => within.answer(encodeQuery(name, type), view, now)!.bytes;
+              // Who reported an address first is not in snapshots.
+              const reverse = name.toLowerCase().replace(/^nothing\./, "");
+              if (course.reverse.isContested(reverse)) {
+                if (world === undefined || view !== undefined || reverse !== name) continue;
+                const targets = decode(answer("PTR")).answer.map((one) => one.split(" ")[3]);
+                expect([name, targets]).toEqual([name, course.reverse.targets(name, world)]);
+                judged++;
+                continue;
+              }
+              for (const type of TYPES) {
+                const query = encodeQuery(name, type);
+                const bytes = answer(type);
+                const other =
+                  expected === undefined
+                    ? notReady(query, {})!
+                    : resolve(query, {
+                        world: expected,
+                        leases,
+                        view,
+                        now,
+                        rotation: 0,
+                        outside: "refuse",
+                      })!;
+                compared++;
+                if (Buffer.compare(other.bytes, bytes) !== 0)
+                  expect({ scope, view, name, type, ...decode(bytes) }).toEqual({
+                    scope,
+                    view,
+                    name,
+                    type,
+                    ...decode(other.bytes),
+                  });
+              }
+            }
+          }
+        }
+      }
+      course.close();
+    }),
+    { numRuns: 20 },
+  );
+  expectMet(compared, 20_000);
+  expectMet(judged, 1000);
+  expectMet(emptied, 8);
+});

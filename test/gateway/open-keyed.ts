@@ -1,0 +1,51 @@
+import { Reader } from "../../src/database/reader.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { Gateway, type GatewayParts, type TakenPush } from "../../src/gateway/gateway.ts";
+import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
+import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { DRIVERS } from "../database/databases.ts";
+import { wholeLines } from "../database/pushing.ts";
+
+/** Answers queries as the gateway does with default settings. */
+export const REAL_QUERIES: QueryStages = {
+  resolve: (query, { world, ...context }) =>
+    resolve(query, { ...context, world, rotation: 0, outside: "refuse" }),
+  notReady,
+};
+
+/** An empty database in memory. */
+export function memoryDatabase(): ReturnType<(typeof DRIVERS)[0][1]> {
+  return DRIVERS[0]![1]();
+}
+
+/** A gateway over a database, by default an empty one in memory. */
+export function openKeyed({
+  database = memoryDatabase(),
+  ...parts
+}: Pick<GatewayParts, "clock"> &
+  Partial<GatewayParts> & { database?: ReturnType<typeof memoryDatabase> }): Gateway {
+  const writer = new Writer(database, () => {});
+  const gateway: Gateway = new Gateway({
+    writer,
+    reader: new Reader(database, (damage) => gateway.damaged(damage)),
+    names: { zones: { ttl: 30 }, merging: {} },
+    queries: REAL_QUERIES,
+    onEvent: () => {},
+    ...parts,
+  });
+  return gateway;
+}
+
+/** Pushes all of a cluster. */
+export function pushSnapshot(
+  gateway: Gateway,
+  snapshot: ClusterSnapshot,
+  terms: RequestedTerms = {},
+): Promise<TakenPush> {
+  const stage = gateway.stage(snapshot.clusterId, "whole");
+  for (const line of wholeLines(snapshot)) stage.apply(line);
+  return gateway.push(stage.finish(), terms);
+}

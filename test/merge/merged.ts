@@ -1,0 +1,40 @@
+import { ABSENT_CLUSTER, type ClusterFinding } from "../../src/merge/clusterset.ts";
+import { type MergedKey, type MergeOptions, mergeKey, rulesOf } from "../../src/merge/merge-key.ts";
+import { compareFindings, compareKeys } from "../../src/merge/order.ts";
+import { nameOf, namespaceOf } from "../../src/merge/service-key.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import type { Clusterset } from "./whole-merge.ts";
+
+/** What else decides. */
+export interface MergeContext {
+  readonly ranked?: Ranked;
+  readonly visibility?: Visibility;
+  /** Whether there is a view of clusters that are not live. */
+  readonly withAbsent?: boolean;
+}
+
+/** Every service of live clusters, merged key by key. */
+export function mergeClusterset(
+  snapshots: readonly ClusterSnapshot[],
+  options: MergeOptions = {},
+  { ranked, visibility, withAbsent = false }: MergeContext = {},
+): Pick<Clusterset, "services" | "conflicts" | "findings"> {
+  const entries = new SnapshotEntries(snapshots, visibility, ranked);
+  const rules = rulesOf(options);
+  const ids = entries.clusters().map(({ clusterId }) => clusterId);
+  const merged = [...new Set(entries.serviceKeys())].sort(compareKeys).map((key): MergedKey => {
+    const { contributions = [], clusters = new Set<string>() } =
+      entries.service(namespaceOf(key), nameOf(key)) ?? {};
+    const viewers = ids.filter((id) => entries.hasNamespace(id, namespaceOf(key)));
+    const all = withAbsent ? [...viewers, ABSENT_CLUSTER] : viewers;
+    return mergeKey(key, { contributions, clusters }, all, rules);
+  });
+  const findings: ClusterFinding[] = [...entries.findings()];
+  return {
+    services: merged.flatMap(({ service }) => service ?? []),
+    conflicts: merged.flatMap(({ conflicts }) => conflicts),
+    findings: [...findings, ...merged.flatMap((one) => one.findings)].sort(compareFindings),
+  };
+}

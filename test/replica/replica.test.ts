@@ -1,0 +1,241 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Kind } from "../../src/database/places.ts";
+import { snapshotOf } from "../database/pushing.ts";
+import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
+import { memoryDatabase } from "../gateway/open-keyed.ts";
+import { exporting } from "../merge/fixtures.ts";
+import { liveOf, type Member, Replicas, readerOf, rowsOf } from "./replicas.ts";
+
+let replicas: Replicas;
+afterEach(() => replicas.close());
+
+async function start(count: number) {
+  replicas = await Replicas.start(count);
+  return { members: replicas.members as [Member, Member], log: replicas.log };
+}
+
+function agree(): string[] {
+  const [first, ...others] = replicas.members.map(rowsOf);
+  for (const other of others) expect(other).toEqual(first);
+  return liveOf(replicas.members[0]!);
+}
+
+describe("gateways that share a log", () => {
+  test("acknowledge a push when they answer from it, and say up to which entry they have applied the log", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    one.log.hold();
+    let isTaken = false;
+    const pushing = putSnapshot(one.gateway, exporting("east")).then(() => {
+      isTaken = true;
+    });
+    await replicas.settled();
+    expect([isTaken, liveOf(one), liveOf(other)]).toEqual([false, [], ["east"]]);
+    expect([one.gateway.status().position, other.gateway.status().position]).toEqual([0, 1]);
+    one.log.release();
+    await pushing;
+    expect(liveOf(one)).toEqual(["east"]);
+    expect(one.gateway.status().position).toBe(1);
+  });
+
+  test("reject a delta on a state that another one replaced", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    const { generation } = await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    await patchCluster(one.gateway, "east", generation, { namespaces: { new: {} } });
+    await replicas.settled();
+    await expect(other.gateway.renew("east", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+  });
+
+  test("are held up by no push that the log has not replied to", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    const reply = one.log.delayReplies();
+    const pushing = putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    await putSnapshot(other.gateway, { ...exporting("east"), namespaces: { newer: {} }, exports: {} });
+    await putSnapshot(other.gateway, exporting("west"));
+    await replicas.settled();
+    expect(snapshotOf(readerOf(one), "east").namespaces).toEqual({ newer: {} });
+    expect(agree()).toEqual(["east", "west"]);
+    reply();
+    await pushing;
+    agree();
+  });
+
+  test("have a change of which the reply is lost: it is rejected, and among the entries", async () => {
+    const { members } = await start(2);
+    const [one] = members;
+    one.log.loseReplies();
+    await expect(putSnapshot(one.gateway, exporting("east"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await replicas.settled();
+    expect(agree()).toEqual(["east"]);
+  });
+
+  test("end a lease together, once the log says so", async () => {
+    const { members } = await start(2);
+    await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    await replicas.pass(12_000);
+    expect(agree()).toEqual([]);
+    expect(readerOf(members[1]).cluster("east")?.state).toBe("expired");
+    for (const { events } of members)
+      expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
+  });
+
+  test("go on from their own position after a restart, and load nothing", async () => {
+    const { members } = await start(2);
+    await putSnapshot(members[0].gateway, exporting("east"));
+    await replicas.settled();
+    members[1].log.disconnect();
+    await putSnapshot(members[0].gateway, exporting("west"));
+    await replicas.restart(1, true);
+    await replicas.settled();
+    expect(agree()).toEqual(["east", "west"]);
+    expect(replicas.members[1]!.events).not.toContainEqual(
+      expect.objectContaining({ event: "log-reloaded" }),
+    );
+  });
+
+  test("load everything where the log does not go back to their position, also while it changes", async () => {
+    const { members, log } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    other.log.hold();
+    for (const name of ["a", "b", "c"])
+      await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { [name]: {} } });
+    log.trim();
+    other.log.release();
+    for (const name of ["d", "e", "f", "g"])
+      await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { [name]: {}, a: null } });
+    await replicas.settled();
+    expect(agree()).toEqual(["east"]);
+    expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("load again what is damaged in their own database", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    one.database.exec("UPDATE entry SET text = '{}' WHERE kind = 2");
+    const pushing = putSnapshot(one.gateway, { ...exporting("east"), exports: {} });
+    await replicas.settled();
+    await pushing;
+    await replicas.settled();
+    expect(agree()).toEqual(["east"]);
+    expect([...readerOf(other).all("east", Kind.export)].map(({ texts }) => texts)).toEqual([]);
+    expect(one.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("ask the worker of a cluster for a full push whose rows in the log are damaged", async () => {
+    const { members, log } = await start(1);
+    const [one] = members;
+    const { generation } = await putSnapshot(one.gateway, exporting("east"));
+    await putSnapshot(one.gateway, exporting("west"));
+    log.state.entryRows.get("east")!.delete([...log.state.entryRows.get("east")!.keys()].at(-1)!);
+    log.trim();
+    const late = await replicas.add();
+    await replicas.settled();
+    expect(late.events).toContainEqual(expect.objectContaining({ event: "log-damaged", clusterId: "east" }));
+    expect(agree()).toEqual(["west"]);
+    await expect(one.gateway.renew("east", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+    });
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.add();
+    await replicas.settled();
+    expect(agree()).toEqual(["east", "west"]);
+  });
+
+  test("load after an entry that cannot be read", async () => {
+    const { members, log } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    other.log.hold();
+    await putSnapshot(one.gateway, exporting("west"));
+    log.state.entries[1] = { ...log.state.entries[1]!, change: undefined };
+    other.log.release();
+    await replicas.settled();
+    expect(agree()).toEqual(["east", "west"]);
+    expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("agree which cluster reported an address first", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(other.gateway, exporting("west"));
+    await replicas.settled();
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.add();
+    await replicas.settled();
+    agree();
+    const address = Uint8Array.from([10, 0, 0, 1]);
+    const claims = replicas.members.map((member) => readerOf(member).claimsOn(address));
+    for (const claim of claims) expect(claim).toEqual(claims[0]);
+  });
+});
+
+function generationOf(member: Member): number {
+  return readerOf(member).cluster("east")!.meta!.generation;
+}
+
+describe("while the log is gone", () => {
+  test("pushes are rejected, leases hold for the time that is configured, and answers say that they are stale", async () => {
+    replicas = new Replicas();
+    const one = await replicas.add({ database: memoryDatabase(), hold: 60_000 });
+    const { generation } = await putSnapshot(one.gateway, exporting("east"), { leaseSeconds: 10 });
+    one.log.disconnect();
+    await replicas.settled();
+    await expect(putSnapshot(one.gateway, exporting("west"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(one.gateway.renew("east", generation)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await replicas.pass(65_000);
+    expect(one.gateway.status()).toMatchObject({ clusters: [{ live: true }], storeTrouble: {}, ready: true });
+    expect(one.gateway.status().behindSince).toBeDefined();
+    await replicas.pass(10_000);
+    expect(one.gateway.status().clusters).toMatchObject([{ live: false }]);
+    one.log.reconnect();
+    await replicas.pass(3000);
+    await putSnapshot(one.gateway, exporting("west"));
+    expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
+    expect(one.gateway.status()).not.toHaveProperty("behindSince");
+    expect(liveOf(one)).toEqual(["west"]);
+    expect([...readerOf(one).all("east", Kind.export)]).toHaveLength(1);
+  });
+
+  test("no lease ends that is renewed soon afterwards", async () => {
+    const { members } = await start(2);
+    const { generation } = await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds: 10 });
+    await replicas.settled();
+    for (const { log } of members) log.disconnect();
+    await replicas.pass(8000);
+    for (const { log } of members) log.reconnect();
+    await replicas.settled();
+    await members[1].gateway.renew("east", generation, { leaseSeconds: 10 });
+    await replicas.pass(8000);
+    expect(agree()).toEqual(["east"]);
+  });
+
+  test("a refused push makes answers stale until they have what another gateway took instead", async () => {
+    const { members, clock } = { ...(await start(2)), clock: replicas.clock };
+    const [one, other] = members;
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    one.log.disconnect();
+    await replicas.settled();
+    const settle = one.gateway.arrived("east");
+    await expect(putSnapshot(one.gateway, exporting("east"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    settle(false);
+    await replicas.pass(10_000);
+    await putSnapshot(other.gateway, { ...exporting("east"), namespaces: { newer: {} }, exports: {} });
+    expect(one.gateway.status().behindSince).toBeLessThan(clock.now());
+    one.log.reconnect();
+    await replicas.pass(1000);
+    expect(one.gateway.status()).not.toHaveProperty("behindSince");
+  });
+});
