@@ -143,7 +143,7 @@ export interface SecondaryParts {
 export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
   /** Makes the metrics of the rule's clients, if each rule has its own. */
   readonly metricsOf?: (gateway: StatusSource) => MetricsSource;
-  /** The currently served generation, for the pages. */
+  /** What is answered from now, for pages and explanations. */
   readonly listed: () => Listed | undefined;
 }
 

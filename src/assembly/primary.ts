@@ -45,10 +45,10 @@ export async function openPrimary(
     if (event.event === "rows-damaged") damage.count++;
     logEvent(event);
   };
-  const writer = new Writer(database, (damage) => onEvent({ event: "rows-damaged", ...damage }));
+  const writer = new Writer(database, (found) => onEvent({ event: "rows-damaged", ...found }));
   const order = await openOrder?.({ database, writer, clock: own, onEvent });
   const clock = order?.clock ?? own;
-  const reader = new Reader(database, (damage) => clock.setTimer(0, () => gateway.damaged(damage)));
+  const reader = new Reader(database, (found) => clock.setTimer(0, () => gateway.damaged(found)));
   const gateway = new Gateway({
     writer,
     order,

@@ -112,7 +112,7 @@ export class Gateway implements ScopedGateway {
       ...parts,
       scopes: [...(parts.scopes ?? []), ...controlScopes(parts.control)],
       turns: this.turns,
-      behindSince: (now) => this.#behindSince(now),
+      behindSince: (now) => this.behindSince(now),
       contentionOf: (id) => this.#contentions.get(id),
       onExpired: (clusterId, meta) => this.#expired(clusterId, meta),
     });
@@ -433,7 +433,7 @@ export class Gateway implements ScopedGateway {
   }
 
   /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
-  #behindSince(now: number): number | undefined {
+  behindSince(now = this.now()): number | undefined {
     const since = this.#order.trouble?.since ?? Number.POSITIVE_INFINITY;
     const isLate = this.unixTime(now) - since > this.#limits.pushDelaySeconds * 1000;
     const waiting = this.#backlog.behindSince(now);

@@ -2,7 +2,7 @@ import type { ClusterRow } from "../database/cluster-row.ts";
 import { Kind } from "../database/places.ts";
 import { entryValue, type Reader } from "../database/reader.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
-import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import { namespaceOf } from "../merge/service-key.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visibility/visible.ts";
 import { DatabaseEntries } from "../names/database-entries.ts";
@@ -85,7 +85,8 @@ export class KeyedScope {
       if (texts[0] !== "" && filter.hasNamespace(namespaceOf(name))) counts.exports++;
     for (const row of this.#reader.all(id, Kind.import)) {
       if (row.texts[0] === "") continue;
-      const isExported = () => this.#isExportedBy(id, row.name) || this.#isExported(row.name);
+      const isExported = () =>
+        this.#isExportedBy(id, row.name) || this.#entries?.isExported(row.name) === true;
       if (filter.imported(row.name, entryValue(row) as ImportedService, isExported) !== undefined)
         counts.imports++;
     }
@@ -98,14 +99,6 @@ export class KeyedScope {
     const exported = this.#reader.entry(cluster, Kind.export, key);
     if (exported === undefined || exported.texts[0] === "") return false;
     return this.#reader.entry(cluster, Kind.namespace, namespaceOf(key)) !== undefined;
-  }
-
-  /** Whether a live cluster exports a service. */
-  #isExported(key: string): boolean {
-    const { contributions = [], clusters } = this.#entries?.service(namespaceOf(key), nameOf(key)) ?? {};
-    return contributions.some(
-      ({ clusterId, exported }) => exported !== undefined && clusters?.has(clusterId),
-    );
   }
 
   /** Takes over a change of some keys of a cluster. */

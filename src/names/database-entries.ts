@@ -130,9 +130,7 @@ export class DatabaseEntries implements EntryReader {
     const claims = this.#reader.claimsOn(address).flatMap(({ cluster, name, basis, order }) => {
       const exists =
         this.#live.has(cluster) &&
-        claimExists(this.#reader, this.#filter, { cluster, name, basis }, hex, (key) =>
-          this.#isExported(key),
-        );
+        claimExists(this.#reader, this.#filter, { cluster, name, basis }, hex, (key) => this.isExported(key));
       return exists ? { clusterId: cluster, key: name, basis, order } : [];
     });
     return withFirstOrders(claims);
@@ -157,7 +155,8 @@ export class DatabaseEntries implements EntryReader {
     for (const page of this.#reader.keysOf(clusterId, Kind.service, namespace)) yield* page;
   }
 
-  #isExported(key: string): boolean {
+  /** Whether a live cluster of the scope exports a service, in a namespace that it has. */
+  isExported(key: string): boolean {
     const { contributions = [], clusters } = this.service(namespaceOf(key), nameOf(key)) ?? {};
     return contributions.some(({ clusterId, exported }) => exported && clusters?.has(clusterId));
   }

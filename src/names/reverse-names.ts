@@ -185,11 +185,11 @@ function compareAddresses(one: Uint8Array, other: Uint8Array): number {
  * @param claims what exists in a scope
  */
 export function withFirstOrders(claims: readonly AddressClaim[]): AddressClaim[] {
-  return claims.map((claim) => {
-    const own = claims.filter(
-      ({ clusterId, basis }) => clusterId === claim.clusterId && basis === claim.basis,
-    );
-    const [first] = own.map(({ order }) => order).sort((one, other) => Math.abs(one) - Math.abs(other));
-    return { ...claim, order: first! };
-  });
+  const first = new Map<string, number>();
+  for (const { clusterId, basis, order } of claims) {
+    const id = `${basis} ${clusterId}`;
+    const known = first.get(id);
+    if (known === undefined || Math.abs(order) < Math.abs(known)) first.set(id, order);
+  }
+  return claims.map((claim) => ({ ...claim, order: first.get(`${claim.basis} ${claim.clusterId}`)! }));
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../gateway/clock.ts";
 import { sleep, within } from "./deadline.ts";
 import type { PartCache } from "./part-cache.ts";
-import { type PartName, partPath } from "./part-names.ts";
+import { markText, type PartName, partPath } from "./part-names.ts";
 import type { WantedPart } from "./reader-world.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
 import type { TransferSource } from "./transfer-state.ts";
@@ -34,7 +34,7 @@ const MOST_NOTES = 1000;
  */
 export class PartFetcher {
   readonly #parts: FetchParts;
-  readonly #asked = new Map<string, number>();
+  readonly #requested = new Map<string, number>();
 
   constructor(parts: FetchParts) {
     this.#parts = parts;
@@ -73,16 +73,16 @@ export class PartFetcher {
   async bring(wanted: WantedPart, cache: PartCache): Promise<boolean> {
     const { clock } = this.#parts;
     const note = cache.owner + wanted.hash;
-    for (let pause = FIRST_PAUSE; this.#isAsked(note); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+    for (let pause = FIRST_PAUSE; this.#isRequested(note); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       await sleep(clock, pause);
       if (cache.isRight(wanted.hash, wanted.version)) return true;
     }
-    if (this.#asked.size >= MOST_NOTES) this.#asked.clear();
-    this.#asked.set(note, clock.now());
+    if (this.#requested.size >= MOST_NOTES) this.#requested.clear();
+    this.#requested.set(note, clock.now());
     try {
       return await this.load(wanted, cache);
     } finally {
-      this.#asked.delete(note);
+      this.#requested.delete(note);
     }
   }
 
@@ -93,15 +93,14 @@ export class PartFetcher {
       if (part.at < version.position) throw new Error("the primary sent a part that is too old");
       return part;
     };
-    const { position, generation } = version;
-    const part = await this.fetch(name, `${position}-${generation}`, cache.epoch, checked);
+    const part = await this.fetch(name, markText(version), cache.epoch, checked);
     if (part === undefined) return false;
     cache.set(hash, part.value, part.bytes);
     return true;
   }
 
-  #isAsked(note: string): boolean {
-    const at = this.#asked.get(note);
+  #isRequested(note: string): boolean {
+    const at = this.#requested.get(note);
     return at !== undefined && Math.abs(this.#parts.clock.now() - at) < PATIENCE;
   }
 }

@@ -48,6 +48,8 @@ export class Primary {
   #window: ChangeWindow | undefined;
   /** How often the database was loaded from a shared log when the window was begun. */
   #loads: string | undefined;
+  /** Each request needs the epoch, and settings are long. */
+  #hashed: { readonly log: string | undefined; readonly epoch: string } | undefined;
 
   constructor(parts: PrimaryParts) {
     this.#parts = parts;
@@ -56,7 +58,10 @@ export class Primary {
   /** Of all versions: another log, or other settings, may give a version to other names. Gateways that share a log have the same. */
   get #epoch(): string {
     const { reader, settings } = this.#parts;
-    return hashOf(new TextEncoder().encode(`${reader.meta("log") ?? reader.meta("id")} ${settings}`));
+    const log = reader.meta("log") ?? reader.meta("id");
+    if (this.#hashed?.log !== log)
+      this.#hashed = { log, epoch: hashOf(new TextEncoder().encode(`${log} ${settings}`)) };
+    return this.#hashed!.epoch;
   }
 
   /** What readers of a scope get, by its `visibilityKey`; undefined where the gateway was not opened with that scope. */

@@ -28,7 +28,7 @@ export type Signed =
     };
 
 /** A response of the primary whose signature is missing or wrong. */
-export class SignatureError extends Error {
+class SignatureError extends Error {
   readonly code = "BAD_SIGNATURE";
 }
 

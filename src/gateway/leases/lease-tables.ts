@@ -1,10 +1,10 @@
 import type { Leases } from "../../resolve/leases.ts";
 import type { Leased } from "../../zone/world.ts";
 
-/** When the leases of each segment expire. A table is made when its segment is first used; a renewal makes new tables. */
+/** When the leases expire that a key's names depend on. A table is made when the key is first answered; a renewal makes new tables. */
 export class LeaseTables implements Leases {
   readonly #expiresAt: (clusterId: string) => number | undefined;
-  /** A secondary may drop segments from memory before leases change. */
+  /** A secondary may drop keys from memory before leases change. */
   readonly #tables = new WeakMap<Leased, Float64Array>();
 
   /** @param expiresAt Unix milliseconds; undefined for clusters that are not held */
@@ -12,15 +12,15 @@ export class LeaseTables implements Leases {
     this.#expiresAt = expiresAt;
   }
 
-  of(segment: Leased): Float64Array {
-    const memo = segment.leaseMemo;
+  of(names: Leased): Float64Array {
+    const memo = names.leaseMemo;
     if (memo?.owner === this) return memo.table;
-    let table = this.#tables.get(segment);
+    let table = this.#tables.get(names);
     if (table === undefined) {
-      table = leaseExpiry(segment.leaseGroups, this.#expiresAt);
-      this.#tables.set(segment, table);
+      table = leaseExpiry(names.leaseGroups, this.#expiresAt);
+      this.#tables.set(names, table);
     }
-    segment.leaseMemo = { owner: this, table };
+    names.leaseMemo = { owner: this, table };
     return table;
   }
 }

@@ -39,17 +39,15 @@ export async function readGauge(
 
 /** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but its delay behind the primary. */
 export const STATUS_GAUGES: readonly StatusGauge[] = [
-  ofGateway("clusterset_doh_ready", "1 when queries are answered from a loaded generation.", ({ ready }) =>
-    Number(ready),
-  ),
+  ofGateway("clusterset_doh_ready", "1 when queries are answered.", ({ ready }) => Number(ready)),
   ofGateway(
     "clusterset_doh_generation_bytes",
-    "Size of the served root with its segments.",
+    "Bytes of compiled names in memory.",
     ({ generationBytes }) => generationBytes,
   ),
   ofGateway(
     "clusterset_doh_root",
-    "The first 48 bits of the served root's hash, as a number: gateways at one log position have the same.",
+    "A hash of the rows of live clusters, as a number of 48 bits: gateways at one log position have the same.",
     ({ rootHash }) => (rootHash === undefined ? undefined : Number.parseInt(rootHash.slice(0, 12), 16)),
   ),
   ofGateway(
@@ -57,7 +55,7 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
     "The newest entry of the shared log that is in the answers.",
     ({ position }) => position,
   ),
-  ofGateway("clusterset_doh_services", "Services in the served generation.", ({ services }) => services),
+  ofGateway("clusterset_doh_services", "Services that clusters report.", ({ services }) => services),
   ofGateway(
     "clusterset_doh_behind_seconds",
     "Time for which a change waits that answers should have, while they say that they are stale; else 0.",

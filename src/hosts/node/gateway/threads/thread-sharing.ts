@@ -49,7 +49,7 @@ export class ThreadSharing {
   /** Shares what depends on the time, too. */
   readonly beat = (): void => {
     this.#share();
-    this.signals.shareBehind(this.#gateway?.status().behindSince);
+    this.signals.shareBehind(this.#gateway?.behindSince());
   };
 
   /** A thread found a damaged row. */
