@@ -204,8 +204,8 @@ export class ReaderWorld extends ZoneWorld {
     const clusters = this.#parts.peek<Value>(id)?.clusters;
     const changed = this.#parts.changes.ofUnit(zone, namespace, label, clusters);
     const found = this.#part<Value>(kind, of, changed, load);
-    if ("missing" in found || !this.#parts.isAhead(id)) return found;
-    // Of a cluster that came since the newest state no lease is known.
+    if ("missing" in found || this.acceptsOld || !this.#parts.isAhead(id)) return found;
+    // No lease is known of a cluster that came after the newest state: its records have a TTL of 0.
     return found.clusters.every((one) => this.clusters.has(one)) ? found : { missing: NEWER_STATE };
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { LeaseTables } from "../gateway/leases/lease-tables.ts";
+import { LeaseTables, withoutShortcut } from "../gateway/leases/lease-tables.ts";
 import type { PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { ServiceSearch } from "../names/services.ts";
@@ -150,7 +150,13 @@ export class Secondary implements DohGateway {
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { world, leases } = served;
     const isBehind = served.state.status.behindSince !== undefined;
-    const context = { ...asked, world, leases, now, stale: stale || isBehind || acceptsOld };
+    const context = {
+      ...asked,
+      world,
+      leases: acceptsOld ? withoutShortcut(leases, world.frame) : leases,
+      now,
+      stale: stale || isBehind || acceptsOld,
+    };
     world.acceptsOld = acceptsOld;
     try {
       return this.#stages.resolveOrMiss(query, context);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
-import { openFresh } from "./pair.ts";
+import { openFresh, openPair, WEB } from "./pair.ts";
 
 const { refresh, limit } = DEFAULT_REFRESH_POLICY;
 
@@ -61,4 +61,13 @@ describe("what fails", () => {
       { event: "transfer-failed", retryIn: 2000 },
     ]);
   });
+});
+
+it("a key of a cluster whose lease is not known yet is answered as stale where the newer state does not come", async () => {
+  const { source, push, ask } = await openPair();
+  await push("west", 1);
+  await ask("none.shop.svc.clusterset.local");
+  await push("east", 1);
+  source.stateLatency = Number.MAX_SAFE_INTEGER;
+  expect(await ask(`web-0.east.${WEB}`)).toMatchObject({ rcode: "NOERROR", errors: [3], ttl: 0 });
 });

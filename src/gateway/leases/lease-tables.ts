@@ -25,6 +25,12 @@ export class LeaseTables implements Leases {
   }
 }
 
+/** The same leases, for keys that may name a cluster that the frame does not have: its lease is not known. */
+export function withoutShortcut(leases: Leases, frame: Leased): Leases {
+  const expired = new Float64Array(frame.leaseGroups.length);
+  return { of: (names) => (names === frame ? expired : leases.of(names)) };
+}
+
 /**
  * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as expired: its records may be answered once more, but not be
  * cached.

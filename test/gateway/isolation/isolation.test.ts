@@ -33,6 +33,9 @@ function unshared(world: readonly ClusterSnapshot[], hostile: ClusterSnapshot): 
   );
 }
 
+/** Other services have no names in DNS, and no claim on a reverse name. */
+const HAS_NAMES = /^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/;
+
 /** Queries for all that such services can have: at the service's name, ports, endpoints, places, and reverse names. */
 function questions(
   world: readonly ClusterSnapshot[],
@@ -41,7 +44,7 @@ function questions(
   const asked: [string, string][] = [];
   for (const { clusterId, exports, imports } of world)
     for (const [key, one] of [...Object.entries(exports), ...Object.entries(imports)]) {
-      if (!keys.has(key) || !/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/.test(key)) continue;
+      if (!keys.has(key) || !HAS_NAMES.test(key)) continue;
       const [namespace, name] = key.split("/");
       const service = `${name}.${namespace}.svc.clusterset.local`;
       for (const type of ["A", "AAAA", "SRV"]) asked.push([service, type], [`_http._tcp.${service}`, type]);
@@ -104,7 +107,7 @@ function claimedNames(world: readonly ClusterSnapshot[]): Set<string> {
       for (const { address } of Object.values(members)) claim(address);
   };
   for (const { namespaces, exports, imports } of world) {
-    const isThere = (key: string) => Object.hasOwn(namespaces, key.split("/")[0]!);
+    const isThere = (key: string) => HAS_NAMES.test(key) && Object.hasOwn(namespaces, key.split("/")[0]!);
     for (const [key, one] of Object.entries(exports))
       if (one.headless && isThere(key)) claimAll(one.endpoints);
     for (const [key, { ips, managed }] of Object.entries(imports)) {
