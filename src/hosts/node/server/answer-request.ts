@@ -1,7 +1,7 @@
 import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
 import { pathOf } from "../../../http/messages/request-path.ts";
+import { BodyCutOff } from "../../../http2/stream.ts";
 import { type Application, refusal } from "./fetch-request.ts";
-import { BodyCutOff } from "./http2/body-reader.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /**

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
+import type { Http2Connection } from "../../../http2/connection.ts";
+import { ErrorCode } from "../../../http2/protocol.ts";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { ClientSlot } from "../../../limits/shared/client-counts.ts";
 import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { TokenBucket } from "../../../limits/token-buckets.ts";
 import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "./connection-table.ts";
-import type { Http2Connection } from "./http2/connection.ts";
-import { ErrorCode } from "./http2/protocol.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection and its state. Times are by `performance.now()`. */

@@ -1,15 +1,14 @@
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import { Http2Connection } from "../../../http2/connection.ts";
+import { ErrorCode } from "../../../http2/protocol.ts";
+import type { Http2Events, Http2Stream } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-client.ts";
 import type { IsMisdirected } from "../tls/misdirected.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import type { HeldConnection } from "./held-connections.ts";
-import { Http2Connection } from "./http2/connection.ts";
-import type { Http2Events } from "./http2/options.ts";
-import { ErrorCode } from "./http2/protocol.ts";
-import type { Http2Stream } from "./http2/stream.ts";
 import { Http2Request } from "./http2-request.ts";
 import { MISDIRECTED, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import type { ServerProtection } from "./server-protection.ts";

@@ -1,7 +1,6 @@
 import { type Duplex, duplexPair } from "node:stream";
-import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
-import type { Http2Limits } from "../../../../src/hosts/node/server/http2/options.ts";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import { Http2Connection } from "../../../../src/http2/connection.ts";
+import type { Http2Limits, Http2Stream } from "../../../../src/http2/stream.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders } from "../http2-frames.ts";
 
 export const LIMITS: Http2Limits = { streams: 100, headerBytes: 16_384, headerFields: 64 };

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { until } from "../../../until.ts";
 import {
   END_HEADERS,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, PREFACE } from "../http2-frames.ts";
 import { connect, errorIn, get, number, post, WINDOW_UPDATE } from "./connected.ts";
 

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HpackDecoder } from "../../../../src/hosts/node/server/http2/hpack/decoder.ts";
-import { DynamicTable } from "../../../../src/hosts/node/server/http2/hpack/dynamic-table.ts";
-import { encodeField } from "../../../../src/hosts/node/server/http2/hpack/encoder.ts";
-import { HpackError } from "../../../../src/hosts/node/server/http2/hpack/hpack-error.ts";
+import { DynamicTable, encodeField, HpackDecoder, HpackError } from "../../../../src/http2/hpack.ts";
 
 const decoder = (headerBytes = 1000, headerFields = 100) => new HpackDecoder({ headerBytes, headerFields });
 const decode = (one: HpackDecoder, hex: string) => {

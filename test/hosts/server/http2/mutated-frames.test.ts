@@ -1,9 +1,9 @@
 import { Duplex } from "node:stream";
 import { afterAll, expect, test } from "vitest";
-import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
-import { HpackError } from "../../../../src/hosts/node/server/http2/hpack/hpack-error.ts";
-import { ConnectionError } from "../../../../src/hosts/node/server/http2/protocol.ts";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import { Http2Connection } from "../../../../src/http2/connection.ts";
+import { HpackError } from "../../../../src/http2/hpack.ts";
+import { ConnectionError } from "../../../../src/http2/protocol.ts";
+import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { TEST_DEADLINE } from "../../../deadline.ts";
 import { cutAtRandom, Random } from "../../../e2e/abuse/harness/random.ts";
 import { mutatedSequence, STREAMS_OF_SEQUENCE } from "../../../e2e/abuse/http2/frame-mutations.ts";

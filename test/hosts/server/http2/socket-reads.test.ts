@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { duplexPair } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { takeReads } from "../../../../src/hosts/node/server/http2/socket-reads.ts";
+import { takeReads } from "../../../../src/http2/frame-reader.ts";
 
 const listener = createServer();
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { duplexPair } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
-import { HpackDecoder } from "../../../../src/hosts/node/server/http2/hpack/decoder.ts";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import { Http2Connection } from "../../../../src/http2/connection.ts";
+import { HpackDecoder } from "../../../../src/http2/hpack.ts";
+import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { cutAt } from "../../../snapshot/lines/bytes.ts";
 import { answersIn, connect, echo, LIMITS } from "./connected.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Http2Stream } from "../../../../src/hosts/node/server/http2/stream.ts";
+import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { END_STREAM, FRAME, frame, PREFACE, reset } from "../http2-frames.ts";
 import { answersIn, connect, echo, post } from "./connected.ts";
 

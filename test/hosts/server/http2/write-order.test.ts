@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import { expect, test } from "vitest";
-import { Http2Connection } from "../../../../src/hosts/node/server/http2/connection.ts";
+import { Http2Connection } from "../../../../src/http2/connection.ts";
 import { FRAME, framesIn, PREFACE } from "../http2-frames.ts";
 import { get, LIMITS } from "./connected.ts";
 

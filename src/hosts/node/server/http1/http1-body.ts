@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { BodyCutOff } from "../http2/body-reader.ts";
+import { BodyCutOff } from "../../../../http2/stream.ts";
 
 /** The most bytes of an unused body that are read and dropped; `limits.requestSeconds` limits the time. */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;

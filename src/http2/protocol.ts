@@ -1,12 +1,64 @@
-import {
-  ConnectionError,
-  DEFAULT_FRAME_SIZE,
-  DEFAULT_WINDOW,
-  ErrorCode,
-  LARGEST_FRAME_SIZE,
-  LARGEST_WINDOW,
-  Setting,
-} from "./protocol.ts";
+/** Types of frames (RFC 9113 section 6). */
+export const FrameType = {
+  DATA: 0,
+  HEADERS: 1,
+  PRIORITY: 2,
+  RST_STREAM: 3,
+  SETTINGS: 4,
+  PUSH_PROMISE: 5,
+  PING: 6,
+  GOAWAY: 7,
+  WINDOW_UPDATE: 8,
+  CONTINUATION: 9,
+} as const;
+
+/** Flags of frames; their meaning depends on the type. */
+export const Flag = { END_STREAM: 1, ACK: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 0x20 } as const;
+
+/** RFC 9113 section 7. */
+export const ErrorCode = {
+  NO_ERROR: 0,
+  PROTOCOL_ERROR: 1,
+  INTERNAL_ERROR: 2,
+  FLOW_CONTROL_ERROR: 3,
+  STREAM_CLOSED: 5,
+  FRAME_SIZE_ERROR: 6,
+  REFUSED_STREAM: 7,
+  CANCEL: 8,
+  COMPRESSION_ERROR: 9,
+  ENHANCE_YOUR_CALM: 11,
+} as const;
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+
+/** RFC 9113 section 6.5.2. */
+export const Setting = {
+  HEADER_TABLE_SIZE: 1,
+  ENABLE_PUSH: 2,
+  MAX_CONCURRENT_STREAMS: 3,
+  INITIAL_WINDOW_SIZE: 4,
+  MAX_FRAME_SIZE: 5,
+  MAX_HEADER_LIST_SIZE: 6,
+} as const;
+
+/** What a client sends first (RFC 9113 section 3.4). */
+export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+export const FRAME_HEADER = 9;
+/** Bytes of a payload, until the peer's SETTINGS say otherwise; what this server takes never changes. */
+export const DEFAULT_FRAME_SIZE = 16_384;
+export const LARGEST_FRAME_SIZE = 16_777_215;
+export const DEFAULT_WINDOW = 65_535;
+export const LARGEST_WINDOW = 2_147_483_647;
+export const LARGEST_STREAM_ID = 2_147_483_647;
+
+/** An error that ends the connection (RFC 9113 section 5.4.1). */
+export class ConnectionError extends Error {
+  readonly errorCode: ErrorCode;
+
+  constructor(errorCode: ErrorCode, message: string) {
+    super(message);
+    this.errorCode = errorCode;
+  }
+}
 
 const SETTING_BYTES = 6;
 

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { FRAME_HEADER, FrameType } from "../protocol.ts";
+import { FRAME_HEADER, FrameType } from "./protocol.ts";
 
 const SCRATCH_BYTES = 64 * 1024;
 
