@@ -9,7 +9,6 @@ import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import type { Transport } from "../resolve/message/transport.ts";
 import { fitAnswer } from "../resolve/message/truncate.ts";
-import type { ClientTests } from "./client-tests.ts";
 import type { QueryCounters } from "./query-counters.ts";
 
 /** The sources of answers for the clients of an access rule. */
@@ -29,8 +28,6 @@ export interface QueryParts {
   readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
   /** The client's real address, for the limit on forwarding. */
   readonly clientAddress: ClientAddress;
-  /** Sees all queries for names that do not exist. */
-  readonly clientTests?: Pick<ClientTests, "look"> | undefined;
   readonly counters: QueryCounters;
   /** Unix milliseconds. */
   readonly clock: () => number;
@@ -95,7 +92,7 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
  * The limits on clients and the access rule come before (`http/app.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
-  const { gateway, rule, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
+  const { gateway, rule, views, stubs, outside, clientAddress, counters, clock } = parts;
   const { sharing = SHARED } = parts;
   const variesByCredential = views.variesByCredential || sharing.variesByCredential;
 
@@ -142,8 +139,6 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       );
     }
     if (given === undefined) return "no-query";
-    if (given.outcome === "nxdomain" || given.outcome === "servfail")
-      clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
     if (outside !== undefined && (given.outOfZone ?? given.cnameTarget) !== undefined) {
       const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), rule);

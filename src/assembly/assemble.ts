@@ -66,7 +66,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     ...(transferRoutes && { transferRoutes }),
     ...(platform.stubRoutes && { stubRoutes: platform.stubRoutes }),
     ...(platform.openApi && { openApi: platform.openApi }),
-    ...{ stubs: platform.stubs, clientTests: platform.clientTests },
+    stubs: platform.stubs,
     ...outOfZone,
     clock: clock.now,
     zones: config.zones,

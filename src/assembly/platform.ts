@@ -1,7 +1,6 @@
 import type { Authority, PushAuthority } from "../access/authority.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
 import type { AccessControl } from "../access/rules/admit.ts";
-import type { ClientTests } from "../answer/client-tests.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Access } from "../config/access/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
@@ -72,8 +71,6 @@ export interface Platform
   /** Default: counters of its own. */
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
-  /** Absent if a host does not know the queries to its other instances. */
-  readonly clientTests?: ClientTests;
   /** Makes the metrics of the process. Default: none, except for those of secondaries. */
   readonly metrics?: typeof createPrometheusMetrics;
   /** Default: one that writes into `log`. */

@@ -3,10 +3,10 @@
  * Paths without a slash are stages, in src/.
  */
 const covered: Readonly<Record<string, readonly string[]>> = {
-  abuse: ["answer", "http", "limits", "resolve", "snapshot", "dns", "hosts"],
+  abuse: ["answer", "http", "limits", "resolve", "snapshot", "dns", "hosts", "http2"],
   access: ["access", "config", "http", "examples/security", "docs/how-to"],
   answers: ["zone", "names", "forward", "merge", "resolve", "docs/tutorials", "docs/reference"],
-  clients: ["http", "answer", "forward", "hosts", "dns"],
+  clients: ["http", "answer", "forward", "hosts", "dns", "http2"],
   commands: ["hosts", "explain", "config", "examples", "bin"],
   container: ["infra/container", "package.json", "embedding"],
   control: ["control", "desired", "sync", "gateway"],

@@ -1,5 +1,4 @@
 import { afterEach, expect, it } from "vitest";
-import { base64url, query } from "../http/fake-gateway.ts";
 import { Gateways, send } from "./gateways.ts";
 
 const gateways = new Gateways();
@@ -8,15 +7,7 @@ afterEach(() => gateways.close());
 it("the pages are on by default; DNS answers do not depend on them", async () => {
   const on = await gateways.start(gateways.folder(), { publicUrl: "https://doh.example.org/" });
   const off = await gateways.start(gateways.folder(), { pages: { enabled: false } });
-  for (const path of [
-    "/",
-    "/services",
-    "/clusters",
-    "/conflicts",
-    "/setup",
-    "/setup/test",
-    "/setup/curl/curl.sh",
-  ]) {
+  for (const path of ["/", "/services", "/clusters", "/conflicts", "/setup", "/setup/curl/curl.sh"]) {
     expect((await send(on, path)).status, path).toBe(200);
     expect((await send(off, path)).status, path).toBe(404);
   }
@@ -31,15 +22,4 @@ it("offers the served certificate if it is self-signed, and no other", async () 
   const { bytes, headers } = await send(gateway, "/setup/certificate/certificate.crt");
   expect(bytes.toString()).toMatch(/^-----BEGIN CERTIFICATE-----/);
   expect(headers["content-disposition"]).toBe('attachment; filename="certificate.crt"');
-});
-
-it("a client's test works with HTTP/2 and HTTP/1.1", async () => {
-  const gateway = await gateways.start(gateways.folder(), { zones: ["clusterset.test"] });
-  for (const http2 of [true, false]) {
-    const page = (await send(gateway, "/setup/test")).bytes.toString();
-    const [name, token] = /client-test-([0-9a-f]{20})\.dns\.clusterset\.test/.exec(page)!;
-    await send(gateway, `/dns-query?dns=${base64url(query(name))}`, { http2 });
-    const result = await send(gateway, `/setup/test?token=${token}`, { http2 });
-    expect(result.bytes.toString()).toContain("Yes: this client queried this gateway");
-  }
 });

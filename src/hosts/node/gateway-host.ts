@@ -1,4 +1,3 @@
-import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
@@ -106,7 +105,6 @@ async function startParts(
   const counters = new QueryCounters(errors);
   const accessCounters = new AccessCounters();
   const controlCounts = { streams: 0, lines: 0 };
-  const clientTests = new ClientTests();
   const { protection, load } = closers.add(createProtection(config, counters, shared));
 
   const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
@@ -123,7 +121,7 @@ async function startParts(
   };
   const assembly = await assemble(config, {
     ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
-    ...{ counters, accessCounters, clientTests, audit, shared, metrics: createMetrics },
+    ...{ counters, accessCounters, audit, shared, metrics: createMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
@@ -167,7 +165,7 @@ async function startParts(
     sharing === undefined
       ? await startAnswering({
           ...{ config, listen, tls: tls?.tls, protection, onError, app, logger },
-          ...{ assembly, rules, stubs, counters, accessCounters, clientTests, shared, clock: nodeClock },
+          ...{ assembly, rules, stubs, counters, accessCounters, shared, clock: nodeClock },
           startServer: (options) => startServer({ ...options, fetch }),
         })
       : await startThreads({
@@ -179,7 +177,6 @@ async function startParts(
           shared,
           limitMemory,
           stubs,
-          clientTests,
           fetch,
           log,
         }),

@@ -2,7 +2,6 @@ import { type AccessRule, hidesAnything, seesEverything } from "../../access/rul
 import type { KnownKinds } from "../../access/rules/rejections.ts";
 import { createViewReader, type ViewSettings } from "../../access/view/view.ts";
 import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
-import type { ClientTests } from "../../answer/client-tests.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
@@ -55,8 +54,6 @@ export interface SharedParts
   /** The settings that decide the view of queries, beside the path. Default: none. */
   readonly views?: ViewSettings | undefined;
   readonly metrics?: MetricsSource | undefined;
-  /** Undefined if a host does not know the queries to its other instances. */
-  readonly clientTests?: ClientTests | undefined;
 }
 
 /** @param kinds the credentials of the other rules' clients */
@@ -66,10 +63,10 @@ export function createRuleAnswers(
   kinds: KnownKinds,
   { gateway, pages, prepare, listed = () => undefined, metrics = shared.metrics }: RuleParts,
 ): RuleAnswers {
-  const { counters, clock, outside, stubs, clientAddress, clientTests, zones, version, endpointAt } = shared;
+  const { counters, clock, outside, stubs, clientAddress, zones, version, endpointAt } = shared;
   const { credentials, ...views } = shared.views ?? {};
   const answerQuery = createAnswerQuery({
-    ...{ gateway, counters, clock, outside, clientAddress, clientTests },
+    ...{ gateway, counters, clock, outside, clientAddress },
     rule: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ ...views, ...(rule.isPublic && { credentials }) }, (id) =>
@@ -90,7 +87,7 @@ export function createRuleAnswers(
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     pages: pages && {
-      ...{ ...pages, gateway, answerQuery, clientTests, clock, version, endpointAt, listed },
+      ...{ ...pages, gateway, answerQuery, clock, version, endpointAt, listed },
       zones: pageZones,
     },
   };

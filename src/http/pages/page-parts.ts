@@ -1,5 +1,4 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
-import type { ClientTests } from "../../answer/client-tests.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
@@ -27,8 +26,6 @@ export interface PageParts extends PageSettings {
   readonly endpointAt: EndpointAt;
   /** What is served now, for explanations; undefined while there is none. */
   readonly listed: () => Listed | undefined;
-  /** Undefined on hosts that do not see the queries of all their parts. */
-  readonly clientTests: ClientTests | undefined;
   /** Unix milliseconds. */
   readonly clock: () => number;
   /** The pages show names in the first one. */

@@ -9,7 +9,6 @@ import { dnsmasq } from "./clients/dnsmasq.ts";
 import { firefox } from "./clients/firefox-policy.ts";
 import { systemdResolved } from "./clients/systemd-resolved.ts";
 import { unbound } from "./clients/unbound.ts";
-import { windows } from "./clients/windows-script.ts";
 
 /** Clients of one kind, in the order of the page. */
 export interface ClientGroup {
@@ -19,7 +18,7 @@ export interface ClientGroup {
 
 export const CLIENT_GROUPS: readonly ClientGroup[] = [
   { title: "Command line", clients: [curl, dig] },
-  { title: "Devices", clients: [apple, windows, systemdResolved] },
+  { title: "Devices", clients: [apple, systemdResolved] },
   { title: "Browsers", clients: [chromium, firefox] },
   {
     title: "Resolvers",

@@ -83,7 +83,6 @@ export const pageCases: readonly HttpCase[] = [
       },
     };
   }),
-  page("a client can be tested", "/setup/test", `resolve ${ZONE} here?`),
   file(
     "Apple's profile",
     `/setup/apple/${ZONE}.mobileconfig?zone=${ZONE}`,
@@ -127,6 +126,6 @@ export const pageCases: readonly HttpCase[] = [
   ),
   ...[
     ...["/", "/services", SERVICE, "/clusters", "/clusters/cluster-a", "/conflicts"],
-    ...["/setup", "/setup/test", "/setup/curl/curl.sh"],
+    ...["/setup", "/setup/curl/curl.sh"],
   ].flatMap((path) => getOnlyCases(path)),
 ];

@@ -29,7 +29,6 @@ const PAGES = [
   "/clusters/none",
   "/conflicts",
   "/setup",
-  "/setup/test",
 ];
 const SCHEMES = ["light", "dark"] as const;
 /** CSS pixels: WCAG 2.2 section 1.4.10 has 320. */

@@ -38,7 +38,6 @@ async function openPool(publicUrl?: string) {
     all: () => state,
     measure: () => () => {},
     fetch: () => new Response(),
-    onSighting: () => {},
     onDamage: () => {},
     onOpen: () => {},
     entry: ENTRY,

@@ -386,7 +386,6 @@ describe("pages", () => {
       "/services/shop/web",
       "/clusters/west",
       "/setup",
-      "/setup/test",
     ]) {
       const { links, status } = await readPage(await ask(path, phone));
       expect([path, status]).toEqual([path, 200]);

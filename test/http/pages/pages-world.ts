@@ -1,4 +1,3 @@
-import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
@@ -22,8 +21,6 @@ export interface PagesWorld {
 interface WorldSettings {
   readonly zones?: readonly string[];
   readonly origin?: string;
-  /** Whether the gateway records the queries of client tests. */
-  readonly canSeeTests?: boolean;
   /** What is served. Default: what the gateway answers from. */
   readonly listed?: () => Listed | undefined;
 }
@@ -49,10 +46,9 @@ export async function pagesWorld(
     await pushed;
   }
   const current = () => listedOf(gateway, gateway);
-  const { canSeeTests = true, listed = current, ...pages } = settings;
+  const { listed = current, ...pages } = settings;
   const app = openApp({
     gateway,
-    clientTests: canSeeTests ? new ClientTests() : undefined,
     clock: () => clock.now(),
     zones,
     version: "1.2.3",

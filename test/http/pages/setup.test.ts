@@ -25,11 +25,10 @@ const withoutZone = (link: string) => link.replace(/\?.*$/, "");
 
 describe("/setup", () => {
   it("shows the alias zone by default, and the gateway's public address", async () => {
-    const { text, links, html } = await world.page("/setup");
+    const { text, html } = await world.page("/setup");
     expect(text).toContain("Set up a client for clusterset.test");
     expect(text).toContain("https://doh.example.org/dns-query{?dns}");
     expect(text).not.toContain("set publicUrl");
-    expect(links).toContain("/setup/test?zone=clusterset.test");
     expect(html).toContain("<option selected>clusterset.test</option><option>clusterset.local</option>");
     expect((await world.page("/setup?zone=CLUSTERSET.local.")).text).toContain(
       "Set up a client for clusterset.local",

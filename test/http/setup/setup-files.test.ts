@@ -19,7 +19,6 @@ import { dnsmasqConf } from "../../../src/http/setup/clients/dnsmasq.ts";
 import { firefoxPolicy } from "../../../src/http/setup/clients/firefox-policy.ts";
 import { resolvectlLines, resolvedConf } from "../../../src/http/setup/clients/systemd-resolved.ts";
 import { unboundConf } from "../../../src/http/setup/clients/unbound.ts";
-import { windowsScript } from "../../../src/http/setup/clients/windows-script.ts";
 import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
 import { dnsStamp } from "../../../src/http/setup/dns-stamp.ts";
 import { nameBasedUuid } from "../../../src/http/setup/name-based-uuid.ts";
@@ -85,41 +84,6 @@ describe("Apple", () => {
           PayloadContent: [{ DNSSettings: { SupplementalMatchDomains: [zone] } }],
         });
       }),
-    );
-  });
-});
-
-describe("Windows", () => {
-  it("a script adds the template and the rule", () => {
-    expect(lines(windowsScript(facts()))).toEqual(
-      expect.arrayContaining([
-        "#Requires -RunAsAdministrator",
-        "$Namespace = '.clusterset.test'",
-        "$Template = 'https://doh.example.org/dns-query'",
-        "$Addresses = @('192.0.2.1')",
-        "  Add-DnsClientDohServerAddress -ServerAddress $Address -DohTemplate $Template -AllowFallbackToUdp $false -AutoUpgrade $true",
-        "Add-DnsClientNrptRule -Namespace $Namespace -NameServers $Addresses -Comment 'clusterset-doh'",
-      ]),
-    );
-  });
-
-  it("looks up the addresses of a name if they are unknown", () => {
-    expect(windowsScript(facts({ addresses: [] })).text).toContain("Resolve-DnsName -Name $Gateway");
-  });
-
-  it("escapes any text in quotes, typographic ones, too (about_Quoting_Rules)", () => {
-    const quotes = /['\u2018\u2019\u201a\u201b]/g;
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom("'", "\u2019", "\u201b", "$", "`", "a", ";", '"') }),
-        (zone) => {
-          const line = lines(windowsScript(unchecked({ zone })))[3]!;
-          const inner = /^\$Namespace = '(.*)'$/.exec(line)![1]!;
-          // Every quote in the text is doubled, so that none ends the string.
-          expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "").match(quotes)).toBeNull();
-          expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "$1")).toBe(`.${zone}`);
-        },
-      ),
     );
   });
 });

@@ -2,7 +2,6 @@ import { socketAddress } from "../../../access/client/client-address.ts";
 import { type AccessRules, hidesAnything } from "../../../access/rules/access-rule.ts";
 import { createViewReader } from "../../../access/view/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
-import type { ClientTests } from "../../../answer/client-tests.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
@@ -20,20 +19,19 @@ export interface ListenerAnswerParts {
   readonly stubs: StubZones;
   readonly counters: QueryCounters;
   readonly accessCounters: AccessCounters;
-  readonly clientTests: ClientTests;
   readonly clock: Clock;
 }
 
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
 export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
-  const { config, assembly, rules, stubs, counters, accessCounters, clientTests, clock } = parts;
+  const { config, assembly, rules, stubs, counters, accessCounters, clock } = parts;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {
     // The settings were checked: without a public rule, the listener names a rule.
     const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
     const gateway = assembly.gatewayOf(rule);
     const answerQuery = createAnswerQuery({
-      ...{ gateway, counters, clientTests, rule: rule.name },
+      ...{ gateway, counters, rule: rule.name },
       cluster: rule.visibility.view,
       views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
       stubs: hidesAnything(rule) ? undefined : stubs,

@@ -37,8 +37,6 @@ ${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)
 ${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</dd>`}
 </dl>
 ${isGuessed ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
-<h2 id="test">Does my client work?</h2>
-<p><a href="/setup/test?zone=${encodeURIComponent(zone)}">Test this browser</a>: it resolves a new name of ${zone}, and this gateway shows whether it got the query.</p>
 ${groups.map(
   ({ title, clients }) => html`<h2>${title}</h2>
 ${clients}`,

@@ -1,22 +1,19 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import { readJsonQuestion } from "../../json/json-question.ts";
 import type { AppEnvironment } from "../../messages/environment.ts";
 import { prefersHtml } from "../../messages/media-type.ts";
 import { CLIENT_GROUPS } from "../../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts } from "../../setup/setup-facts.ts";
 import { PLAIN_TEXT, type SetupFile } from "../../setup/setup-file.ts";
 import { exampleIn } from "../example.ts";
-import { toBase64url } from "../look-up/message-view.ts";
 import { notFoundPage } from "../not-found-page.ts";
 import { type Page, pageResponse } from "../page.ts";
 import type { PageParts } from "../page-parts.ts";
-import { clientTestPage, clientTestResult } from "./client-test/client-test-page.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 
-/** `/setup`, its files at `/setup/<client>/<file>`, and the test of a client. All take `?zone=`. */
+/** `/setup` and its files at `/setup/<client>/<file>`. Both take `?zone=`. */
 export function createSetupRoutes(): Hono<AppEnvironment> {
   const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
   const routes = new Hono<AppEnvironment>();
@@ -31,20 +28,6 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
     withParts((c, parts) => {
       const { zones, publicUrl } = parts;
       return pageOf(c, parts, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined }));
-    }),
-  );
-  routes.get(
-    "/test",
-    withParts((c, parts) => {
-      const test = { tests: parts.clientTests, clock: parts.clock };
-      const token = c.req.query("token") ?? null;
-      if (c.req.header("accept") !== "application/json")
-        return pageOf(c, parts, (facts) => clientTestPage(test, facts, token, exampleQuery(facts)));
-      const result = clientTestResult(test, token);
-      const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-      return result === undefined
-        ? c.json({ code: "NOT_FOUND", message: "this test does not exist" }, 404, headers)
-        : c.json(result, 200, headers);
     }),
   );
   routes.get(
@@ -122,10 +105,6 @@ async function pageOf(
     page = cannotBeSetUp(error.message, parts.zones);
   }
   return pageResponse(page, parts.version, c.env.urlToken?.prefix);
-}
-
-function exampleQuery({ example }: SetupFacts): string {
-  return toBase64url(readJsonQuestion(`?name=${example.name}&type=${example.type}`).query);
 }
 
 function cannotBeSetUp(message: string, zones: readonly string[]): Page {

@@ -12,7 +12,6 @@ const report = (message: ThreadReport) => main.postMessage(message);
 const closers = new Closers();
 const addresses = Promise.withResolvers<ServeConfig>();
 const started = startThread(workerData as ThreadStart, closers, {
-  onSighting: (token, sighting) => report({ report: "sighting", token, sighting }),
   onDamage: (cluster) => report({ report: "damage", cluster }),
   addresses: () => {
     report({ report: "prepared" });

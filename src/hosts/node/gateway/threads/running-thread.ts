@@ -1,7 +1,6 @@
 import * as module from "node:module";
 import { dirname } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { Sighting } from "../../../../answer/client-tests.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { UsageError } from "../../../../config/values/usage-error.ts";
 import type { Clock } from "../../../../gateway/clock.ts";
@@ -33,7 +32,6 @@ export interface SharedThreadParts {
   readonly measure: (port: MessagePort) => () => void;
   /** Answers the requests that the thread hands over. */
   readonly fetch: FetchHandler;
-  readonly onSighting: (token: string, sighting: Sighting) => void;
   /** Called with the cluster of a damaged row. */
   readonly onDamage: (clusterId: string) => void;
   /** The module that the thread runs. Default: answering-thread.ts */
@@ -79,7 +77,6 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     state,
     measure,
     fetch,
-    onSighting,
     onDamage,
     entry = ENTRY,
   } = parts;
@@ -147,8 +144,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
       listening.resolve();
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
-    } else if (message.report === "sighting") onSighting(message.token, message.sighting);
-    else if (message.report === "damage") onDamage(message.cluster);
+    } else if (message.report === "damage") onDamage(message.cluster);
     else stopped();
   });
   worker.on("error", (cause) => {

@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import { Hono } from "hono";
 import { visibilitiesOf } from "../../../../access/rules/access-rule.ts";
-import { ClientTests, type Sighting } from "../../../../answer/client-tests.ts";
 import { QueryCounters } from "../../../../answer/query-counters.ts";
 import { assemble } from "../../../../assembly/assemble.ts";
 import type { Answers, Stages } from "../../../../assembly/platform.ts";
@@ -48,7 +47,6 @@ import { ThreadSignals } from "./thread-signals.ts";
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
 /** What a thread has of the module that runs it. */
 export interface ThreadCalls {
-  readonly onSighting: (token: string, sighting: Sighting) => void;
   /** Called with the cluster of a damaged row. */
   readonly onDamage: (clusterId: string) => void;
   /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
@@ -78,7 +76,7 @@ export async function startThread(
     metrics,
   }: ThreadStart,
   closers: Closers,
-  { onSighting, onDamage, addresses }: ThreadCalls,
+  { onDamage, addresses }: ThreadCalls,
 ): Promise<Answering> {
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
   const log = logTo(logger);
@@ -99,13 +97,12 @@ export async function startThread(
     ),
   );
   const accessCounters = new AccessCounters();
-  const clientTests = new ClientTests(onSighting);
   const { protection, load } = closers.add(createProtection(config, counters, shared));
   const reachability = new Reachability(config, admission.rules, undefined);
   const database = closers.add(openForReading(path));
   const assembly = await assemble(config, {
     ...{ version: VERSION, clock, log, access: admission, load, shared },
-    ...{ counters, accessCounters, clientTests, stubs },
+    ...{ counters, accessCounters, stubs },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
@@ -155,7 +152,7 @@ export async function startThread(
   const answering = closers.addServer(
     await startAnswering({
       ...{ config: listening, listen: parseListenAddress(listening.listen), tls, protection, onError, clock },
-      ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, clientTests, shared },
+      ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, shared },
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,

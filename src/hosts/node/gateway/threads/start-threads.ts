@@ -1,5 +1,4 @@
 import { createServer } from "node:net";
-import type { ClientTests } from "../../../../answer/client-tests.ts";
 import type { Log } from "../../../../assembly/log.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import { type ListenAddress, parseListenAddress } from "../../../../config/values/listen-address.ts";
@@ -25,15 +24,13 @@ export interface StartThreadsParts {
   readonly shared: SharedLimits;
   readonly limitMemory: SharedLimitMemory;
   readonly stubs: StubZones;
-  readonly clientTests: ClientTests;
   readonly fetch: FetchHandler;
   readonly log: Log;
 }
 
 /** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
 export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool> {
-  const { config, threads, tls, database, sharing, shared, limitMemory, stubs, clientTests, fetch, log } =
-    parts;
+  const { config, threads, tls, database, sharing, shared, limitMemory, stubs, fetch, log } = parts;
   if (threads > 1) await checkFree(config);
   const { signals } = sharing;
   const end = signals.start(nodeClock.now, sharing.beat);
@@ -54,7 +51,6 @@ export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool
     fetch: fetchStarted,
     log,
     all: () => ({ ...sharing.state, stubs: stubs.list() }),
-    onSighting: (token, sighting) => clientTests.record(token, sighting),
     onDamage: sharing.damaged,
     onOpen: (opened) => {
       sharing.post = (state) => opened.post(state);

@@ -1,5 +1,4 @@
 import type { MessagePort } from "node:worker_threads";
-import type { Sighting } from "../../../../answer/client-tests.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import type { ClusterMeta } from "../../../../database/cluster-row.ts";
 import type { StubRegistration } from "../../../../forward/stubs/stub-zones.ts";
@@ -58,7 +57,6 @@ export type ThreadReport =
   | { readonly report: "listening"; readonly port: number; readonly places: readonly ListeningPlace[] }
   /** It cannot start, because of the settings if `isUsage`. */
   | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }
-  | { readonly report: "sighting"; readonly token: string; readonly sighting: Sighting }
   /** It read a damaged row. */
   | { readonly report: "damage"; readonly cluster: string }
   /** Its last connection has ended. */
