@@ -1,7 +1,7 @@
 import type { Reach } from "../desired/desired-service.ts";
 import { createControl } from "../gateway/desired/control.ts";
-import type { ControlLimits } from "../http/push/desired/control-limits.ts";
-import { type ControlCounts, createDesiredRoute } from "../http/push/desired/desired-route.ts";
+import type { ControlLimits } from "../http/push/desired.ts";
+import { type ControlCounts, createDesiredRoute } from "../http/push/desired.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import { controlScope } from "./credentials.ts";
 import type { ControlParts } from "./platform.ts";

@@ -3,7 +3,7 @@ import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit/audit.ts";
 import { ApiError, apiRoute } from "../http/messages/api-error.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";
-import { CONTROL_NOT_SERVED } from "../http/push/desired/control-not-served.ts";
+import { CONTROL_NOT_SERVED } from "../http/push/desired.ts";
 import { describeError, type Log } from "./log.ts";
 
 /** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */

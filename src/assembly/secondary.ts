@@ -4,7 +4,7 @@ import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { PartialStages } from "../gateway/scoped-gateway.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
-import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
+import { createStatusMetrics } from "../http/metrics/status.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
 import { PartMemory } from "../transfer/part-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstreams/upstream-group.ts";
-import { FederationName } from "../http/federations/stub-messages.ts";
+import { FederationName } from "../http/federations.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/options.ts";

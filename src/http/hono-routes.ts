@@ -4,13 +4,12 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
-import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
-import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
-import { JSON_TYPE, prefersHtml } from "./messages/media-type.ts";
+import { JSON_TYPE, prefersHtml } from "./messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "./messages/message.ts";
+import { FetchRequest, toResponse } from "./messages/message.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import type { OpenApi } from "./openapi/open-api.ts";
-import { notFoundPage } from "./pages/not-found-page.ts";
-import { pageResponse } from "./pages/page.ts";
+import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
 
 /** Routes with credentials of their own. */

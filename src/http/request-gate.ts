@@ -2,10 +2,10 @@ import { type ClientAddress, socketAddress } from "../access/client/client-addre
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
-import type { KnowsHost } from "./messages/known-hosts.ts";
+import type { KnowsHost } from "./messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "./messages/message.ts";
+import { pathOf } from "./messages/message.ts";
 import type { Reject } from "./messages/rejection.ts";
-import { pathOf } from "./messages/request-path.ts";
 
 /** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;

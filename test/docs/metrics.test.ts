@@ -5,7 +5,7 @@ import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-metrics.ts";
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { createStatusMetrics } from "../../src/http/metrics/status-metrics.ts";
+import { createStatusMetrics } from "../../src/http/metrics/status.ts";
 import { TransferCounters } from "../../src/transfer/transfer-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";

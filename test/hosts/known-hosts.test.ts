@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { get } from "node:https";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { knownHosts } from "../../src/http/messages/known-hosts.ts";
+import { knownHosts } from "../../src/http/messages/fields.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const gateways = new Gateways();

@@ -3,7 +3,7 @@ import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
 import { AuditLog, auditTurnedAway } from "../../src/http/audit/audit.ts";
 import type { AuditEntry } from "../../src/http/audit/audit-entry.ts";
-import { FetchRequest } from "../../src/http/messages/fetch-message.ts";
+import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";

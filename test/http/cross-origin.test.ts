@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import type { AllowedOrigins } from "../../src/http/messages/cross-origin.ts";
+import type { AllowedOrigins } from "../../src/http/messages/fields.ts";
 import {
   closedOriginCases,
   crossOriginCases,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { JsonExplanation } from "../../src/http/explain/json-explanation.ts";
+import type { JsonExplanation } from "../../src/http/explain.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { type PagesWorld, pagesWorld } from "./pages/pages-world.ts";
 

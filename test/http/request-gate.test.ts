@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/access/client/client.ts";
 import { createClientAddress } from "../../src/access/client/client-address.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { FetchRequest } from "../../src/http/messages/fetch-message.ts";
+import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";

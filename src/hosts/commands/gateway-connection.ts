@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
-import { JSON_TYPE } from "../../http/messages/media-type.ts";
+import { JSON_TYPE } from "../../http/messages/fields.ts";
 import { explainCertificate } from "../../sync/push/certificate-failures.ts";
 import { readToken } from "../node/access/token-file.ts";
 import { readCertificates } from "../node/tls/tls.ts";

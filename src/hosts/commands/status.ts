@@ -1,7 +1,7 @@
 import { UsageError } from "../../config/values/usage-error.ts";
-import { JSON_TYPE } from "../../http/messages/media-type.ts";
-import type { StatusReport } from "../../http/metrics/status-report.ts";
-import { counted } from "../../http/pages/words.ts";
+import { JSON_TYPE } from "../../http/messages/fields.ts";
+import type { StatusReport } from "../../http/metrics/status.ts";
+import { counted } from "../../http/pages/page.ts";
 import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
 import type { Output } from "./process/output.ts";
 

@@ -8,7 +8,7 @@ import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.t
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values/listen-address.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service/explainer.ts";
-import { createStubRoutes } from "../../http/federations/stub-routes.ts";
+import { createStubRoutes } from "../../http/federations.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";

@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 import type { ProcessFacts, ThreadCounts } from "../../http/metrics/process-metrics.ts";
-import type { ControlCounts } from "../../http/push/desired/desired-route.ts";
+import type { ControlCounts } from "../../http/push/desired.ts";
 import { expiryOf } from "./tls/tls.ts";
 import type { TlsSource } from "./tls/tls-source.ts";
 

@@ -1,8 +1,7 @@
 import type { Client } from "../../access/client/client.ts";
 import type { App } from "../../http/app.ts";
-import { FetchRequest } from "../../http/messages/fetch-message.ts";
-import type { HttpResponse } from "../../http/messages/http-message.ts";
-import { pathOf } from "../../http/messages/request-path.ts";
+import type { HttpResponse } from "../../http/messages/message.ts";
+import { FetchRequest, pathOf } from "../../http/messages/message.ts";
 import { locationOf } from "./cf-location.ts";
 
 /** A request of Cloudflare to a Worker. */

@@ -7,9 +7,8 @@ import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { type Rate, TokenBuckets } from "../../limits/token-buckets.ts";
 import type { ApiError } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
-import { FetchRequest } from "../messages/fetch-message.ts";
-import type { HttpRequest } from "../messages/http-message.ts";
-import { pathOf } from "../messages/request-path.ts";
+import type { HttpRequest } from "../messages/message.ts";
+import { FetchRequest, pathOf } from "../messages/message.ts";
 import type { Rejection } from "../request-gate.ts";
 import type { AuditAction, AuditEntry, AuditFacts, AuditSink } from "./audit-entry.ts";
 

@@ -3,9 +3,9 @@ import type { Admission, Admitted, NotAdmitted } from "../../access/rules/admiss
 import type { AccessControl } from "../../access/rules/admit.ts";
 import { readPathToken } from "../../access/rules/path-token.ts";
 import type { Background } from "../../transfer/secondary.ts";
-import { preflight } from "../messages/cross-origin.ts";
-import type { Handler, HttpRequest, HttpResponse } from "../messages/http-message.ts";
-import { pathOf, plainPath, ReroutedRequest } from "../messages/request-path.ts";
+import { preflight } from "../messages/fields.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../messages/message.ts";
+import { pathOf, plainPath, ReroutedRequest } from "../messages/message.ts";
 import type { RequestGate } from "../request-gate.ts";
 import type { DnsPath, DnsPaths } from "./dns-paths.ts";
 import type { RuleAnswers } from "./rule-answers.ts";

@@ -1,6 +1,6 @@
 import type { Answered, Unanswered } from "../../answer/answer-query.ts";
-import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import type { Reject } from "../messages/rejection.ts";
 
 const TOO_MANY =

@@ -1,6 +1,6 @@
-import { EXPLAIN_METHODS } from "../explain/explain-route.ts";
+import { EXPLAIN_METHODS } from "../explain.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
-import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
 import type { RuleAnswers } from "./rule-answers.ts";

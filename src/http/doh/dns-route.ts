@@ -1,9 +1,8 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import type { JsonRoute } from "../json/json-route.ts";
-import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
-import { acceptQuality, DNS_MESSAGE, essence } from "../messages/media-type.ts";
+import { acceptQuality, crossOriginHeaders, DNS_MESSAGE, essence, preflight } from "../messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import {
   cacheControl,
   originsOfAnswer,

@@ -1,5 +1,5 @@
 import type { Upstream } from "../../forward/upstreams/upstream.ts";
-import { DNS_MESSAGE, essence } from "../messages/media-type.ts";
+import { DNS_MESSAGE, essence } from "../messages/fields.ts";
 
 const MOST_ANSWER_BYTES = 65_535;
 

@@ -1,4 +1,4 @@
-import { DNS_MESSAGE } from "../messages/media-type.ts";
+import { DNS_MESSAGE } from "../messages/fields.ts";
 
 /** The number of cached header objects: the answers of a zone have few lengths and lifetimes. */
 const MOST_KEPT = 4096;

@@ -4,7 +4,7 @@ import { createViewReader, type ViewSettings } from "../../access/view/view.ts";
 import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
-import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
+import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import { createReject, type Reject } from "../messages/rejection.ts";
 import type { MetricsSource } from "../metrics/metrics-source.ts";
 import type { Listed } from "../pages/directory.ts";

@@ -3,7 +3,7 @@ import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeDegradation } from "../../snapshot/report/degradation.ts";
-import { counted, duration } from "../pages/words.ts";
+import { counted, duration } from "../pages/page.ts";
 
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;

@@ -7,9 +7,16 @@ import {
   varyByCredential,
 } from "../doh/answer-response.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
-import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
-import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../messages/media-type.ts";
+import {
+  acceptQuality,
+  crossOriginHeaders,
+  DNS_JSON,
+  DNS_MESSAGE,
+  JSON_TYPE,
+  namesMediaType,
+  preflight,
+} from "../messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";

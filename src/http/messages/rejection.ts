@@ -1,9 +1,8 @@
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { rawParameter } from "../doh/url-parameter.ts";
 import { errorBody } from "./api-error.ts";
-import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "./http-message.ts";
-import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
+import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
+import type { HttpRequest, HttpResponse } from "./message.ts";
 
 /** Makes the responses to rejected requests. */
 export type Reject = (

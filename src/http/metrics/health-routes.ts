@@ -3,7 +3,7 @@ import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeStale } from "../json/freshness-comment.ts";
 import { jsonResponse } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
-import { statusReport } from "./status-report.ts";
+import { statusReport } from "./status.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 

@@ -1,4 +1,4 @@
-import type { MetricSnapshot } from "./threads/metric-snapshot.ts";
+import type { MetricSnapshot } from "./threads.ts";
 
 /** Metrics in a text format, from the library of the host. */
 export interface MetricsSource {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { ControlCounts } from "../push/desired/desired-route.ts";
+import type { ControlCounts } from "../push/desired.ts";
 
 /** What a host knows of its process. */
 export interface ProcessFacts {

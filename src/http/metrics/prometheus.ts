@@ -12,8 +12,8 @@ import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
 import type { SnapshotSource } from "./metrics-source.ts";
 import { type ProcessFacts, registerProcess } from "./process-metrics.ts";
-import { readGauge, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
-import { snapshotOf } from "./threads/metric-snapshot.ts";
+import { readGauge, STATUS_GAUGES, type StatusSource } from "./status.ts";
+import { snapshotOf } from "./threads.ts";
 
 /**
  * Metrics for Prometheus. They cost queries nothing: a request for `/metrics` reads the counters and the gateway's

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { ExplanationCode } from "../../explain/explanation.ts";
 import { Finding } from "../../snapshot/schema.ts";
-import type { JsonExplanation } from "../explain/json-explanation.ts";
+import type { JsonExplanation } from "../explain.ts";
 import type { JsonAnswer as JsonAnswerType } from "../json/json-answer.ts";
-import type { StatusReport as StatusReportType } from "../metrics/status-report.ts";
+import type { StatusReport as StatusReportType } from "../metrics/status.ts";
 import { Conflict } from "../push/push-messages.ts";
 
 /** A type as JSON has it: nothing is read-only, and a member that may be undefined may be absent. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { SnapshotLine } from "../../snapshot/lines/line-schema.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
-import { StubRequest } from "../federations/stub-messages.ts";
-import { JSON_TYPE } from "../messages/media-type.ts";
+import { StubRequest } from "../federations.ts";
+import { JSON_TYPE } from "../messages/fields.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,

@@ -1,6 +1,6 @@
 import { CLUSTER_ID } from "../../snapshot/cluster-id.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { JSON_TYPE } from "../messages/media-type.ts";
+import { JSON_TYPE } from "../messages/fields.ts";
 import { INSTANCE } from "../push/push-messages.ts";
 import {
   joinCodes,

@@ -1,6 +1,6 @@
 import { PART_KINDS, type PartKind } from "../../transfer/part-names.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
-import { JSON_TYPE } from "../messages/media-type.ts";
+import { JSON_TYPE } from "../messages/fields.ts";
 import {
   joinCodes,
   OF_BODIES,

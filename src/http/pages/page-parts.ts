@@ -1,7 +1,7 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { EndpointAt } from "../doh/endpoints.ts";
-import type { SetupRequest } from "../setup/setup-facts.ts";
+import type { SetupRequest } from "../setup/facts.ts";
 import type { Directory, Listed } from "./directory.ts";
 
 /** The addresses of the gateway other than its URL. */

@@ -1,13 +1,12 @@
 import { type Context, Hono } from "hono";
 import type { AppEnvironment } from "../messages/environment.ts";
-import { FetchRequest } from "../messages/fetch-message.ts";
-import { clusterPage } from "./details/cluster-page.ts";
-import { servicePage } from "./details/service-page.ts";
-import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
+import { FetchRequest } from "../messages/message.ts";
+import { clusterPage, servicePage } from "./details.ts";
+import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./lists.ts";
 import { lookUpPage } from "./look-up/look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
-import { createSetupRoutes } from "./setup/setup-routes.ts";
+import { createSetupRoutes } from "./setup.ts";
 
 /** The pages for people: `/`, the lists, a page for each service and cluster, `/setup` with its files. */
 export function createPages(): Hono<AppEnvironment> {

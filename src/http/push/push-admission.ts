@@ -1,6 +1,6 @@
 import { TokenBuckets } from "../../limits/token-buckets.ts";
 import { ApiError } from "../messages/api-error.ts";
-import { type BodyAccount, BodyBudget } from "./body-budget.ts";
+import { type BodyAccount, BodyBudget } from "./bodies.ts";
 import type { PushLimits } from "./push-limits.ts";
 
 /** Clusters that are remembered; only those with a credential come so far. */

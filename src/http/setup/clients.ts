@@ -1,14 +1,14 @@
-import type { ClientSetup } from "./client-setup.ts";
-import { adguard } from "./clients/adguard.ts";
-import { apple } from "./clients/apple-profile.ts";
-import { chromium } from "./clients/chromium-policy.ts";
-import { curl, dig } from "./clients/command-lines.ts";
-import { coredns, corednsOfListener, corednsOnKubernetes } from "./clients/coredns.ts";
-import { dnscryptProxy, dnscryptProxyRules } from "./clients/dnscrypt-proxy.ts";
-import { dnsmasq } from "./clients/dnsmasq.ts";
-import { firefox } from "./clients/firefox-policy.ts";
-import { systemdResolved } from "./clients/systemd-resolved.ts";
-import { unbound } from "./clients/unbound.ts";
+import { coredns, corednsOfListener, corednsOnKubernetes } from "./coredns.ts";
+import { apple, chromium, curl, dig, firefox } from "./devices.ts";
+import type { ClientSetup } from "./facts.ts";
+import {
+  adguard,
+  dnscryptProxy,
+  dnscryptProxyRules,
+  dnsmasq,
+  systemdResolved,
+  unbound,
+} from "./resolvers.ts";
 
 /** Clients of one kind, in the order of the page. */
 export interface ClientGroup {

@@ -5,7 +5,7 @@ import {
   createOriginReader,
   type ProxySettings,
 } from "../../../src/access/client/client-address.ts";
-import { FetchRequest } from "../../../src/http/messages/fetch-message.ts";
+import { FetchRequest } from "../../../src/http/messages/message.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 
 const settings: ProxySettings = {

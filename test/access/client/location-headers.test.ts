@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLocationHeaders, type LocationHeaders } from "../../../src/access/client/location-headers.ts";
-import { FetchRequest } from "../../../src/http/messages/fetch-message.ts";
+import { FetchRequest } from "../../../src/http/messages/message.ts";
 
 const settings: LocationHeaders = {
   trustedProxies: ["10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48"],

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { View } from "../../../src/access/view/view.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
 import type { QueryStages, ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
-import { explainAnswer } from "../../../src/http/explain/explain-answer.ts";
+import { explainAnswer } from "../../../src/http/explain.ts";
 import { renderJsonAnswer } from "../../../src/http/json/json-answer.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";

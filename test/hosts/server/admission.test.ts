@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NodeAdmission } from "../../../src/hosts/node/access/node-admission.ts";
 import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
-import type { HttpRequest } from "../../../src/http/messages/http-message.ts";
+import type { HttpRequest } from "../../../src/http/messages/message.ts";
 import { credentialsOf } from "../../conformance/host-under-test.ts";
 import { httpWorld, WHO } from "../../conformance/http-world.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";

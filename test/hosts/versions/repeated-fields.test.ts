@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import type { HttpRequest } from "../../../src/http/messages/http-message.ts";
+import type { HttpRequest } from "../../../src/http/messages/message.ts";
 import {
   END_HEADERS,
   END_STREAM,

@@ -7,7 +7,7 @@ import type { RuleCredentials } from "../../../src/access/rules/admit-settings.t
 import { knownKinds } from "../../../src/access/rules/rejections.ts";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createApp } from "../../../src/http/app.ts";
-import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";

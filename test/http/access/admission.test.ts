@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plainPath } from "../../../src/http/messages/request-path.ts";
+import { plainPath } from "../../../src/http/messages/message.ts";
 import { NAME } from "../../conformance/cases/doh.ts";
 import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";

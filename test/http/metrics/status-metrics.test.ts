@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
-import type { StatusSource } from "../../../src/http/metrics/status-gauges.ts";
-import { createStatusMetrics } from "../../../src/http/metrics/status-metrics.ts";
+import type { StatusSource } from "../../../src/http/metrics/status.ts";
+import { createStatusMetrics } from "../../../src/http/metrics/status.ts";
 import { TransferCounters } from "../../../src/transfer/transfer-counters.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 

@@ -4,7 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { CLUSTER_PATHS } from "../../../src/http/doh/dns-paths.ts";
-import { createStubRoutes } from "../../../src/http/federations/stub-routes.ts";
+import { createStubRoutes } from "../../../src/http/federations.ts";
 import { createHono } from "../../../src/http/hono-routes.ts";
 import { createPages } from "../../../src/http/pages/routes.ts";
 import { createPushRoutes } from "../../../src/http/push/push-routes.ts";

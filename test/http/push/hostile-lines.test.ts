@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import { Stage } from "../../../src/database/stage.ts";
-import { BodyBudget } from "../../../src/http/push/body-budget.ts";
-import { stageLines } from "../../../src/http/push/lines-body.ts";
+import { BodyBudget, stageLines } from "../../../src/http/push/bodies.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
 import { memoryDatabase } from "../../gateway/open-keyed.ts";
 import { openTurns } from "../../gateway/turns/open-turns.ts";

@@ -1,4 +1,4 @@
-import { readSetupFacts, type SetupFacts, type SetupRequest } from "../../../src/http/setup/setup-facts.ts";
+import { readSetupFacts, type SetupFacts, type SetupRequest } from "../../../src/http/setup/facts.ts";
 
 /** Facts of a gateway with all listeners; `changes` override them. */
 export function facts(changes: Partial<SetupRequest> = {}): SetupFacts {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
-import { readSetupFacts, SetupError, type SetupRequest } from "../../../src/http/setup/setup-facts.ts";
+import { readSetupFacts, SetupError, type SetupRequest } from "../../../src/http/setup/facts.ts";
 import { facts } from "./facts.ts";
 
 const clients = CLIENT_GROUPS.flatMap((group) => group.clients);

@@ -1,27 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { adguardUpstream } from "../../../src/http/setup/clients/adguard.ts";
-import { appleProfile } from "../../../src/http/setup/clients/apple-profile.ts";
-import { chromiumPolicy } from "../../../src/http/setup/clients/chromium-policy.ts";
-import { curlLines, digLines } from "../../../src/http/setup/clients/command-lines.ts";
+import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
 import {
   corednsCustom,
   corednsPatch,
   corefile,
   corefileOfListener,
-} from "../../../src/http/setup/clients/coredns.ts";
+} from "../../../src/http/setup/coredns.ts";
 import {
+  appleProfile,
+  chromiumPolicy,
+  curlLines,
+  digLines,
+  firefoxPolicy,
+  nameBasedUuid,
+} from "../../../src/http/setup/devices.ts";
+import {
+  adguardUpstream,
   dnscryptProxyForwarding,
   dnscryptProxyServer,
-} from "../../../src/http/setup/clients/dnscrypt-proxy.ts";
-import { dnsmasqConf } from "../../../src/http/setup/clients/dnsmasq.ts";
-import { firefoxPolicy } from "../../../src/http/setup/clients/firefox-policy.ts";
-import { resolvectlLines, resolvedConf } from "../../../src/http/setup/clients/systemd-resolved.ts";
-import { unboundConf } from "../../../src/http/setup/clients/unbound.ts";
-import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
-import { dnsStamp } from "../../../src/http/setup/dns-stamp.ts";
-import { nameBasedUuid } from "../../../src/http/setup/name-based-uuid.ts";
+  dnsmasqConf,
+  dnsStamp,
+  resolvectlLines,
+  resolvedConf,
+  unboundConf,
+} from "../../../src/http/setup/resolvers.ts";
 import { facts } from "./facts.ts";
 import { parsePropertyList } from "./property-list.ts";
 import { readStamp } from "./stamp.ts";

@@ -1,6 +1,6 @@
-import type { JsonExplanation } from "../../../http/explain/json-explanation.ts";
+import type { JsonExplanation } from "../../../http/explain.ts";
 import type { JsonAnswer, JsonRecord } from "../../../http/json/json-answer.ts";
-import { nameOfCode, nameOfType } from "../../../http/pages/words.ts";
+import { nameOfCode, nameOfType } from "../../../http/pages/page.ts";
 import type { QueryResult } from "./query-result.ts";
 
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;

@@ -1,4 +1,4 @@
-import type { JsonExplanation } from "../../../http/explain/json-explanation.ts";
+import type { JsonExplanation } from "../../../http/explain.ts";
 import type { JsonAnswer } from "../../../http/json/json-answer.ts";
 
 /** The question in the parameters of the JSON form, and as a DNS message. */

@@ -1,10 +1,10 @@
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { usableAddress } from "../../../dns/address.ts";
 import { formatReverseName } from "../../../dns/reverse.ts";
-import type { JsonExplanation } from "../../../http/explain/json-explanation.ts";
+import type { JsonExplanation } from "../../../http/explain.ts";
 import { renderJsonAnswer } from "../../../http/json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../../../http/json/json-question.ts";
-import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/media-type.ts";
+import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/fields.ts";
 import { readCheckInputs } from "../check/check-input.ts";
 import type { PinFlags } from "../flags/pin-flags.ts";
 import { type ConnectionFlags, connectTo } from "../gateway-connection.ts";

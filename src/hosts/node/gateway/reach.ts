@@ -2,7 +2,7 @@ import type { AccessRule, AccessRules } from "../../../access/rules/access-rule.
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { parseListenAddress } from "../../../config/values/listen-address.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
-import type { DnsPort } from "../../../http/setup/setup-facts.ts";
+import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import type { StubStore } from "../../../forward/stubs/stub-zones.ts";
-import { FederationName } from "../../../http/federations/stub-messages.ts";
+import { FederationName } from "../../../http/federations.ts";
 import { writeDurably } from "../durable-file.ts";
 
 const StubFile = z.strictObject({

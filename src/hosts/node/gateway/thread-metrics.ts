@@ -1,7 +1,11 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MetricsSource, SnapshotSource } from "../../../http/metrics/metrics-source.ts";
-import { countersOf, mergeMetrics } from "../../../http/metrics/threads/merge-metrics.ts";
-import { formatMetrics, type MetricSnapshot } from "../../../http/metrics/threads/metric-snapshot.ts";
+import {
+  countersOf,
+  formatMetrics,
+  type MetricSnapshot,
+  mergeMetrics,
+} from "../../../http/metrics/threads.ts";
 
 /** From the main thread: what are your metrics? */
 interface CollectOrder {

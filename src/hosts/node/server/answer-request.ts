@@ -1,5 +1,5 @@
-import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
-import { pathOf } from "../../../http/messages/request-path.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/message.ts";
+import { pathOf } from "../../../http/messages/message.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
 import { type Application, refusal } from "./fetch-request.ts";
 import type { NodeRequest } from "./node-request.ts";

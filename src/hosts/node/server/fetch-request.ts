@@ -1,5 +1,5 @@
 import type { Client } from "../../../access/client/client.ts";
-import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /** Answers requests of the Fetch standard. */

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
 import { negotiate } from "../tls/alpn.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest } from "./answer-request.ts";

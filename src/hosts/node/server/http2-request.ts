@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../../../access/maybe-promise.ts";
-import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Stream } from "../../../http2/stream.ts";
 import type { NodeClient } from "../access/node-client.ts";

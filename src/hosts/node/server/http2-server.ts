@@ -1,6 +1,6 @@
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
-import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
 import { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Events, Http2Stream } from "../../../http2/stream.ts";

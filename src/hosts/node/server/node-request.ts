@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpRequest, HttpResponse } from "../../../http/messages/message.ts";
 import type { NodeClient } from "../access/node-client.ts";
 
 /** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */

@@ -1,5 +1,5 @@
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
-import type { HttpResponse } from "../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
 import type { Limit } from "../../../limits/limit-counters.ts";
 import { refusal } from "./fetch-request.ts";
 

@@ -1,7 +1,7 @@
 import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import type { Upstream } from "../../../forward/upstreams/upstream.ts";
-import { DNS_MESSAGE, essence } from "../../../http/messages/media-type.ts";
+import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
 
 /** The options for one DNS resource. */
 export interface DohAccess {

@@ -1,4 +1,4 @@
-import { counted, duration } from "../../../http/pages/words.ts";
+import { counted, duration } from "../../../http/pages/page.ts";
 import { describeDegradation } from "../../../snapshot/report/degradation.ts";
 import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
 

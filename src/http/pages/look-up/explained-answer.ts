@@ -1,11 +1,10 @@
 import type { Answered } from "../../../answer/answer-query.ts";
 import { describeUnanswered } from "../../doh/answer-response.ts";
-import { explainAnswer } from "../../explain/explain-answer.ts";
-import { type JsonExplanation, jsonExplanation } from "../../explain/json-explanation.ts";
+import { explainAnswer, type JsonExplanation, jsonExplanation } from "../../explain.ts";
 import { describeAnswered } from "../../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../../json/json-question.ts";
-import type { HttpRequest } from "../../messages/http-message.ts";
+import type { HttpRequest } from "../../messages/message.ts";
 import type { PageParts } from "../page-parts.ts";
 
 /** A question of a page, with its client. */

@@ -1,9 +1,8 @@
 import { html } from "hono/html";
 import type { ExplainedProperty } from "../../../explain/explanation.ts";
-import type { JsonExplanation } from "../../explain/json-explanation.ts";
-import { clusterLink, serviceLink } from "../links.ts";
+import type { JsonExplanation } from "../../explain.ts";
 import type { Html } from "../page.ts";
-import { duration } from "../words.ts";
+import { clusterLink, duration, serviceLink } from "../page.ts";
 
 /** The most records, properties and objections that the page shows of each. */
 const MOST = 30;

@@ -1,19 +1,20 @@
 import { html } from "hono/html";
-import type { HttpRequest } from "../../messages/http-message.ts";
-import { exampleIn } from "../example.ts";
-import { type ListPageParts, searchForm } from "../list-pages.ts";
+import type { HttpRequest } from "../../messages/message.ts";
+import { exampleIn } from "../directory.ts";
 import {
   byNeed,
   clusterList,
   conflictList,
   findingList,
+  type ListPageParts,
   partOf,
+  searchForm,
   serviceList,
   servingSentence,
 } from "../lists.ts";
 import type { Html, Page } from "../page.ts";
+import { counted } from "../page.ts";
 import type { PageParts } from "../page-parts.ts";
-import { counted } from "../words.ts";
 import { explainedAnswer } from "./explained-answer.ts";
 import { lookUpForm, readTypedQuestion, type TypedQuestion, toJsonQuestion } from "./look-up-form.ts";
 import { lookUpResult } from "./look-up-result.ts";

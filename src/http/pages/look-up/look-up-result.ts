@@ -9,7 +9,7 @@ import {
   duration,
   nameOfCode,
   nameOfType,
-} from "../words.ts";
+} from "../page.ts";
 import type { ExplainedAnswer } from "./explained-answer.ts";
 import { explanationView } from "./explanation-view.ts";
 import { messageView, toBase64url } from "./message-view.ts";

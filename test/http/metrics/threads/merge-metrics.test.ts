@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
-import { countersOf, mergeMetrics, mergeRuleOf } from "../../../../src/http/metrics/threads/merge-metrics.ts";
-import type { MetricSnapshot } from "../../../../src/http/metrics/threads/metric-snapshot.ts";
+import type { MetricSnapshot } from "../../../../src/http/metrics/threads.ts";
+import { countersOf, mergeMetrics, mergeRuleOf } from "../../../../src/http/metrics/threads.ts";
 import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../../fake-gateway.ts";
 

@@ -1,5 +1,5 @@
-import type { HttpResponse } from "../../../../http/messages/http-message.ts";
-import { pathOf } from "../../../../http/messages/request-path.ts";
+import type { HttpResponse } from "../../../../http/messages/message.ts";
+import { pathOf } from "../../../../http/messages/message.ts";
 import { type Application, refusal } from "../../server/fetch-request.ts";
 import type { ThreadSignals } from "./thread-signals.ts";
 

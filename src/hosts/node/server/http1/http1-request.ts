@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpResponse } from "../../../../http/messages/http-message.ts";
+import type { HttpResponse } from "../../../../http/messages/message.ts";
 import { NodeClient } from "../../access/node-client.ts";
 import type { NodeRequest } from "../node-request.ts";
 import { bodyStream, dropBody, readBody } from "./http1-body.ts";

@@ -1,7 +1,15 @@
-import { addressStep, type ClientSetup, gatewayAddress } from "../client-setup.ts";
-import { lacksListener, listenerOf, place } from "../listener.ts";
-import { isAddress, type SetupFacts } from "../setup-facts.ts";
-import { type SetupFile, textFile } from "../setup-file.ts";
+import {
+  addressStep,
+  type ClientSetup,
+  gatewayAddress,
+  isAddress,
+  lacksListener,
+  listenerOf,
+  place,
+  type SetupFacts,
+  type SetupFile,
+  textFile,
+} from "./facts.ts";
 
 /** A server block that forwards the zone to the gateway by DNS over HTTPS, for CoreDNS 1.14.5 and newer. */
 export function corefile(facts: SetupFacts): SetupFile {

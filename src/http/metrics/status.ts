@@ -1,6 +1,10 @@
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/objections.ts";
+import { describeDegraded, describeStale } from "../json/freshness-comment.ts";
+import { TRANSFER_METRICS, type TransferMetricsSource } from "./forward-metrics.ts";
 import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
+import type { MetricsSource } from "./metrics-source.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
@@ -151,4 +155,113 @@ function ofClusters(
         value: read(cluster, now),
       })),
   };
+}
+
+/**
+ * The metrics of a secondary for Prometheus (text format 0.0.4): the gateway's status, and what this secondary fetched and holds. Without
+ * counters of queries, since each of many isolates would count for itself.
+ * @param clock Unix milliseconds
+ */
+export function createStatusMetrics(
+  gateway: StatusSource,
+  clock: () => number,
+  transfer?: TransferMetricsSource,
+): MetricsSource {
+  return {
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    async render() {
+      let text = "";
+      for (const gauge of STATUS_GAUGES)
+        text += format({ ...gauge, type: "gauge" }, await readGauge(gauge, gateway, clock));
+      if (transfer !== undefined)
+        for (const metric of TRANSFER_METRICS) text += format(metric, metric.read(transfer));
+      return text;
+    },
+  };
+}
+
+function format(
+  { name, help, type }: { readonly name: string; readonly help: string; readonly type: string },
+  series: readonly GaugeSeries[] | undefined,
+): string {
+  if (series === undefined) return "";
+  const values = series.map(({ labels, value }) => `${name}${formatLabels(labels)} ${value}\n`);
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${values.join("")}\n`;
+}
+
+/** Values of labels need no escaping: cluster ids, reasons, origins. */
+function formatLabels(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+/** The most entries of a list. */
+const MOST_LISTED = 100;
+
+/** A list, or its beginning. */
+export interface StatusList<Entry> {
+  readonly total: number;
+  /** At most 100. */
+  readonly entries: readonly Entry[];
+}
+
+/** A gateway as its clients may see it, in JSON: what `/status` returns. */
+export interface StatusReport {
+  /** Whether queries get answers. */
+  readonly ready: boolean;
+  /** The newest entry of the shared log that is in the answers; absent where no log is shared. */
+  readonly position?: number | undefined;
+  /** The hash of what is served: gateways at one position of a log have the same. */
+  readonly rootHash?: string | undefined;
+  /** Why answers say that they are stale; empty if they do not. */
+  readonly stale: readonly string[];
+  readonly services: number;
+  readonly clusters: readonly {
+    readonly clusterId: string;
+    readonly live: boolean;
+    /** Seconds since its worker was last seen. */
+    readonly lastSeenSeconds: number;
+    /** Seconds until its lease expires; 0 if it has. */
+    readonly expiresInSeconds: number;
+    readonly exports: number;
+    readonly imports: number;
+    /** What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`. Empty if nothing does. */
+    readonly degraded: readonly string[];
+  }[];
+  /** Clusters that may push, and never did since the gateway started. */
+  readonly neverSeen: readonly string[];
+  /** Null on hosts that do not know them. */
+  readonly conflicts: StatusList<Conflict> | null;
+  readonly findings: StatusList<ClusterFinding> | null;
+}
+
+/** @param objections undefined where they are not known @param now Unix milliseconds by the gateway's clock */
+export function statusReport(
+  status: ServingStatus,
+  objections: Objections | undefined,
+  now: number,
+): StatusReport {
+  const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
+  return {
+    ready: status.ready,
+    position: status.position,
+    rootHash: status.position === undefined ? undefined : status.rootHash,
+    stale: describeStale(status, now),
+    services: status.services,
+    clusters: status.clusters.map(
+      ({ clusterId, live, renewedAt, expiresAt, exports, imports, degraded }) => ({
+        ...{ clusterId, live, exports, imports },
+        lastSeenSeconds: seconds(now - renewedAt),
+        expiresInSeconds: live ? seconds(expiresAt - now) : 0,
+        degraded: describeDegraded({ degraded }, now),
+      }),
+    ),
+    neverSeen: status.neverSeen ?? [],
+    conflicts: listOf(objections?.conflicts),
+    findings: listOf(objections?.findings),
+  };
+}
+
+function listOf<Entry>(entries: readonly Entry[] | undefined): StatusList<Entry> | null {
+  return entries === undefined ? null : { total: entries.length, entries: entries.slice(0, MOST_LISTED) };
 }

@@ -1,17 +1,17 @@
 import { type Context, Hono } from "hono";
-import type { CertificateIdentity } from "../../access/certificates.ts";
-import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stubs/stub-zones.ts";
-import { systemClock } from "../../gateway/clock.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { collectIssues } from "../../snapshot/snapshot-error.ts";
-import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "../audit/audit.ts";
-import type { AuditAction } from "../audit/audit-entry.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../messages/api-error.ts";
-import type { AppEnvironment } from "../messages/environment.ts";
-import { BodyBudget } from "../push/body-budget.ts";
-import { readJsonBody } from "../push/json-body.ts";
-import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
-import { FederationName, StubRequest } from "./stub-messages.ts";
+import * as z from "zod";
+import type { CertificateIdentity } from "../access/certificates.ts";
+import { parseNameserver } from "../forward/nameserver.ts";
+import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stubs/stub-zones.ts";
+import { systemClock } from "../gateway/clock.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
+import { collectIssues } from "../snapshot/snapshot-error.ts";
+import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit/audit.ts";
+import type { AuditAction } from "./audit/audit-entry.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/api-error.ts";
+import type { AppEnvironment } from "./messages/environment.ts";
+import { BodyBudget, readJsonBody } from "./push/bodies.ts";
+import { DEFAULT_PUSH_LIMITS } from "./push/push-limits.ts";
 
 /** The parts of the routes of stub zones. */
 export interface StubRoutesDependencies extends AuditParts {
@@ -163,3 +163,30 @@ function invalid(issues: readonly { readonly path: string; readonly message: str
   const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
   return new ApiError(422, "INVALID_FEDERATION", message, { details: { issues } });
 }
+
+/** The most name servers of one federation. */
+const MOST_NAMESERVERS = 16;
+
+/** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
+export const FederationName = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
+    "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters",
+  );
+
+const NameserverText = z
+  .string()
+  .refine(
+    (text) => parseNameserver(text) !== undefined,
+    "must be an IP address, IPv4:port, [IPv6]:port, or an https:// URL such as https://dns.example.org/dns-query",
+  );
+
+/** Body of `POST /federations/{name}`. */
+export const StubRequest = z.strictObject({
+  nameservers: z
+    .array(NameserverText)
+    .min(1, "must have at least one name server")
+    .max(MOST_NAMESERVERS, `must have at most ${MOST_NAMESERVERS} name servers`)
+    .refine((list) => new Set(list).size === list.length, "must not have the same name server twice"),
+});

@@ -147,3 +147,114 @@ function readPort(given: DnsPort | undefined): DnsPort | undefined {
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
+
+/** A configuration file for a client. */
+export interface SetupFile {
+  /** The file name that the client or its user expects. */
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+export const PLAIN_TEXT = "text/plain; charset=utf-8";
+
+/** A text file; its last line has a line end, too. */
+export function textFile(fileName: string, lines: readonly string[], contentType = PLAIN_TEXT): SetupFile {
+  return { fileName, contentType, text: `${lines.join("\n")}\n` };
+}
+
+/** A JSON file. */
+export function jsonFile(fileName: string, value: unknown): SetupFile {
+  return {
+    fileName,
+    contentType: "application/json; charset=utf-8",
+    text: `${JSON.stringify(value, undefined, 2)}\n`,
+  };
+}
+
+/** The instructions for one client. */
+export interface ClientSetup {
+  /** The anchor for links on a page. */
+  readonly id: string;
+  readonly title: string;
+  /** One or two sentences: the setting that this client needs before it can use the gateway. Undefined if it needs none. */
+  readonly lacks?: (facts: SetupFacts) => string | undefined;
+  /** The steps with the files, one or two sentences each. */
+  readonly steps: (facts: SetupFacts) => readonly string[];
+  readonly files: readonly ((facts: SetupFacts) => SetupFile | Promise<SetupFile>)[];
+}
+
+/** The placeholder in a file for an unknown address. */
+const UNKNOWN_ADDRESS = "GATEWAY_ADDRESS";
+
+/** The address of the gateway for a client: that of the port's listener, if it listens on only one address. */
+export function gatewayAddress(facts: SetupFacts, at?: { readonly address: string | undefined }): string {
+  return at?.address ?? facts.addresses[0] ?? UNKNOWN_ADDRESS;
+}
+
+/** The step that files with `gatewayAddress` need; none if the address is known. */
+export function addressStep(facts: SetupFacts, at?: { readonly address: string | undefined }): string[] {
+  return gatewayAddress(facts, at) === UNKNOWN_ADDRESS
+    ? [`Replace \`${UNKNOWN_ADDRESS}\` by the IP address of ${facts.host}.`]
+    : [];
+}
+
+/** Why browsers and Apple's systems cannot use a zone: they keep `.local` for multicast DNS (RFC 6762). */
+export function lacksAlias({ zone }: SetupFacts): string | undefined {
+  return /(?:^|\.)local$/.test(zone)
+    ? "Names that end in .local never leave this client by DNS over HTTPS (RFC 6762). Serve an alias zone, such as clusterset.test or a domain of yours (setting `zones`), and choose it above."
+    : undefined;
+}
+
+/** The step for clients with one store of trusted certificates. */
+export function trustStep({ isSelfSigned }: SetupFacts): string[] {
+  return isSelfSigned
+    ? ["The gateway's certificate is self-signed: make this client trust `certificate.crt` (below) first."]
+    : [];
+}
+
+/** A note about other names, for a client that sends all queries to the gateway. */
+export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
+  return outside === "forward"
+    ? []
+    : [
+        `This gateway answers its own zones only, and this client sends it every name: with this file it resolves ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or use the file in a separate profile or on a separate machine.`,
+      ];
+}
+
+/** The listener for a client without DNS over HTTPS: DNS over TLS if it is on, else plain DNS. */
+export interface Listener {
+  readonly overTls: boolean;
+  /** IPv6 without brackets. */
+  readonly address: string;
+  readonly port: number;
+}
+
+export function listenerOf(facts: SetupFacts): Listener {
+  const { dot, dns } = facts;
+  const at = dot ?? dns;
+  return {
+    overTls: dot !== undefined || dns === undefined,
+    address: gatewayAddress(facts, at),
+    port: at?.port ?? 853,
+  };
+}
+
+/** `ADDRESS:PORT`, without the default port. */
+export function place(address: string, port: number, usual: number): string {
+  return port === usual ? inUrl(address) : `${inUrl(address)}:${port}`;
+}
+
+/** Why a client with DNS over TLS and plain DNS cannot use the gateway. */
+export function lacksListener({ dns, dot }: SetupFacts): string | undefined {
+  return dns === undefined && dot === undefined
+    ? "This client forwards by DNS over TLS or plain DNS, and this gateway listens for neither: start it with `--dot ADDRESS:853` or `--dns ADDRESS:PORT` (settings `dot.listen`, `dns.listen`; not on serverless hosts)."
+    : undefined;
+}
+
+/** Why a client with only plain DNS cannot use it. */
+export function lacksPlainDns({ dns }: SetupFacts): string | undefined {
+  return dns === undefined
+    ? "This client forwards by plain DNS only, and this gateway does not listen for it: start it with `--dns ADDRESS:PORT` (setting `dns.listen`; not on serverless hosts)."
+    : undefined;
+}

@@ -1,0 +1,426 @@
+import type { Stage } from "../../database/stage.ts";
+import type { Clock } from "../../gateway/clock.ts";
+import type { Turns } from "../../gateway/turns.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
+import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
+import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { ApiError } from "../messages/api-error.ts";
+import { essence, JSON_TYPE } from "../messages/fields.ts";
+import type { BodyLimits, PushLimits } from "./push-limits.ts";
+
+/** Members and elements of one step, and steps of one turn. */
+const VALUES_AT_ONCE = 256;
+const MOST_STEPS = 64;
+
+/** How the lines of a body are taken. */
+export interface LinesReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts what the body takes in the memory. */
+  readonly account: BodyAccount;
+  readonly turns: Turns;
+  /** Called with the members and elements of each line. */
+  readonly work: (values: number) => void;
+}
+
+/**
+ * Takes a body of lines, plain or compressed by gzip, each line as it arrives. Nothing is changed until the caller applies the stage.
+ * @param start called with the first line; may reject the body by throwing
+ * @throws {ApiError} 400, 408, 413, 415, 429 or 503 @throws {LinesError} @throws {SnapshotError}
+ */
+export async function stageLines(
+  request: Request,
+  reading: LinesReading,
+  start: (header: LinesHeader) => Stage,
+): Promise<Stage> {
+  const { limits, turns } = reading;
+  checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
+  const body = new LinesBody(reading, start);
+  for await (const part of readBytes(request, reading))
+    await turns.run(body.take(part), { mostSteps: MOST_STEPS });
+  return body.finish();
+}
+
+class LinesBody {
+  readonly #reading: LinesReading;
+  readonly #start: (header: LinesHeader) => Stage;
+  readonly #reader: LinesReader;
+  #stage: Stage | undefined;
+  #values = 0;
+  #sinceStep = 0;
+
+  constructor(reading: LinesReading, start: (header: LinesHeader) => Stage) {
+    this.#reading = reading;
+    this.#start = start;
+    this.#reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: reading.limits.pushLevels });
+  }
+
+  *take(part: Uint8Array): Generator<void> {
+    for (const line of this.#reader.feed(part)) {
+      this.#count(line.values);
+      this.#begin()!.apply(line);
+      // A long line is several steps.
+      for (
+        this.#sinceStep += line.values;
+        this.#sinceStep >= VALUES_AT_ONCE;
+        this.#sinceStep -= VALUES_AT_ONCE
+      )
+        yield;
+    }
+    this.#begin();
+  }
+
+  finish(): Stage {
+    this.#reader.finish();
+    return this.#begin()!;
+  }
+
+  #begin(): Stage | undefined {
+    const { header } = this.#reader;
+    if (header !== undefined) this.#stage ??= this.#start(header);
+    return this.#stage;
+  }
+
+  #count(values: number): void {
+    const { limits, account, work } = this.#reading;
+    this.#values += values;
+    if (this.#values > limits.pushValues)
+      throw new ApiError(
+        413,
+        "TOO_MANY_VALUES",
+        `the body has more than ${limits.pushValues} members and elements`,
+        { limit: "limits.pushValues" },
+      );
+    account.hold(values);
+    work(values);
+  }
+}
+
+/** A compression ratio says nothing about small bodies. */
+const RATIO_FROM_BYTES = 1024 * 1024;
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+
+/**
+ * Checks the Content-Type and the Content-Length before anything is read.
+ * @param hint follows the type in the message of an error
+ * @throws {ApiError} 413 or 415
+ */
+export function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint = ""): void {
+  const contentType = headers.get("content-type");
+  const charset = CHARSET.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
+  if (contentType === null || essence(contentType) !== type || charset !== "utf-8")
+    throw new ApiError(415, "UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${type} (UTF-8)${hint}`, {
+      headers: { accept: type },
+    });
+  const declared = Number(headers.get("content-length") ?? 0);
+  if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
+}
+
+/** How the bytes of a body are read. */
+export interface BytesReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts the bytes that the body takes in the memory: what was sent, or decompressed if that is more. Default: nobody counts them. */
+  readonly account?: Pick<BodyAccount, "charge">;
+}
+
+/**
+ * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does meanwhile: only its sender can make
+ * it too slow, for the limits here as for those of the host.
+ * @throws {ApiError} 400, 408, 413, 415, or what the account throws
+ */
+export async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
+  const { limits, setTimer, account } = reading;
+  const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  const isCompressed = encoding === "gzip" || encoding === "x-gzip";
+  if (!isCompressed && encoding !== "identity")
+    throw new ApiError(415, "UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
+      headers: { "accept-encoding": "gzip" },
+    });
+  if (request.body === null) return;
+  let sent = 0;
+  let charged = 0;
+  const charge = (bytes: number) => {
+    if (bytes <= charged) return;
+    const more = bytes - charged;
+    charged = bytes;
+    account?.charge(more);
+  };
+  let failure: unknown;
+  let slow: SlowBody | undefined;
+  let giveUp = () => {};
+  const counted = request.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>(
+      {
+        start(controller) {
+          giveUp = () => controller.error(new Error("the body is given up"));
+          slow = new SlowBody(limits, setTimer, (error) => {
+            failure = error;
+            controller.error(error);
+          });
+        },
+        transform(part, controller) {
+          slow?.arrived();
+          sent += part.length;
+          try {
+            if (sent > limits.pushSentBytes) throw tooLarge(limits.pushSentBytes, "sent");
+            charge(Math.min(sent, limits.pushBytes));
+          } catch (error) {
+            failure = error;
+            throw error;
+          }
+          controller.enqueue(part);
+        },
+        flush: () => slow?.end(),
+      },
+      undefined,
+      new ByteLengthQueuingStrategy({ highWaterMark: limits.pushSentBytes }),
+    ),
+  );
+  const plain = isCompressed ? counted.pipeThrough(new DecompressionStream("gzip") as GzipStream) : counted;
+  const reader = plain.getReader();
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => {
+        throw failure ?? unreadable(isCompressed);
+      });
+      if (done) return;
+      bytes += value.length;
+      if (bytes > limits.pushBytes) throw tooLarge(limits.pushBytes, "decompressed");
+      charge(bytes);
+      if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.pushRatio)
+        throw new ApiError(
+          413,
+          "COMPRESSION_RATIO",
+          `the body decompresses to more than ${limits.pushRatio} times its size`,
+          { limit: "limits.pushRatio" },
+        );
+      yield value;
+    }
+  } finally {
+    slow?.end();
+    // Also when the reader of these parts gave up: the sender should not go on. A decompressor ends by its input: on Node it writes into a
+    // stream that was cancelled, and that ends the process.
+    if (isCompressed) {
+      reader.closed.catch(() => {});
+      giveUp();
+    } else await reader.cancel().catch(() => {});
+  }
+}
+
+type GzipStream = ReadableWritablePair<Uint8Array, Uint8Array>;
+
+function tooLarge(most: number, how: "sent" | "decompressed"): ApiError {
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
+    limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
+  });
+}
+
+function unreadable(isCompressed: boolean): ApiError {
+  return isCompressed
+    ? new ApiError(400, "INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
+    : new ApiError(400, "UNREADABLE_BODY", "the body ended before it was complete");
+}
+
+/** Counts the bytes of one body while the gateway holds them. A body that is rejected gives its room back before it is let go. */
+export interface BodyAccount {
+  /**
+   * Counts further bytes.
+   * @throws {ApiError} 429 where this cluster's bodies, 503 where all bodies together are too much
+   */
+  charge(bytes: number): void;
+  /**
+   * Counts further members and elements that were read of it.
+   * @throws {ApiError} 503 where those of all bodies together are too many
+   */
+  hold(values: number): void;
+  /** Gives back what was counted. */
+  release(): void;
+}
+
+/** All bodies that are read at the same time have at most the members and elements of so many that are as large as they may be. */
+const LARGEST_BODIES = 4;
+
+type BudgetLimits = Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes" | "pushValues">;
+
+/** The bytes of bodies that are read at the same time: of one cluster, and of all together. */
+export class BodyBudget {
+  readonly #limits: BudgetLimits;
+  readonly #ofClusters = new Map<string, number>();
+  #bytes = 0;
+  #values = 0;
+
+  constructor(limits: BudgetLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * An account for one body of a cluster. Its first `pushSmallBytes` bytes count for the cluster alone, so that bodies of other clusters
+   * never keep out a small one; `pushesInFlight` bounds how many there are.
+   */
+  open(clusterId: string): BodyAccount {
+    const { pushBytes, pushBytesInFlight, pushSmallBytes, pushValues } = this.#limits;
+    let bytes = 0;
+    let values = 0;
+    const shared = () => Math.max(0, bytes - pushSmallBytes);
+    const add = (more: number) => {
+      const before = shared();
+      bytes += more;
+      this.#bytes += shared() - before;
+      const ofCluster = (this.#ofClusters.get(clusterId) ?? 0) + more;
+      if (ofCluster === 0) this.#ofClusters.delete(clusterId);
+      else this.#ofClusters.set(clusterId, ofCluster);
+    };
+    const release = () => {
+      add(-bytes);
+      this.#values -= values;
+      values = 0;
+    };
+    // Bodies beside this one may arrive before its reader has ended: they must not be rejected for its bytes.
+    const rejected = (limit: Parameters<typeof noRoom>[0]): ApiError => {
+      release();
+      return noRoom(limit);
+    };
+    return {
+      charge: (more) => {
+        add(more);
+        if (shared() > 0 && this.#bytes > pushBytesInFlight) throw rejected("limits.pushBytesInFlight");
+        if (this.#ofClusters.get(clusterId)! > pushBytes) throw rejected("limits.pushBytes");
+      },
+      hold: (more) => {
+        values += more;
+        this.#values += more;
+        if (bytes > pushSmallBytes && this.#values > LARGEST_BODIES * pushValues)
+          throw rejected("limits.pushBytesInFlight");
+      },
+      release,
+    };
+  }
+}
+
+function noRoom(limit: "limits.pushBytesInFlight" | "limits.pushBytes"): ApiError {
+  if (limit === "limits.pushBytes")
+    return new ApiError(
+      429,
+      "TOO_MANY_PUSHES",
+      "the pushes of this cluster that are in progress are too large together",
+      { headers: { "retry-after": "1" }, limit },
+    );
+  return new ApiError(503, "BUSY", "too many pushes are being read: try again later", {
+    headers: { "retry-after": "5" },
+    limit,
+  });
+}
+
+const SECOND = 1000;
+
+/**
+ * Gives up on a body whose sender is too slow. It counts seconds one by one, each with a timer of its own: a process that was busy for
+ * a while counts one second and reads what has arrived meanwhile, before it blames the sender.
+ */
+export class SlowBody {
+  readonly #limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">;
+  readonly #setTimer: Clock["setTimer"];
+  readonly #giveUp: (error: ApiError) => void;
+  #silent = 0;
+  #seconds = 0;
+  #cancel: () => void;
+
+  /** @param giveUp called at most once */
+  constructor(
+    limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">,
+    setTimer: Clock["setTimer"],
+    giveUp: (error: ApiError) => void,
+  ) {
+    this.#limits = limits;
+    this.#setTimer = setTimer;
+    this.#giveUp = giveUp;
+    this.#cancel = setTimer(SECOND, () => this.#tick());
+  }
+
+  /** Some bytes arrived. */
+  arrived(): void {
+    this.#silent = 0;
+  }
+
+  /** The body has arrived, or nobody wants it any more. */
+  end(): void {
+    this.#cancel();
+  }
+
+  #tick(): void {
+    const { pushIdleSeconds, pushSeconds } = this.#limits;
+    this.#silent++;
+    this.#seconds++;
+    if (this.#silent >= pushIdleSeconds)
+      this.#giveUp(tooSlow(`no byte of the body arrived for ${pushIdleSeconds} s`, "limits.pushIdleSeconds"));
+    else if (this.#seconds >= pushSeconds)
+      this.#giveUp(tooSlow(`the body took more than ${pushSeconds} s`, "limits.pushSeconds"));
+    else this.#cancel = this.#setTimer(SECOND, () => this.#tick());
+  }
+}
+
+/** RFC 9110 section 15.5.9. */
+function tooSlow(message: string, limit: "limits.pushIdleSeconds" | "limits.pushSeconds"): ApiError {
+  return new ApiError(408, "BODY_TOO_SLOW", message, { limit });
+}
+
+/** How a JSON body is read. */
+export interface JsonReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts the bytes while they are held. Default: nobody counts them. */
+  readonly account?: BodyAccount;
+}
+
+/**
+ * Reads a small JSON body, plain or compressed by gzip.
+ * @throws {ApiError} 400, 408, 413, 415, 429 or 503, saying what is wrong where
+ */
+export async function readJsonBody(request: Request, reading: JsonReading): Promise<unknown> {
+  const { limits, account } = reading;
+  checkHead(request, JSON_TYPE, limits);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const shape = new JsonShape();
+  let text = "";
+  try {
+    for await (const part of readBytes(request, reading)) {
+      shape.feed(part);
+      checkLevels(shape, limits);
+      text += decode(decoder, part);
+    }
+    return parse(text + decode(decoder, undefined));
+  } finally {
+    account?.release();
+  }
+}
+
+function checkLevels({ deepest }: JsonShape, { pushLevels }: BodyLimits): void {
+  if (deepest <= pushLevels) return;
+  const message = `the JSON is nested more than ${pushLevels} levels deep`;
+  throw new ApiError(400, "JSON_TOO_DEEP", message, { limit: "limits.pushLevels" });
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array | undefined): string {
+  try {
+    return part === undefined ? decoder.decode() : decoder.decode(part, { stream: true });
+  } catch {
+    throw new ApiError(400, "INVALID_UTF8", "the body is not UTF-8");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const position = findJsonError(text);
+    const { line, column } = lineAndColumn(text, position);
+    const found =
+      position >= text.length
+        ? "the body ends"
+        : `found ${JSON.stringify(text.slice(position, position + 12))}`;
+    const message = `the body is not JSON: ${found} at line ${line}, column ${column}`;
+    throw new ApiError(400, "INVALID_JSON", message, { details: { position, line, column } });
+  }
+}
