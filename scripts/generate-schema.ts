@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { VERSION } from "../src/assembly/version.ts";
+import { VERSION } from "../src/assembly/stages.ts";
 import { openApiDocument } from "../src/http/openapi/document.ts";
 import {
   AcknowledgementResponse,

@@ -10,7 +10,7 @@ interface VersionPlace {
 
 /** Every place that names the version; tests compare them, too. */
 export const VERSION_PLACES: readonly VersionPlace[] = [
-  { file: "src/assembly/version.ts", pattern: /VERSION = "([^"]+)"/ },
+  { file: "src/assembly/stages.ts", pattern: /VERSION = "([^"]+)"/ },
   { file: "infra/container/Dockerfile", pattern: /image\.version="([^"]+)"/ },
   { file: "infra/container/compose.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
   { file: "infra/helm/gateway/Chart.yaml", pattern: /^appVersion: (\S+)$/m },

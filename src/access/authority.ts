@@ -7,7 +7,7 @@ import {
   describeCertificate,
   fitsCertificate,
 } from "./certificates.ts";
-import type { ClientCertificate } from "./client/client.ts";
+import type { ClientCertificate } from "./client.ts";
 
 /** The holder of a credential for pushing or for transfer. */
 export interface Holder {

@@ -1,9 +1,8 @@
-import type { ClientRequest } from "../access/client/client.ts";
-import type { ClientAddress } from "../access/client/client-address.ts";
-import { type View, type ViewReader, viewName } from "../access/view/view.ts";
+import type { ClientAddress, ClientRequest } from "../access/client.ts";
+import { type View, type ViewReader, viewName } from "../access/view.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
-import type { ForwardedAnswer, StubZones } from "../forward/stubs/stub-zones.ts";
+import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/error-responses.ts";

@@ -1,5 +1,11 @@
-import type { OnUpstreamChange } from "../forward/upstreams/upstream-health.ts";
+import type { EdgeAudit } from "../config/gateway.ts";
+import type { OnUpstreamChange } from "../forward/upstream-group.ts";
 import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { AuditLog } from "../http/audit.ts";
+import type { AuditEntry, AuditSink } from "../http/messages/environment.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
+import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";
 
 /** The members of a log entry beside its message. */
@@ -81,4 +87,49 @@ export function logKeys(log: Log): (url: string, error: unknown) => void {
     log("warn", "keys-unavailable", `the keys of an issuer could not be fetched: ${describeError(err)}`, {
       ...{ url, err },
     });
+}
+
+/** The audit log of a gateway; undefined if it is off. */
+export function createAudit(
+  { enabled, linesPerSecond, lineBurst }: EdgeAudit,
+  sink: AuditSink,
+  counters?: LimitCounters,
+): AuditLog | undefined {
+  if (!enabled) return undefined;
+  return new AuditLog(sink, { perSecond: linesPerSecond, burst: lineBurst }, counters);
+}
+
+/** Writes audit lines into the ordinary log, with `"audit":true`. */
+export function auditToLog(log: Log): AuditSink {
+  return (entry) => log("info", "audit", describeAudit(entry), { audit: true, ...entry });
+}
+
+/** An entry in words. */
+export function describeAudit({ action, outcome, cluster, federation, code }: AuditEntry): string {
+  const of = [cluster && `of cluster ${cluster}`, federation && `of federation ${federation}`];
+  return [action, ...of.filter(Boolean), outcome, ...(code === undefined ? [] : [`(${code})`])].join(" ");
+}
+
+/**
+ * A gateway whose status also names the clusters that may push, and of which it knows nothing: a worker that was never started, or a wrong cluster id, shows
+ * nowhere else.
+ * @param clusterIds of all push credentials
+ */
+export function withNeverSeen<Status extends ServingStatus>(
+  gateway: { status(): Status; hasLeft?(clusterId: string): boolean },
+  clusterIds: readonly string[],
+  { clusters }: Visibility = {},
+): { status(): Status } {
+  const visible = [...new Set(clusterIds)].sort().filter((id) => clusters?.includes(id) !== false);
+  return {
+    status() {
+      const status = gateway.status();
+      // A secondary that has taken nothing over knows of no cluster.
+      if (visible.length === 0 || (gateway.hasLeft === undefined && status.rootHash === undefined))
+        return status;
+      const known = new Set(status.clusters.map(({ clusterId }) => clusterId));
+      const neverSeen = visible.filter((id) => !known.has(id) && gateway.hasLeft?.(id) !== true);
+      return { ...status, neverSeen };
+    },
+  };
 }

@@ -3,10 +3,9 @@ import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/fed
 import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address-range.ts";
 import { Forwarder } from "../forward/forwarder.ts";
-import { LocalZones } from "../forward/locally-served.ts";
-import { parseNameserver } from "../forward/nameserver.ts";
+import { LocalZones, parseNameserver } from "../forward/local.ts";
 import { Outside } from "../forward/outside.ts";
-import { PrivateAddresses } from "../forward/scrub/private-addresses.ts";
+import { PrivateAddresses } from "../forward/private-addresses.ts";
 import { padded, type Upstream } from "../forward/upstreams/upstream.ts";
 import type { PathPolicies } from "../http/doh/endpoints.ts";
 import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";

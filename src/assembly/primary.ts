@@ -1,18 +1,23 @@
-import type { ClientAddress } from "../access/client/client-address.ts";
-import { type AccessRules, visibilitiesOf } from "../access/rules/access-rule.ts";
+import type { ClientAddress } from "../access/client.ts";
+import { type AccessRules, visibilitiesOf } from "../access/rule.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import { Reader } from "../database/reader.ts";
 import { Writer } from "../database/writer.ts";
+import type { Reach } from "../desired/desired-service.ts";
 import type { Clock } from "../gateway/clock.ts";
+import { createControl } from "../gateway/desired/control.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { OnGatewayEvent } from "../gateway/gateway-events.ts";
-import type { AuditLog } from "../http/audit/audit.ts";
+import type { AuditLog } from "../http/audit.ts";
 import type { Listed } from "../http/pages/directory.ts";
+import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import { createPushRoutes } from "../http/push/push-routes.ts";
 import { createTransferRoutes } from "../http/transfer-routes.ts";
+import type { Visibility } from "../merge/visibility/visibility.ts";
 import { Accounts } from "../names/accounts.ts";
+import { controlScope } from "./credentials.ts";
 import { type Log, logGateway } from "./log.ts";
-import type { Answers, GatewayConfig, PrimaryParts, Stages } from "./platform.ts";
+import type { Answers, ControlParts, GatewayConfig, PrimaryParts, Stages } from "./platform.ts";
 import { settingsText } from "./stages.ts";
 
 /** The parts of an assembly that a primary shares. */
@@ -120,4 +125,29 @@ export async function openPrimary(
       database.close();
     },
   };
+}
+
+/** The settings of a push credential that the control plane reads. */
+interface ControlSetting {
+  readonly clusterId: string;
+  readonly control?: boolean | Visibility | undefined;
+  readonly reach?: Reach | undefined;
+}
+
+/** The control plane that push credentials allow; undefined where none of them does. For hosts that serve it: the Worker does not load its code. */
+export function controlOf(
+  credentials: readonly ControlSetting[],
+  counts: ControlCounts,
+  limits?: Partial<ControlLimits>,
+): ControlParts | undefined {
+  const clusters = credentials.flatMap(({ clusterId, control }) => {
+    const visibility = controlScope(control);
+    return visibility === undefined ? [] : { clusterId, visibility };
+  });
+  if (clusters.length === 0) return undefined;
+  const reach = new Map(
+    credentials.flatMap((one) => (one.reach === undefined ? [] : [[one.clusterId, one.reach] as const])),
+  );
+  const control = createControl(clusters, reach);
+  return { control, counts, createRoute: createDesiredRoute, ...(limits && { limits }) };
 }

@@ -1,9 +1,9 @@
-import type { ClientAddress } from "../access/client/client-address.ts";
-import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
+import type { ClientAddress } from "../access/client.ts";
+import type { AccessRule, AccessRules } from "../access/rule.ts";
 import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { PartialStages } from "../gateway/scoped-gateway.ts";
-import type { AuditLog } from "../http/audit/audit.ts";
+import type { AuditLog } from "../http/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
 import { PartMemory } from "../transfer/part-cache.ts";

@@ -10,7 +10,6 @@ import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import type { GatewayConfig, Stages } from "./platform.ts";
-import { VERSION } from "./version.ts";
 
 /** The settings that the stages read. */
 export type StageConfig = Pick<
@@ -89,3 +88,6 @@ export function settingsText(names: NameSettings): string {
     value instanceof Map || value instanceof Set ? [...value] : value;
   return JSON.stringify([VERSION, names], plain);
 }
+
+/** The version of this package, as in package.json: no host needs a file for it. */
+export const VERSION = "0.1.0";

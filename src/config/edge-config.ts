@@ -7,8 +7,7 @@ import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { checkAddressHeader } from "./limits/clients.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
-import { type ConfigIssue, listIssues } from "./values/issues.ts";
-import { UsageError } from "./values/usage-error.ts";
+import { type ConfigIssue, listIssues, UsageError } from "./values.ts";
 
 const MEBI = 1024 * 1024;
 

@@ -1,11 +1,10 @@
 import * as z from "zod";
-import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstreams/upstream-group.ts";
+import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstream-group.ts";
 import { FederationName } from "../http/federations.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/options.ts";
-import { UsageError } from "./values/usage-error.ts";
-import { AddressRangeText, ZoneName } from "./values/values.ts";
+import { AddressRangeText, UsageError, ZoneName } from "./values.ts";
 
 /** The specification's zone of a federation for clients in its clusters. */
 export const FEDERATION_ZONE = "federation";

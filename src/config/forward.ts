@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { usableAddress } from "../dns/address.ts";
-import { parseNameserver } from "../forward/nameserver.ts";
-import { AddressRangeText, ZoneName } from "./values/values.ts";
+import { parseNameserver } from "../forward/local.ts";
+import { AddressRangeText, count, ZoneName } from "./values.ts";
 
-const count = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = count;
 const milliseconds = count;
 

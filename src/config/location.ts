@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { LOCATION_FACTS } from "../access/client/client-location.ts";
-import type { LocationSettings } from "../access/view/view.ts";
+import { LOCATION_FACTS } from "../access/client.ts";
+import type { LocationSettings } from "../access/view.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { type Locality, localityView } from "../zone/locality.ts";
-import { UsageError } from "./values/usage-error.ts";
-import { AddressRangeText } from "./values/values.ts";
+import { AddressRangeText, UsageError } from "./values.ts";
 
 /** The most localities: each adds an order of shards to every name of a federation. */
 const MOST_LOCALITIES = 50;

@@ -1,11 +1,9 @@
 import { usableAddress } from "../dns/address.ts";
 import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
 import type { ZoneOptions } from "../zone/options.ts";
-import { canonical } from "./listeners.ts";
 import type { ServeConfig } from "./serve-config.ts";
-import { parseListenAddress } from "./values/listen-address.ts";
-import { UsageError } from "./values/usage-error.ts";
-import { NEAR_NETWORKS } from "./values/values.ts";
+import { canonical } from "./serve-config.ts";
+import { NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
 
 const ALWAYS_SERVED = "clusterset.local";
 const DNS_PORT = 53;

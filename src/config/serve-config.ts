@@ -1,19 +1,97 @@
 import * as z from "zod";
+import { parseAddress, usableAddress } from "../dns/address.ts";
+import { ClusterId } from "../snapshot/schema.ts";
 import { Access } from "./access/access.ts";
 import { PushCredential } from "./access/push-credentials.ts";
-import { Audit } from "./audit.ts";
 import { Stub } from "./federations.ts";
-import { Forward, requireUpstreams } from "./forward.ts";
-import { gatewayLimits, gatewaySettings } from "./gateway.ts";
+import { Forward, OutsideZones, requireUpstreams } from "./forward.ts";
+import { Audit, gatewayLimits, gatewaySettings, Store } from "./gateway.ts";
 import { Clients } from "./limits/clients.ts";
 import { controlLimits } from "./limits/control-limits.ts";
 import { serverLimits } from "./limits/server-limits.ts";
-import { Ddr, Dns, Dot } from "./listeners.ts";
-import { Store } from "./store.ts";
-import { TransferCredential } from "./values/values.ts";
+import {
+  AddressRangeText,
+  count,
+  IpAddress,
+  NEAR_NETWORKS,
+  parseListenAddress,
+  seconds,
+  TransferCredential,
+  UsageError,
+  ZoneName,
+} from "./values.ts";
 
 /** The most threads that answer clients. */
 export const MOST_THREADS = 256;
+
+const ADDRESS_RULE =
+  "must be an IP address and a port, such as 127.0.0.1:5353, [::1]:5353, localhost:5353, or :53 for every address";
+
+/** An address to listen on, with the view of its clients. The short form is the address alone. */
+const Listen = z.preprocess(
+  (value) => (typeof value === "string" ? { address: value } : value),
+  z.strictObject({
+    address: z.string(ADDRESS_RULE).refine(isPlace, ADDRESS_RULE),
+    /** The cluster whose view all clients have here. */
+    view: ClusterId.optional(),
+    /** The rule of `access.rules` that admits all clients here. Default: the public rule. */
+    rule: z.string().min(1).max(63).optional(),
+    /** The answers to names out of zone here. Default: those of the setting `outsideZones`. */
+    outsideZones: OutsideZones.optional(),
+  }),
+);
+
+const streamLimits = {
+  connections: count(1, 1_000_000).default(1000),
+  connectionsPerClient: count(1, 1_000_000).default(100),
+  /** The most queries of one connection that wait for other name servers. */
+  queriesPerConnection: count(1, 65_536).default(100),
+  /** A connection without a complete query is closed after this time. */
+  idleSeconds: seconds(1, 3600).default(30),
+};
+
+const RateLimit = z.strictObject({
+  /** The rate of UDP answers to one network of clients (/24, /56); 0 for no limit. */
+  answersPerSecond: count(0, 1_000_000).default(100),
+  /** The burst of answers to such a network. */
+  burst: count(1, 10_000_000).default(500),
+  /** Above the limit, one in this many queries gets a truncated answer, the others none; 0 for no answers. */
+  slip: count(0, 100).default(2),
+  /** Networks without a limit. */
+  exempt: z.array(AddressRangeText).max(1000).default(NEAR_NETWORKS),
+});
+
+export type Dns = z.infer<typeof Dns>;
+
+/** Plain DNS over UDP and TCP. */
+export const Dns = z.strictObject({
+  listen: z.array(Listen).max(100).default([]),
+  /** The longest UDP answer in bytes. DNS Flag Day 2020: 1232 passes nearly every network in one piece. */
+  payloadBytes: count(512, 4096).default(1232),
+  rateLimit: RateLimit.prefault({}),
+  ...streamLimits,
+});
+
+export type Dot = z.infer<typeof Dot>;
+
+/** DNS over TLS. */
+export const Dot = z.strictObject({ listen: z.array(Listen).max(100).default([]), ...streamLimits });
+
+const port = z.int().min(1).max(65_535);
+
+export type Ddr = z.infer<typeof Ddr>;
+
+/** The encrypted resolver that clients of plain DNS can discover (RFC 9462). */
+export const Ddr = z.strictObject({
+  /** The name in its certificate; without it there is no designated resolver. */
+  name: ZoneName.optional(),
+  /** Required if the name is in a zone of the gateway: then no other name server has its addresses. */
+  addresses: z.array(IpAddress).max(20).default([]),
+  /** The port of DNS over HTTPS for clients; default: the port on which the gateway listens. */
+  httpsPort: port.optional(),
+  /** The port of DNS over TLS, for clients outside every cluster. */
+  dotPort: port.optional(),
+});
 
 const Tls = z
   .strictObject({
@@ -65,7 +143,57 @@ const Settings = z.strictObject({
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });
 
+export type ServeConfig = z.infer<typeof ServeConfig>;
+
 /** The config file of `clusterset-doh serve`. docs/reference/configuration.md has its table. */
 export const ServeConfig = Settings.superRefine(requireUpstreams);
 
-export type ServeConfig = z.infer<typeof ServeConfig>;
+export type ListenPlace = Dns["listen"][number];
+
+/** Reads the addresses of `--dns` or `--dot`. @throws {UsageError} with the flag */
+export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[]): ListenPlace[] {
+  return texts.map((text) => {
+    const checked = Listen.safeParse(text);
+    if (checked.success) return checked.data;
+    throw new UsageError(`${flag} ${JSON.stringify(text)} ${checked.error.issues[0]!.message}`);
+  });
+}
+
+interface NamingSettings {
+  readonly publicUrl?: string | undefined;
+  readonly dns: Dns;
+  readonly dot: Dot;
+  readonly ddr: Ddr;
+  readonly access: { readonly hostNames: readonly string[] };
+}
+
+/** Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and tokens in host names. */
+export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingSettings): string[] {
+  const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
+  const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
+  const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
+  return [
+    ...new Set([
+      // A URL has IPv6 addresses in brackets.
+      ...(publicUrl === undefined ? [] : [canonical(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ""))]),
+      ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
+      ...ddr.addresses,
+      ...addresses,
+      ...tokens,
+    ]),
+  ];
+}
+
+/** A name without its trailing dot, in lower case. */
+export function canonical(name: string): string {
+  return name.replace(/\.$/, "").toLowerCase();
+}
+
+function isPlace(text: string): boolean {
+  try {
+    const { host } = parseListenAddress(text);
+    return host === undefined || host === "localhost" || parseAddress(host) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,22 +1,24 @@
+import { LRUCache } from "lru-cache";
+import type { AddressRange } from "../dns/address-range.ts";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import { type ClientBuckets, ClientRate } from "../limits/client-rate.ts";
 import type { Count } from "../limits/shared/shared-counts.ts";
 import type { Rate } from "../limits/token-buckets.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
-import { CachedAnswer, withRecursion } from "./cached-answer.ts";
-import { type ForwardClock, monotonicClock } from "./clock.ts";
-import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
-import type {
-  ClientLimits,
-  ForwarderDependencies,
-  ForwarderSettings,
-  ScrubSettings,
-} from "./forwarder-dependencies.ts";
+import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
+import { type ForwardClock, ForwardCounters, type ForwardResult, monotonicClock } from "./counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
-import { RuleCaches } from "./rule-caches.ts";
+import type { PrivateAddresses } from "./private-addresses.ts";
 import { scrubAnswer } from "./scrub/scrub-answer.ts";
-import { UpstreamGroup, type UpstreamReply } from "./upstreams/upstream-group.ts";
+import type { ScrubRules } from "./scrub/scrub-rules.ts";
+import {
+  type OnUpstreamChange,
+  UpstreamGroup,
+  type UpstreamLimits,
+  type UpstreamReply,
+} from "./upstream-group.ts";
+import type { Upstream } from "./upstreams/upstream.ts";
 import { cacheKey, upstreamQuery } from "./upstreams/upstream-query.ts";
 
 /** A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response timer). */
@@ -248,4 +250,114 @@ export function createClientLimit(
     now,
     create,
   );
+}
+
+/** The settings of the cache. */
+export interface CacheSettings extends TtlBounds {
+  /** The approximate size of all answers together. */
+  readonly bytes: number;
+  /** The number of access rules, which have a cache each. Default: 1. */
+  readonly rules?: number;
+  /** How long an expired answer may be used if no newer one is available (RFC 8767); 0 for never. */
+  readonly staleSeconds: number;
+}
+
+/** The limit on the queries of one client to upstreams. */
+export interface ClientLimits {
+  /** Questions that are not in the cache; 0 for any number. */
+  readonly queriesPerSecond: number;
+  /** Such questions in one burst. */
+  readonly burst: number;
+  /** Addresses without a limit, such as a proxy's. */
+  readonly exempt: readonly AddressRange[];
+}
+
+/** Settings and limits of forwarding. */
+export interface ForwarderSettings {
+  readonly limits: UpstreamLimits & {
+    /** Pending questions. */
+    readonly queriesInFlight: number;
+  };
+  readonly cache: CacheSettings;
+  readonly clients: ClientLimits;
+}
+
+/** The settings of scrubbing. */
+export interface ScrubSettings extends Pick<ScrubRules, "isOurs"> {
+  readonly privateAddresses: PrivateAddresses;
+  /** Names of upstreams that may give any name a private address. */
+  readonly trustedUpstreams: ReadonlySet<string>;
+}
+
+/** The limits that forwarders in several threads have together. */
+export interface ForwardShare {
+  readonly buckets: (rate: Rate) => ClientBuckets;
+  /** Pending questions. */
+  readonly queries: Count;
+}
+
+/** The parts of a forwarder. */
+export interface ForwarderDependencies {
+  /** In the order of preference. */
+  readonly upstreams: readonly Upstream[];
+  /** Decides which records of an answer are removed. */
+  readonly scrubbing: ScrubSettings;
+  readonly settings: ForwarderSettings;
+  readonly counters?: ForwardCounters;
+  /** Called when an upstream stops answering (with the error), and when it answers again. */
+  readonly onUpstreamChange?: OnUpstreamChange;
+  /** Called with an error of this program while it read an answer: the query gets SERVFAIL, or a stale answer. */
+  readonly onError?: (error: unknown) => void;
+  readonly clock?: ForwardClock;
+  /**
+   * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request cannot wait for the work of
+   * another one. Default: true.
+   */
+  readonly coalesce?: boolean;
+  /** Runs work that continues after its query was answered. Default: nothing is needed, as in a process. */
+  readonly background?: (work: Promise<unknown>) => void;
+  /** The limits of all threads of a process. Default: this forwarder alone has them. */
+  readonly shared?: ForwardShare;
+}
+
+/**
+ * The answers of upstreams, in one cache for the clients of each access rule. From an age, a TTL that counts down, a cached error or a fast
+ * answer the clients of one rule could learn what others have queried. All caches have the same share of the bytes, so the clients of one rule
+ * cannot fill the cache of another.
+ */
+export class RuleCaches {
+  readonly #share: number;
+  readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
+
+  /**
+   * @param bytes the approximate size of all answers together
+   * @param rules the number of access rules
+   */
+  constructor(bytes: number, rules: number) {
+    this.#share = Math.max(1, Math.floor(bytes / Math.max(1, rules)));
+  }
+
+  /** The cache of the access rule with this name. */
+  of(rule: string): LRUCache<string, CachedAnswer> {
+    let cache = this.#caches.get(rule);
+    if (cache === undefined) {
+      cache = new LRUCache({
+        maxSize: this.#share,
+        sizeCalculation: ({ size }, key) => size + 2 * key.length,
+      });
+      this.#caches.set(rule, cache);
+    }
+    return cache;
+  }
+
+  /** The number of cached answers, and their approximate size. */
+  get held(): { readonly answers: number; readonly bytes: number } {
+    let answers = 0;
+    let bytes = 0;
+    for (const cache of this.#caches.values()) {
+      answers += cache.size;
+      bytes += cache.calculatedSize;
+    }
+    return { answers, bytes };
+  }
 }

@@ -5,10 +5,9 @@ import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { appendTarget, queryForTarget } from "./cname-target.ts";
 import type { Forwarder } from "./forwarder.ts";
-import { answerHidden, answerLocally } from "./local-answer.ts";
-import { isInArpa, type LocalZones } from "./locally-served.ts";
+import { answerHidden, answerLocally, isInArpa, type LocalZones } from "./local.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
-import { readForwardable } from "./stubs/stub-match.ts";
+import { readForwardable } from "./stub-zones.ts";
 
 /** The answer to a name out of zone: REFUSED, NXDOMAIN, or an upstream's answer. */
 export type OutsidePolicy = "refuse" | "nxdomain" | "forward";

@@ -1,13 +1,12 @@
-import { type View, viewName } from "../access/view/view.ts";
+import { type View, viewName } from "../access/view.ts";
 import type { Answered, Unanswered } from "../answer/answer-query.ts";
 import { type ExplainSource, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { originsOfAnswer, rejectMethod, rejectUnanswered, varyByCredential } from "./doh/answer-response.ts";
-import { describeAnswered } from "./json/freshness-comment.ts";
-import { type JsonAnswer, renderJsonAnswer } from "./json/json-answer.ts";
-import { JsonQuestionError, readJsonQuestion } from "./json/json-question.ts";
-import type { JsonRoute, JsonRouteParts } from "./json/json-route.ts";
+import type { JsonRoute, JsonRouteParts } from "./json.ts";
+import { describeAnswered, type JsonAnswer, renderJsonAnswer } from "./json.ts";
+import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, crossOriginHeaders, JSON_TYPE, preflight } from "./messages/fields.ts";
 import type { HttpResponse } from "./messages/message.ts";
 import type { Listed } from "./pages/directory.ts";

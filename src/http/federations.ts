@@ -1,15 +1,14 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { CertificateIdentity } from "../access/certificates.ts";
-import { parseNameserver } from "../forward/nameserver.ts";
-import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stubs/stub-zones.ts";
+import { parseNameserver } from "../forward/local.ts";
+import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
 import { systemClock } from "../gateway/clock.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
-import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit/audit.ts";
-import type { AuditAction } from "./audit/audit-entry.ts";
+import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/api-error.ts";
-import type { AppEnvironment } from "./messages/environment.ts";
+import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
 import { BodyBudget, readJsonBody } from "./push/bodies.ts";
 import { DEFAULT_PUSH_LIMITS } from "./push/push-limits.ts";
 

@@ -1,4 +1,4 @@
-import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
+import { type ClientAddress, socketAddress } from "../access/client.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";

@@ -4,10 +4,9 @@ import { UNKNOWN_PART } from "../transfer/http-source.ts";
 import { PART_KINDS } from "../transfer/part-names.ts";
 import { Primary, type PrimaryParts, type ScopeTransfer } from "../transfer/primary.ts";
 import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../transfer/signature.ts";
-import { type AuditParts, auditAnswers, noteForAudit } from "./audit/audit.ts";
-import type { AuditAction } from "./audit/audit-entry.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./messages/api-error.ts";
-import type { AppEnvironment } from "./messages/environment.ts";
+import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
 
 /** The parts of the transfer routes. */
 export interface TransferDependencies extends AuditParts, PrimaryParts {

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createAuthority } from "../../src/access/authority.ts";
-import { createOidcVerifier } from "../../src/access/oidc.ts";
-import { type FetchKeys, inlineKeys, isKeysUrl, remoteKeys } from "../../src/access/oidc-keys.ts";
+import {
+  createOidcVerifier,
+  type FetchKeys,
+  inlineKeys,
+  isKeysUrl,
+  remoteKeys,
+} from "../../src/access/oidc.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 

@@ -1,7 +1,12 @@
 import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createOidcVerifier, type OidcCredential } from "../../src/access/oidc.ts";
-import { inlineKeys, type KeySource, remoteKeys } from "../../src/access/oidc-keys.ts";
+import {
+  createOidcVerifier,
+  inlineKeys,
+  type KeySource,
+  type OidcCredential,
+  remoteKeys,
+} from "../../src/access/oidc.ts";
 import { AUDIENCE, type Claims, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 
 let east: SigningKey;

@@ -1,7 +1,7 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
-import { socketAddress } from "../../src/access/client/client-address.ts";
-import { createViewReader } from "../../src/access/view/view.ts";
+import { socketAddress } from "../../src/access/client.ts";
+import { createViewReader } from "../../src/access/view.ts";
 import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isStated, KINDS, publicScope } from "../../src/config/access/access.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 

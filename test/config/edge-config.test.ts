@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readAllPushCredentials, readEdgeConfig, readPushCredentials } from "../../src/config/edge-config.ts";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { UsageError } from "../../src/config/values.ts";
 
 const HASH = "a".repeat(64);
 const OTHER = "b".repeat(64);

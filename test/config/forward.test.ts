@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOutOfZone, fetchUpstreams } from "../../src/assembly/out-of-zone.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { upstreamName } from "../../src/config/forward.ts";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 
 let folder: string;

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { namesInCertificate } from "../../src/config/listeners.ts";
 import { ownNames } from "../../src/config/own-names.ts";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { namesInCertificate } from "../../src/config/serve-config.ts";
+import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { designatedResolver } from "../../src/hosts/node/gateway/designation.ts";
 

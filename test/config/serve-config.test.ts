@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
 import { withAlwaysServed } from "../../src/config/own-names.ts";
-import { formatListenAddress, parseListenAddress } from "../../src/config/values/listen-address.ts";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { formatListenAddress, parseListenAddress, UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 
 let folder: string;

@@ -4,7 +4,7 @@ import { foldedName } from "../../src/explain/lease-groups.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service/explainer.ts";
 import { readSubject } from "../../src/explain/subject.ts";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
-import { renderJsonAnswer } from "../../src/http/json/json-answer.ts";
+import { renderJsonAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { Accounts } from "../../src/names/accounts.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";

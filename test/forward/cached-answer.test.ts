@@ -2,7 +2,7 @@ import type { Packet } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CachedAnswer } from "../../src/forward/cached-answer.ts";
-import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
+import { readForwardable } from "../../src/forward/stub-zones.ts";
 import { readUpstreamAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
 import { upstreamQuery } from "../../src/forward/upstreams/upstream-query.ts";
 import { extendedErrors, optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";

@@ -1,15 +1,11 @@
 import type { Packet } from "dns-packet";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
+import type { ForwarderDependencies, ForwarderSettings, ScrubSettings } from "../../src/forward/forwarder.ts";
 import { Forwarder } from "../../src/forward/forwarder.ts";
-import type {
-  ForwarderDependencies,
-  ForwarderSettings,
-  ScrubSettings,
-} from "../../src/forward/forwarder-dependencies.ts";
-import { LocalZones } from "../../src/forward/locally-served.ts";
+import { LocalZones } from "../../src/forward/local.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
-import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/scrub/private-addresses.ts";
-import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
+import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/private-addresses.ts";
+import { readForwardable } from "../../src/forward/stub-zones.ts";
 import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { answerTo, type Handler } from "./fake-upstreams.ts";

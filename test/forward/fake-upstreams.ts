@@ -3,7 +3,7 @@ import {
   type StubRegistration,
   StubZones,
   type StubZonesDependencies,
-} from "../../src/forward/stubs/stub-zones.ts";
+} from "../../src/forward/stub-zones.ts";
 import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 import { ownCount } from "../../src/limits/shared/shared-counts.ts";
 

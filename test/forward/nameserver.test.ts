@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseNameserver } from "../../src/forward/nameserver.ts";
+import { parseNameserver } from "../../src/forward/local.ts";
 
 it.each([
   ["108.45.90.180", { kind: "plain", address: "108.45.90.180", port: 53 }],

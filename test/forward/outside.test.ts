@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
-import { LocalZones } from "../../src/forward/locally-served.ts";
+import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { atOnce, extendedErrors, fakeForwarder, optRecord, withEdns } from "./fake-forwarder.ts";

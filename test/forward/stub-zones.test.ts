@@ -1,6 +1,6 @@
 import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
-import { TooManyFederations } from "../../src/forward/stubs/stub-zones.ts";
+import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import {
   addressOf,

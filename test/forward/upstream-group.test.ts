@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstreams/upstream-group.ts";
+import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstream-group.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
 import { fakeUpstreams, optRecord, says } from "./fake-forwarder.ts";
 import { addressOf, answerTo, dead, decoded, type Handler, queryFor, silent } from "./fake-upstreams.ts";

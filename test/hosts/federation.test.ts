@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { UsageError } from "../../src/config/values/usage-error.ts";
+import { UsageError } from "../../src/config/values.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { decoded } from "../forward/fake-upstreams.ts";

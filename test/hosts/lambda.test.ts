@@ -1,6 +1,6 @@
 import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../../src/access/client/client.ts";
+import type { Client } from "../../src/access/client.ts";
 import { createLambdaHandler, type LambdaHandler } from "../../src/hosts/lambda/lambda-handler.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";

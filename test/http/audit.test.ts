@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
-import { AuditLog, auditTurnedAway } from "../../src/http/audit/audit.ts";
-import type { AuditEntry } from "../../src/http/audit/audit-entry.ts";
+import { AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
+import type { AuditEntry } from "../../src/http/messages/environment.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";

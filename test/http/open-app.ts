@@ -1,6 +1,6 @@
-import type { Client } from "../../src/access/client/client.ts";
-import { socketAddress } from "../../src/access/client/client-address.ts";
-import { createAccessRules } from "../../src/access/rules/access-rule.ts";
+import type { Client } from "../../src/access/client.ts";
+import { socketAddress } from "../../src/access/client.ts";
+import { createAccessRules } from "../../src/access/rule.ts";
 import { createAdmit } from "../../src/access/rules/admit.ts";
 import { knownKinds } from "../../src/access/rules/rejections.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/access/client/client.ts";
-import { createClientAddress } from "../../src/access/client/client-address.ts";
+import type { Client } from "../../src/access/client.ts";
+import { createClientAddress } from "../../src/access/client.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createReject } from "../../src/http/messages/rejection.ts";

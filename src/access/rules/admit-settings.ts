@@ -1,9 +1,8 @@
 import type { CertificatePattern } from "../certificates.ts";
-import type { ClientRequest } from "../client/client.ts";
-import type { ClientAddress } from "../client/client-address.ts";
+import type { ClientAddress, ClientRequest } from "../client.ts";
 import type { Sha256 } from "../digests.ts";
 import type { OidcCredential } from "../oidc.ts";
-import type { AccessRules } from "./access-rule.ts";
+import type { AccessRules } from "../rule.ts";
 import type { CredentialMemory } from "./credential-memory.ts";
 
 /** The parts of a request that decide its rule. */

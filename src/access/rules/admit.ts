@@ -7,16 +7,14 @@ import {
 import { AccessRejected } from "../access-rejected.ts";
 import { BearerTable, bearerToken } from "../bearer-table.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "../certificates.ts";
-import type { ClientAddress } from "../client/client-address.ts";
+import type { ClientAddress } from "../client.ts";
 import { sha256BySubtle } from "../digests.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe-promise.ts";
+import type { AccessRules, Admission, Admitted } from "../rule.ts";
 import { SecretTable } from "../secret-table.ts";
-import type { AccessRules } from "./access-rule.ts";
-import type { Admission, Admitted } from "./admission.ts";
+import { readHostToken, readPathToken } from "../url-tokens.ts";
 import type { AdmitSettings, RuleCredentials, ShownRequest } from "./admit-settings.ts";
-import { readHostToken } from "./host-token.ts";
 import { PasswordTable } from "./password-table.ts";
-import { readPathToken } from "./path-token.ts";
 import { type KnownKinds, knownKinds, Rejections } from "./rejections.ts";
 
 /** Finds the rule of a request; without a promise if nothing has to be fetched or hashed. */

@@ -1,5 +1,5 @@
-import type { Client } from "../client/client.ts";
-import type { Admitted } from "./admission.ts";
+import type { Client } from "../client.ts";
+import type { Admitted } from "../rule.ts";
 
 /** The longest Authorization field that is remembered, in characters. */
 const LONGEST = 512;

@@ -1,6 +1,6 @@
 import type { AccessRejected } from "../access-rejected.ts";
-import type { ClientCertificate } from "../client/client.ts";
-import type { NotAdmitted } from "./admission.ts";
+import type { ClientCertificate } from "../client.ts";
+import type { NotAdmitted } from "../rule.ts";
 import type { RuleCredentials } from "./admit-settings.ts";
 
 /** Which kinds of credentials the rules have. */

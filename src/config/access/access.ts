@@ -10,7 +10,7 @@ import {
   TokenSha256,
   text,
   ZoneName,
-} from "../values/values.ts";
+} from "../values.ts";
 import { issuerSettings } from "./issuer.ts";
 
 /** The limits on rules. Each visibility has generations of its own. */

@@ -1,9 +1,6 @@
 import { isInRange, parseAddressRanges, readSocketAddress } from "../../dns/address-range.ts";
-import type { ListenPlace } from "../listeners.ts";
-import type { ServeConfig } from "../serve-config.ts";
-import { parseListenAddress } from "../values/listen-address.ts";
-import { UsageError } from "../values/usage-error.ts";
-import { countOf } from "../values/values.ts";
+import type { ListenPlace, ServeConfig } from "../serve-config.ts";
+import { countOf, parseListenAddress, UsageError } from "../values.ts";
 import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
 
 type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls">;

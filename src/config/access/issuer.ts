@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { isKeysUrl } from "../../access/oidc-keys.ts";
-import { describeParts, privatePartsOf } from "../../access/public-keys.ts";
-import { countOf, text } from "../values/values.ts";
+import { describeParts, isKeysUrl, privatePartsOf } from "../../access/oidc.ts";
+import { countOf, text } from "../values.ts";
 
 const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
   const parts = privatePartsOf(key);

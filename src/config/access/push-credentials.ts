@@ -3,7 +3,7 @@ import type { Grants } from "../../merge/grants.ts";
 import { SERVICE_PATTERN } from "../../merge/pins.ts";
 import type { Visibility } from "../../merge/visibility/visibility.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
-import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values/values.ts";
+import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values.ts";
 import { Scope } from "./access.ts";
 import { issuerSettings } from "./issuer.ts";
 

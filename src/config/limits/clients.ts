@@ -2,10 +2,7 @@ import * as z from "zod";
 import { parseAddressRanges } from "../../dns/address-range.ts";
 import type { ClientNetworkSettings } from "../../limits/client-networks.ts";
 import type { ClientRateSettings } from "../../limits/client-rate.ts";
-import { UsageError } from "../values/usage-error.ts";
-import { AddressRangeText, NEAR_NETWORKS } from "../values/values.ts";
-
-const count = (least: number, most: number) => z.int().min(least).max(most);
+import { AddressRangeText, count, NEAR_NETWORKS, UsageError } from "../values.ts";
 
 /** The most clients with a remembered budget. */
 const MOST_CLIENTS = 100_000;

@@ -1,7 +1,5 @@
-import * as z from "zod";
 import { DEFAULT_CONTROL_LIMITS as DEFAULTS } from "../../http/push/desired.ts";
-
-const count = (least: number, most: number) => z.int().min(least).max(most);
+import { count } from "../values.ts";
 
 /** The keys of `limits` for streams of desired states. */
 export const controlLimits = {

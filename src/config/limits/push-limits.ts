@@ -1,7 +1,6 @@
-import * as z from "zod";
 import { DEFAULT_PUSH_LIMITS } from "../../http/push/push-limits.ts";
+import { count } from "../values.ts";
 
-const count = (least: number, most: number) => z.int().min(least).max(most);
 const DEFAULTS = DEFAULT_PUSH_LIMITS;
 
 /** The keys of `limits` for pushes. */

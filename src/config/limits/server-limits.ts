@@ -1,7 +1,5 @@
 import * as z from "zod";
-
-const seconds = (least: number, most: number) => z.int().min(least).max(most);
-const count = (least: number, most: number) => z.int().min(least).max(most);
+import { count, seconds } from "../values.ts";
 
 /** The keys of `limits` on hosts that take connections themselves. */
 export const serverLimits = {

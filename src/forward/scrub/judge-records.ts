@@ -1,6 +1,6 @@
 import { RecordType } from "../../dns/codes.ts";
 import { readWord } from "../../dns/wire-reader.ts";
-import { findAddresses } from "./addresses-in-data.ts";
+import { findAddresses } from "../private-addresses.ts";
 import type { Chain } from "./chain.ts";
 import { hasReadableNames } from "./record-copier.ts";
 import type { Entry } from "./record-entries.ts";

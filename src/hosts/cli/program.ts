@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
-import { VERSION } from "../../assembly/version.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { VERSION } from "../../assembly/stages.ts";
+import { UsageError } from "../../config/values.ts";
 import type { Output } from "../commands/process/output.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { checkCommand } from "./check-command.ts";

@@ -1,5 +1,4 @@
-import { UsageError } from "../../config/values/usage-error.ts";
-import { ZoneName } from "../../config/values/values.ts";
+import { UsageError, ZoneName } from "../../config/values.ts";
 import type { ClusterZone } from "../../snapshot/schema.ts";
 
 /** The flags for a cluster's own zone. */

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 import { runSyncWorker } from "../../sync/worker.ts";
 import { readServeConfig } from "../node/config/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";

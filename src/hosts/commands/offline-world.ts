@@ -1,4 +1,4 @@
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
 import type { Pins } from "../../merge/pins.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";

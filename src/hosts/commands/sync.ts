@@ -1,5 +1,4 @@
-import { parseListenAddress } from "../../config/values/listen-address.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { parseListenAddress, UsageError } from "../../config/values.ts";
 import type { NodeAddressType } from "../../extract/services/node-ports.ts";
 import { INSTANCE_NAME } from "../../sync/instance.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../sync/worker.ts";

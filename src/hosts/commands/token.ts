@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 

@@ -1,6 +1,6 @@
 /** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
 import { logJson } from "../../assembly/log.ts";
-import { VERSION } from "../../assembly/version.ts";
+import { VERSION } from "../../assembly/stages.ts";
 import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";

@@ -1,5 +1,5 @@
 /** The function for AWS Lambda: `npm run build:lambda` makes one file of it. docs/how-to/deploy/other-hosts.md has its environment variables. */
-import { VERSION } from "../../assembly/version.ts";
+import { VERSION } from "../../assembly/stages.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";
 import { createLambdaHandler } from "./lambda-handler.ts";

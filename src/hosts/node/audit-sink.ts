@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { auditToLog, describeAudit } from "../../assembly/audit.ts";
 import type { Log } from "../../assembly/log.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
-import type { AuditSink } from "../../http/audit/audit-entry.ts";
+import { auditToLog, describeAudit } from "../../assembly/log.ts";
+import { UsageError } from "../../config/values.ts";
+import type { AuditSink } from "../../http/messages/environment.ts";
 import { type Logger, logTo } from "./logger.ts";
 
 /** The destination of audit lines on Node. */

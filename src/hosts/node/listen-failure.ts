@@ -1,5 +1,4 @@
-import { formatListenAddress, type ListenAddress } from "../../config/values/listen-address.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { formatListenAddress, type ListenAddress, UsageError } from "../../config/values.ts";
 
 /** The machine lacks the address or the protocol. */
 export class NoSuchAddress extends UsageError {}

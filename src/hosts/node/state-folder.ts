@@ -1,6 +1,6 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 import { StoreError } from "../../database/store-error.ts";
 
 /** Another process has the state folder. */

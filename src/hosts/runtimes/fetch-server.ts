@@ -1,6 +1,6 @@
-import type { Client } from "../../access/client/client.ts";
-import type { ListenAddress } from "../../config/values/listen-address.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
+import type { Client } from "../../access/client.ts";
+import type { ListenAddress } from "../../config/values.ts";
+import { UsageError } from "../../config/values.ts";
 import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
 import type { NodeServer, NodeServerOptions, StartServer } from "../node/server/node-server.ts";
 import type { ServerProtection } from "../node/server/server-protection.ts";

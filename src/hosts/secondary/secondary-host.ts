@@ -1,5 +1,5 @@
 import { assemble } from "../../assembly/assemble.ts";
-import { createEdgeAccess } from "../../assembly/edge-access.ts";
+import { createEdgeAccess } from "../../assembly/credentials.ts";
 import { type Log, logJson } from "../../assembly/log.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../../assembly/push-forward.ts";

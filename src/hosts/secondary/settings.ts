@@ -1,7 +1,7 @@
 import type { EdgePushCredential } from "../../config/access/push-credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
-import { UsageError } from "../../config/values/usage-error.ts";
+import { UsageError } from "../../config/values.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 
 /** The settings of a secondary. */

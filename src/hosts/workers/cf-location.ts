@@ -1,8 +1,4 @@
-import {
-  type ClientLocation,
-  LOCATION_FACTS,
-  type LocationFact,
-} from "../../access/client/client-location.ts";
+import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../../access/client.ts";
 
 /** The client's location from the `cf` object of a Worker's request; undefined without that object. */
 export function locationOf(cf: unknown): ClientLocation | undefined {

@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
-import { auditToLog, createAudit } from "../../assembly/audit.ts";
-import { type Log, logJson } from "../../assembly/log.ts";
+import { auditToLog, createAudit, type Log, logJson } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { overStorage } from "../../database/driver.ts";

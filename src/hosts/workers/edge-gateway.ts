@@ -1,6 +1,6 @@
 import { assemble } from "../../assembly/assemble.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
-import { VERSION } from "../../assembly/version.ts";
+import { VERSION } from "../../assembly/stages.ts";
 import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";

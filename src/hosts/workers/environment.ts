@@ -1,4 +1,4 @@
-import { createEdgeAccess, type EdgeIdentities } from "../../assembly/edge-access.ts";
+import { createEdgeAccess, type EdgeIdentities } from "../../assembly/credentials.ts";
 import { logJson } from "../../assembly/log.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 

@@ -1,4 +1,4 @@
-import { createAccessRules } from "../../access/rules/access-rule.ts";
+import { createAccessRules } from "../../access/rule.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";

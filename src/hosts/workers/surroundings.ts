@@ -1,6 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import { type Log, logJson } from "../../assembly/log.ts";
-import { VERSION } from "../../assembly/version.ts";
+import { VERSION } from "../../assembly/stages.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { LocationCache } from "./cached-source.ts";
 import type { Environment } from "./environment.ts";

@@ -1,6 +1,6 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import type { JsonRoute } from "../json/json-route.ts";
+import type { JsonRoute } from "../json.ts";
 import { acceptQuality, crossOriginHeaders, DNS_MESSAGE, essence, preflight } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import {
@@ -10,10 +10,9 @@ import {
   rejectUnanswered,
   varyByCredential,
 } from "./answer-response.ts";
-import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
-import { rawParameter } from "./url-parameter.ts";
+import { base64urlLength, decodeBase64url, rawParameter } from "./url.ts";
 
 /** The longest possible DNS message in bytes (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;

@@ -1,6 +1,6 @@
-import type { Client } from "../../access/client/client.ts";
-import type { AuditFacts } from "../audit/audit-entry.ts";
+import type { Client } from "../../access/client.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
+import type { ChangeCounts } from "../push/change-counts.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
 export interface UrlToken {
@@ -22,3 +22,45 @@ export interface AppEnvironment {
     audited?: AuditFacts;
   };
 }
+
+/** The attempted action. */
+export type AuditAction =
+  | "push"
+  | "patch"
+  | "renew"
+  | "leave"
+  | "read"
+  | "register"
+  | "unregister"
+  | "transfer"
+  /** Sent to the primary, which has a line of its own. */
+  | "forward";
+
+/** The facts that a handler adds to its request's line. */
+export interface AuditFacts {
+  /** The operator's name for the credential, or the name in a client certificate. */
+  readonly credential?: string | undefined;
+  /** The cluster in the request, which may not exist. */
+  readonly cluster?: string | undefined;
+  readonly federation?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly changes?: ChangeCounts | undefined;
+}
+
+/** One line of the audit log (docs/reference/audit-log.md). It must not contain a secret. */
+export interface AuditEntry extends AuditFacts {
+  readonly action: AuditAction;
+  readonly outcome: "accepted" | "refused";
+  /** The status of the response. */
+  readonly status: number;
+  /** The code and message of the error of a rejected request. */
+  readonly code?: string | undefined;
+  readonly reason?: string | undefined;
+  /** The client's address; undefined if the host does not know it. */
+  readonly client?: string | undefined;
+  /** The number of omitted lines of all sources since the last line. */
+  readonly leftOut?: number | undefined;
+}
+
+/** Writes an entry. */
+export type AuditSink = (entry: AuditEntry) => void;

@@ -1,4 +1,4 @@
-import type { Client } from "../../access/client/client.ts";
+import type { Client } from "../../access/client.ts";
 import type { MaybePromise } from "../../access/maybe-promise.ts";
 import type { Background } from "../../transfer/secondary.ts";
 

@@ -1,5 +1,5 @@
 import type { QueryCounters } from "../../answer/query-counters.ts";
-import { rawParameter } from "../doh/url-parameter.ts";
+import { rawParameter } from "../doh/url.ts";
 import { errorBody } from "./api-error.ts";
 import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
 import type { HttpRequest, HttpResponse } from "./message.ts";

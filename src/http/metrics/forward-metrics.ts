@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type MetricValueWithName, type Registry } from "prom-client";
-import { EXCHANGE_BOUNDS, type ForwardCounters } from "../../forward/forward-counters.ts";
+import { EXCHANGE_BOUNDS, type ForwardCounters } from "../../forward/counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 import type { TransferCounters, TransferOrigin } from "../../transfer/transfer-counters.ts";
-import type { GaugeSeries } from "./label-counts.ts";
+import type { GaugeSeries } from "./process-metrics.ts";
 
 /** Registers the metrics of forwarding, which a request for `/metrics` reads. */
 export function registerForwarding(registry: Registry, forwarder: Forwarder): void {

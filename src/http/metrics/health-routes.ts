@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
-import { describeStale } from "../json/freshness-comment.ts";
+import { describeStale } from "../json.ts";
 import { jsonResponse } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { statusReport } from "./status.ts";

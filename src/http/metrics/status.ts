@@ -1,10 +1,10 @@
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/objections.ts";
-import { describeDegraded, describeStale } from "../json/freshness-comment.ts";
+import { describeDegraded, describeStale } from "../json.ts";
 import { TRANSFER_METRICS, type TransferMetricsSource } from "./forward-metrics.ts";
-import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
-import type { MetricsSource } from "./metrics-source.ts";
+import type { MetricsSource } from "./process-metrics.ts";
+import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./process-metrics.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ExplanationCode } from "../../explain/explanation.ts";
 import { Finding } from "../../snapshot/schema.ts";
 import type { JsonExplanation } from "../explain.ts";
-import type { JsonAnswer as JsonAnswerType } from "../json/json-answer.ts";
+import type { JsonAnswer as JsonAnswerType } from "../json.ts";
 import type { StatusReport as StatusReportType } from "../metrics/status.ts";
 import { Conflict } from "../push/push-messages.ts";
 

@@ -3,6 +3,7 @@ import type { ServiceListing } from "../../names/services.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { ClusterExport, ClusterExports, Missing } from "./directory.ts";
+import { type ExplainedAnswer, explainedAnswer, propertyTable } from "./explained.ts";
 import {
   clusterFacts,
   conflictList,
@@ -13,8 +14,6 @@ import {
   partOf,
   unseenFacts,
 } from "./lists.ts";
-import { type ExplainedAnswer, explainedAnswer } from "./look-up/explained-answer.ts";
-import { propertyTable } from "./look-up/explanation-view.ts";
 import {
   clusterLink,
   copied,
@@ -23,10 +22,11 @@ import {
   type Html,
   notFoundPage,
   type Page,
+  refreshed,
   serviceLink,
+  WITH_SCRIPT,
 } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
-import { refreshed, WITH_SCRIPT } from "./script.ts";
 
 /** A label of a Kubernetes object's name (RFC 1123 section 2.1). */
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -3,10 +3,18 @@ import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { ServiceListing } from "../../names/services.ts";
-import { describeDegraded } from "../json/freshness-comment.ts";
+import { describeDegraded } from "../json.ts";
 import { type Directory, type ListPart, type ListRange, type Missing, SERVICE_KINDS } from "./directory.ts";
-import { clusterLink, counted, duration, type Html, type Page, serviceLink } from "./page.ts";
-import { refreshed, WITH_SCRIPT } from "./script.ts";
+import {
+  clusterLink,
+  counted,
+  duration,
+  type Html,
+  type Page,
+  refreshed,
+  serviceLink,
+  WITH_SCRIPT,
+} from "./page.ts";
 
 /** The content of the list pages. */
 export interface ListPageParts {

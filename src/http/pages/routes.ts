@@ -3,7 +3,7 @@ import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { clusterPage, servicePage } from "./details.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./lists.ts";
-import { lookUpPage } from "./look-up/look-up-page.ts";
+import { lookUpPage } from "./look-up.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { createSetupRoutes } from "./setup.ts";

@@ -1,10 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  createClientAddress,
-  createOriginReader,
-  type ProxySettings,
-} from "../../../src/access/client/client-address.ts";
+import { createClientAddress, createOriginReader, type ProxySettings } from "../../../src/access/client.ts";
 import { FetchRequest } from "../../../src/http/messages/message.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLocationHeaders, type LocationHeaders } from "../../../src/access/client/location-headers.ts";
+import { createLocationHeaders, type LocationHeaders } from "../../../src/access/client.ts";
 import { FetchRequest } from "../../../src/http/messages/message.ts";
 
 const settings: LocationHeaders = {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ClientCertificate } from "../../../src/access/client/client.ts";
+import type { ClientCertificate } from "../../../src/access/client.ts";
 import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
-import { inlineKeys } from "../../../src/access/oidc-keys.ts";
-import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
-import type { Admission } from "../../../src/access/rules/admission.ts";
+import { inlineKeys } from "../../../src/access/oidc.ts";
+import type { Admission } from "../../../src/access/rule.ts";
+import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
 import { SecretTable } from "../../../src/access/secret-table.ts";

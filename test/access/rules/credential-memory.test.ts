@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/access/client/client.ts";
-import { inlineKeys } from "../../../src/access/oidc-keys.ts";
-import { createAccessRules } from "../../../src/access/rules/access-rule.ts";
+import type { Client } from "../../../src/access/client.ts";
+import { inlineKeys } from "../../../src/access/oidc.ts";
+import { createAccessRules } from "../../../src/access/rule.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
 import { CredentialMemory } from "../../../src/access/rules/credential-memory.ts";

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bearerToken } from "../../../src/access/bearer-table.ts";
 import { readBasicCredentials } from "../../../src/access/rules/basic-credentials.ts";
-import { isHostToken, readHostToken } from "../../../src/access/rules/host-token.ts";
-import { isPathToken, readPathToken } from "../../../src/access/rules/path-token.ts";
+import { isHostToken, isPathToken, readHostToken, readPathToken } from "../../../src/access/url-tokens.ts";
 
 const basic = (text: string | Uint8Array) => `Basic ${Buffer.from(text).toString("base64")}`;
 

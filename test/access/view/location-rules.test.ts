@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ClientLocation } from "../../../src/access/client/client-location.ts";
-import { createLocationRules, type LocationRule } from "../../../src/access/view/location-rules.ts";
+import type { ClientLocation } from "../../../src/access/client.ts";
+import { createLocationRules, type LocationRule } from "../../../src/access/view.ts";
 
 const rules: readonly LocationRule[] = [
   { when: { country: ["US"], regionCode: ["TX", "OK"] }, region: "us-south1" },

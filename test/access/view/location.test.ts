@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Client } from "../../../src/access/client/client.ts";
-import type { LocationSettings } from "../../../src/access/view/view.ts";
-import type { StubZones } from "../../../src/forward/stubs/stub-zones.ts";
+import type { Client } from "../../../src/access/client.ts";
+import type { LocationSettings } from "../../../src/access/view.ts";
+import type { StubZones } from "../../../src/forward/stub-zones.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
 import {
   CLIENT_TOKENS,

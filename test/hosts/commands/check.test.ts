@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { UsageError } from "../../../src/config/values.ts";
 import { type CheckFlags, check } from "../../../src/hosts/commands/check/check.ts";
 import { readCheckInputs } from "../../../src/hosts/commands/check/check-input.ts";
 

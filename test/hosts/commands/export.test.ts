@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { UsageError } from "../../../src/config/values.ts";
 import { type DnsEndpoint, describeDnsEndpoints } from "../../../src/hosts/commands/export/dns-endpoints.ts";
 import { type ExportFlags, exportFederation } from "../../../src/hosts/commands/export/export.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Dns } from "../../../src/config/listeners.ts";
+import { Dns } from "../../../src/config/serve-config.ts";
 import { ResponseRateLimit } from "../../../src/hosts/node/listeners/rate-limit.ts";
 import { SharedBuckets } from "../../../src/limits/shared/shared-buckets.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
-import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstreams/upstream-answer.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { UsageError } from "../../../src/config/values.ts";
 import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls/tls.ts";
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { parseAddressRanges } from "../../../src/dns/address-range.ts";
-import { LocalZones } from "../../../src/forward/locally-served.ts";
+import { LocalZones } from "../../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { VERSION } from "../../../src/assembly/version.ts";
+import { VERSION } from "../../../src/assembly/stages.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { PartKind } from "../../../src/transfer/part-names.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";

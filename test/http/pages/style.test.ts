@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { STYLE } from "../../../src/http/pages/style.ts";
+import { STYLE } from "../../../src/http/pages/page.ts";
 
 /** The colours of one scheme, by their names. */
 function colours(block: string): Record<string, string> {

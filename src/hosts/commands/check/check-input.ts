@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import type { ExtractOptions } from "../../../extract/assembler.ts";
 import { ClusterIdError } from "../../../extract/cluster-identity.ts";
 import { extractSnapshot } from "../../../extract/extract.ts";

@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
-import { UsageError } from "../../../config/values/usage-error.ts";
-import { ZoneName } from "../../../config/values/values.ts";
+import { UsageError, ZoneName } from "../../../config/values.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../../names/listing.ts";
 import { surveyOf } from "../../../names/survey.ts";
 import { readCheckInputs } from "../check/check-input.ts";

@@ -1,5 +1,5 @@
 import { Federation, federationOptions } from "../../../config/federations.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import type { FederationOptions } from "../../../zone/options.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { readIdentity, type TlsIdentity } from "../../node/tls/tls.ts";
 
 /** Flags of commands that connect to gateways. */

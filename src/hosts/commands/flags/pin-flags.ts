@@ -1,5 +1,5 @@
 import { Exports, exportLimitsOf, ServicePattern } from "../../../config/access/push-credentials.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import type { Pins } from "../../../merge/pins.ts";
 import { ClusterId } from "../../../snapshot/schema.ts";
 

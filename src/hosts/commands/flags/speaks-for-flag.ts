@@ -1,5 +1,5 @@
 import { grantsOf, SpeaksFor } from "../../../config/access/push-credentials.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import type { Grants } from "../../../merge/grants.ts";
 
 /** The grants of an entry of `push.credentials` for `serve`. */

@@ -2,7 +2,7 @@ import { explain } from "../../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../../explain/service/explainer.ts";
 import { LeaseTables } from "../../../gateway/leases/lease-tables.ts";
 import { jsonExplanation } from "../../../http/explain.ts";
-import { renderJsonAnswer } from "../../../http/json/json-answer.ts";
+import { renderJsonAnswer } from "../../../http/json.ts";
 import { Accounts } from "../../../names/accounts.ts";
 import type { EntryReader } from "../../../names/entries.ts";
 import { resolve } from "../../../resolve/resolve.ts";

@@ -1,5 +1,5 @@
 import type { JsonExplanation } from "../../../http/explain.ts";
-import type { JsonAnswer, JsonRecord } from "../../../http/json/json-answer.ts";
+import type { JsonAnswer, JsonRecord } from "../../../http/json.ts";
 import { nameOfCode, nameOfType } from "../../../http/pages/page.ts";
 import type { QueryResult } from "./query-result.ts";
 

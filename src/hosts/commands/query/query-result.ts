@@ -1,5 +1,5 @@
 import type { JsonExplanation } from "../../../http/explain.ts";
-import type { JsonAnswer } from "../../../http/json/json-answer.ts";
+import type { JsonAnswer } from "../../../http/json.ts";
 
 /** The question in the parameters of the JSON form, and as a DNS message. */
 export interface QueryQuestion {

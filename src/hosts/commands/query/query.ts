@@ -1,9 +1,9 @@
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { usableAddress } from "../../../dns/address.ts";
 import { formatReverseName } from "../../../dns/reverse.ts";
 import type { JsonExplanation } from "../../../http/explain.ts";
-import { renderJsonAnswer } from "../../../http/json/json-answer.ts";
-import { JsonQuestionError, readJsonQuestion } from "../../../http/json/json-question.ts";
+import { renderJsonAnswer } from "../../../http/json.ts";
+import { JsonQuestionError, readJsonQuestion } from "../../../http/json-question.ts";
 import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/fields.ts";
 import { readCheckInputs } from "../check/check-input.ts";
 import type { PinFlags } from "../flags/pin-flags.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { Reader } from "../../../database/reader.ts";
 import { DATABASE_VERSION } from "../../../database/schema.ts";
 import { DatabaseEntries } from "../../../names/database-entries.ts";

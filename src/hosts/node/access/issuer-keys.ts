@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { Agent } from "undici";
-import { type FetchKeys, inlineKeys, type KeySource } from "../../../access/oidc-keys.ts";
-import { PrivateKeyShown } from "../../../access/public-keys.ts";
+import { type FetchKeys, inlineKeys, type KeySource, PrivateKeyShown } from "../../../access/oidc.ts";
 import { keySourceOf } from "../../../assembly/credentials.ts";
 import type { IssuerKeysPlace } from "../../../config/access/issuer.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { readCertificates } from "../tls/tls.ts";
 import { readToken } from "./token-file.ts";
 

@@ -1,20 +1,18 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type CertificateIdentity, fitsCertificate } from "../../../access/certificates.ts";
-import { type ClientAddress, createClientAddress } from "../../../access/client/client-address.ts";
-import { type AccessRules, createAccessRules } from "../../../access/rules/access-rule.ts";
+import { type ClientAddress, createClientAddress } from "../../../access/client.ts";
+import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
 import { type AccessControl, type Admit, createAdmit } from "../../../access/rules/admit.ts";
 import type { RuleCredentials } from "../../../access/rules/admit-settings.ts";
 import { CredentialMemory } from "../../../access/rules/credential-memory.ts";
-import { isHostToken } from "../../../access/rules/host-token.ts";
-import { isPathToken } from "../../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
-import { selectedTokens } from "../../../assembly/credentials.ts";
-import { hostNamesOf, withoutUndefined } from "../../../assembly/edge-access.ts";
+import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
+import { hostNamesOf, selectedTokens, withoutUndefined } from "../../../assembly/credentials.ts";
 import { type AskingRule, publicScope } from "../../../config/access/access.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
-import type { TokenOrFile } from "../../../config/values/values.ts";
+import type { TokenOrFile } from "../../../config/values.ts";
+import { UsageError } from "../../../config/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readTokens } from "./token-file.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createAuthority, type PushAuthority } from "../../../access/authority.ts";
 import { authoritySettings, type Credential } from "../../../assembly/credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readTokens } from "./token-file.ts";
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { CertificateIdentity } from "../../../access/certificates.ts";
-import type { Client } from "../../../access/client/client.ts";
+import type { Client } from "../../../access/client.ts";
 import { identityOf } from "./certificate-identity.ts";
 
 /** The client of a request on Node; members are computed when they are read. */

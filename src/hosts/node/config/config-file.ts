@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 
 /** A config file, unchecked. */
 export interface ConfigFile {

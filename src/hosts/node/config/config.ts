@@ -1,12 +1,10 @@
 import type * as z from "zod";
 import { checkAccess } from "../../../config/access/check-access.ts";
 import { checkFederations } from "../../../config/federations.ts";
-import { readListenFlags } from "../../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../../config/location.ts";
 import { checkDesignatedName, withAlwaysServed } from "../../../config/own-names.ts";
-import { MOST_THREADS, ServeConfig } from "../../../config/serve-config.ts";
-import { listIssues } from "../../../config/values/issues.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { MOST_THREADS, readListenFlags, ServeConfig } from "../../../config/serve-config.ts";
+import { listIssues, UsageError } from "../../../config/values.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../../snapshot/cluster-id.ts";
 import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
 import { suggestKey } from "./known-keys.ts";

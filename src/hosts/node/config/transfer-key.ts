@@ -1,4 +1,4 @@
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../../transfer/signature.ts";
 import { readToken } from "../access/token-file.ts";
 

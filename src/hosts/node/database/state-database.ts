@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../../assembly/log.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { StoreError, sqliteCode, storeFailure } from "../../../database/store-error.ts";
 import { prepareStateFolder } from "../state-folder.ts";
 import { createFile, lockFolder } from "./folder-lock.ts";

@@ -1,13 +1,13 @@
-import { socketAddress } from "../../../access/client/client-address.ts";
-import { type AccessRules, hidesAnything } from "../../../access/rules/access-rule.ts";
-import { createViewReader } from "../../../access/view/view.ts";
+import { socketAddress } from "../../../access/client.ts";
+import { type AccessRules, hidesAnything } from "../../../access/rule.ts";
+import { createViewReader } from "../../../access/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { StubZones } from "../../../forward/stubs/stub-zones.ts";
+import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Clock } from "../../../gateway/clock.ts";
-import type { AccessCounters } from "../../../http/metrics/access-counters.ts";
+import type { AccessCounters } from "../../../http/metrics/prometheus.ts";
 import { createAnswerMessage } from "../listeners/answer-message.ts";
 import type { ListenerParts } from "../listeners/listeners.ts";
 

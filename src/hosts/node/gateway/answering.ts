@@ -1,6 +1,6 @@
-import { namesInCertificate } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { ListenAddress } from "../../../config/values/listen-address.ts";
+import { namesInCertificate } from "../../../config/serve-config.ts";
+import type { ListenAddress } from "../../../config/values.ts";
 import type { App } from "../../../http/app.ts";
 import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
 import { type ListeningPlace, startListeners } from "../listeners/listeners.ts";

@@ -1,4 +1,4 @@
-import { canonical, type Ddr } from "../../../config/listeners.ts";
+import { canonical, type Ddr } from "../../../config/serve-config.ts";
 import { parseAddress } from "../../../dns/address.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";

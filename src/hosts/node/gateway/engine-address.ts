@@ -1,4 +1,4 @@
-import type { Store } from "../../../config/store.ts";
+import type { Store } from "../../../config/gateway.ts";
 import type { RedisAddress } from "../../../replica/redis/connection.ts";
 import { type Endpoint, readUrl } from "../../../replica/redis/servers/address.ts";
 import { readToken } from "../access/token-file.ts";

@@ -1,5 +1,5 @@
-import type { Store } from "../../../config/store.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import type { Store } from "../../../config/gateway.ts";
+import { UsageError } from "../../../config/values.ts";
 import { StoreError } from "../../../database/store-error.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";
 import type { SharedLog } from "../../../replica/shared-log.ts";

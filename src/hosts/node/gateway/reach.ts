@@ -1,6 +1,6 @@
-import type { AccessRule, AccessRules } from "../../../access/rules/access-rule.ts";
+import type { AccessRule, AccessRules } from "../../../access/rule.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { parseListenAddress } from "../../../config/values/listen-address.ts";
+import { parseListenAddress } from "../../../config/values.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility/visibility.ts";

@@ -1,9 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { UsageError } from "../../../config/values/usage-error.ts";
-import { parseNameserver } from "../../../forward/nameserver.ts";
-import type { StubStore } from "../../../forward/stubs/stub-zones.ts";
+import { UsageError } from "../../../config/values.ts";
+import { parseNameserver } from "../../../forward/local.ts";
+import type { StubStore } from "../../../forward/stub-zones.ts";
 import { FederationName } from "../../../http/federations.ts";
 import { writeDurably } from "../durable-file.ts";
 

@@ -1,6 +1,6 @@
 import { stubZoneNames } from "../../../config/federations.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { type StubStore, StubZones } from "../../../forward/stubs/stub-zones.ts";
+import { type StubStore, StubZones } from "../../../forward/stub-zones.ts";
 import type { Count } from "../../../limits/shared/shared-counts.ts";
 import type { Logger } from "../logger.ts";
 import type { UpstreamConnector } from "../upstreams/connect.ts";

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { MetricsSource, SnapshotSource } from "../../../http/metrics/metrics-source.ts";
+import type { MetricsSource, SnapshotSource } from "../../../http/metrics/process-metrics.ts";
 import {
   countersOf,
   formatMetrics,

@@ -1,4 +1,4 @@
-import type { ClientRequest } from "../../../access/client/client.ts";
+import type { ClientRequest } from "../../../access/client.ts";
 import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Answer } from "../../../resolve/answer.ts";

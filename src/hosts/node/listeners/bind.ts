@@ -1,4 +1,4 @@
-import { parseListenAddress } from "../../../config/values/listen-address.ts";
+import { parseListenAddress } from "../../../config/values.ts";
 import { listenerFailure, listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
 /** An open listener. */

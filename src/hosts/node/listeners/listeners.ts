@@ -1,7 +1,6 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
-import { formatListenAddress, parseListenAddress } from "../../../config/values/listen-address.ts";
+import type { Dns, Dot, ListenPlace, ServeConfig } from "../../../config/serve-config.ts";
+import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
 import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
 import type { Rate } from "../../../limits/token-buckets.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message/transport.ts";

@@ -1,4 +1,4 @@
-import type { Dns } from "../../../config/listeners.ts";
+import type { Dns } from "../../../config/serve-config.ts";
 import { parseAddressRanges } from "../../../dns/address-range.ts";
 import { type ClientBuckets, ClientRate } from "../../../limits/client-rate.ts";
 import type { Rate } from "../../../limits/token-buckets.ts";

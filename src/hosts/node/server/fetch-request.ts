@@ -1,4 +1,4 @@
-import type { Client } from "../../../access/client/client.ts";
+import type { Client } from "../../../access/client.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import type { NodeRequest } from "./node-request.ts";
 

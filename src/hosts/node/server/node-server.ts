@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from "node:net";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
-import type { ListenAddress } from "../../../config/values/listen-address.ts";
+import type { ListenAddress } from "../../../config/values.ts";
 import { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import { LimitCounters } from "../../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";

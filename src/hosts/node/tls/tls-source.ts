@@ -1,6 +1,6 @@
-import { canonical, namesInCertificate } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { canonical, namesInCertificate } from "../../../config/serve-config.ts";
+import { UsageError } from "../../../config/values.ts";
 import { isCertificateFor, keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
 /** The source of a server's certificates, which may change while it runs. */

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions } from "node:tls";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {

@@ -1,5 +1,5 @@
 import { type Forward, upstreamName } from "../../../config/forward.ts";
-import { parseNameserver } from "../../../forward/nameserver.ts";
+import { parseNameserver } from "../../../forward/local.ts";
 import { padded, type Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls/tls.ts";

@@ -1,6 +1,6 @@
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/values/usage-error.ts";
-import { parseNameserver } from "../../../forward/nameserver.ts";
+import { UsageError } from "../../../config/values.ts";
+import { parseNameserver } from "../../../forward/local.ts";
 import type { Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls/tls.ts";

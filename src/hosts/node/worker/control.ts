@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { UsageError } from "../../../config/values/usage-error.ts";
+import { UsageError } from "../../../config/values.ts";
 import { Controller } from "../../../control/controller.ts";
 import { ClusterProperties } from "../../../control/crds/cluster-properties.ts";
 import { describeMissing, type ServedVersions } from "../../../control/crds/served-versions.ts";

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { MetricsSource } from "../../../http/metrics/metrics-source.ts";
+import type { MetricsSource } from "../../../http/metrics/process-metrics.ts";
 import { reasonLabel } from "../../../snapshot/report/degradation.ts";
 import type { ControlStatus, WorkerStatus } from "../../../sync/health/worker-status.ts";
 import { isReady } from "./worker-readiness.ts";

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ListenAddress } from "../../../config/values/listen-address.ts";
+import type { ListenAddress } from "../../../config/values.ts";
 import type { WorkerStatus } from "../../../sync/health/worker-status.ts";
 import { listenFailure } from "../listen-failure.ts";
 import { createWorkerMetrics } from "./worker-metrics.ts";

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
-import { UsageError } from "../../../../config/values/usage-error.ts";
+import { UsageError } from "../../../../config/values.ts";
 import { Closers } from "../closers.ts";
 import { startThread } from "./start-thread.ts";
 import type { ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";

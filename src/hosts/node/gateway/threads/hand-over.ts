@@ -1,5 +1,5 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
-import type { Client } from "../../../../access/client/client.ts";
+import type { Client } from "../../../../access/client.ts";
 import type { HttpResponse } from "../../../../http/messages/message.ts";
 import { type Application, mayHaveBody, targetOf } from "../../server/fetch-request.ts";
 import {

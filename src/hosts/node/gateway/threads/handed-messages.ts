@@ -1,5 +1,5 @@
 import type { CertificateIdentity } from "../../../../access/certificates.ts";
-import type { Client } from "../../../../access/client/client.ts";
+import type { Client } from "../../../../access/client.ts";
 import type { HttpResponse } from "../../../../http/messages/message.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

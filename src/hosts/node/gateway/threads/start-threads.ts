@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import type { Log } from "../../../../assembly/log.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
-import { type ListenAddress, parseListenAddress } from "../../../../config/values/listen-address.ts";
-import type { StubZones } from "../../../../forward/stubs/stub-zones.ts";
+import { type ListenAddress, parseListenAddress } from "../../../../config/values.ts";
+import type { StubZones } from "../../../../forward/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../../limits/shared/shared-limits.ts";
 import { listenerFailure, listenFailure } from "../../listen-failure.ts";
 import { nodeClock } from "../../node-clock.ts";

@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
 import type { ClusterMeta } from "../../../../database/cluster-row.ts";
-import type { StubRegistration } from "../../../../forward/stubs/stub-zones.ts";
+import type { StubRegistration } from "../../../../forward/stub-zones.ts";
 import type { SharedLimitMemory } from "../../../../limits/shared/shared-limits.ts";
 import type { ListeningPlace } from "../../listeners/listeners.ts";
 import type { ServerTls } from "../../tls/tls.ts";

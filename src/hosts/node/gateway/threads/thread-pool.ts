@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../../../assembly/log.ts";
 import type { ServeConfig } from "../../../../config/serve-config.ts";
-import { formatListenAddress, parseListenAddress } from "../../../../config/values/listen-address.ts";
-import { UsageError } from "../../../../config/values/usage-error.ts";
+import { formatListenAddress, parseListenAddress, UsageError } from "../../../../config/values.ts";
 import type { ListeningPlace } from "../../listeners/listeners.ts";
 import type { ServerTls } from "../../tls/tls.ts";
 import type { Answering } from "../answering.ts";

@@ -1,0 +1,173 @@
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import type { CertificateIdentity } from "./certificates.ts";
+
+/** What a host knows about the sender of a request or a query. Members are computed when they are read, since most seldom are. */
+export interface Client {
+  /** The IP address of the socket; undefined if the host does not know it. */
+  readonly address: string | undefined;
+  /** Whether the client has a TLS certificate, and whether the host trusts it. */
+  readonly certificate: "none" | "refused" | "verified";
+  /** The names in the certificate; absent unless it is verified. Reading them costs more than a query. */
+  readonly certificateIdentity?: CertificateIdentity | undefined;
+  /** Whether all requests of a connection have this very object. */
+  readonly isOfConnection?: boolean;
+  /** The client's location; absent if the host does not know it. */
+  readonly location?: ClientLocation | undefined;
+}
+
+/** A client's certificate. */
+export type ClientCertificate = Partial<Pick<Client, "certificate" | "certificateIdentity">>;
+
+/** A client and the header fields beside its query; a message of plain DNS has none. */
+export interface ClientRequest {
+  readonly client: Partial<Client> | undefined;
+  /** A header field by its name in lower case; null if it is absent. */
+  header(name: string): string | null;
+}
+
+/** The proxies in front of the gateway, and the header field in which they report a client's address. */
+export interface ProxySettings {
+  /** Ranges of addresses: `10.0.0.0/8`, `fd00::/8`, `192.0.2.1`. */
+  readonly trustedProxies: readonly string[];
+  /** The most proxies that a request passes, one behind the other; at least 1. */
+  readonly hops: number;
+  /**
+   * `x-forwarded-for` or `forwarded` (RFC 7239), to which each proxy appends the address of its client; or any other field, which a
+   * single proxy overwrites with that address.
+   */
+  readonly header: string;
+}
+
+/** The origin of a request, behind the trusted proxies. */
+export interface RequestOrigin {
+  /** The client's address, as the last trusted proxy reported it. */
+  readonly address: string | undefined;
+  /** The number of trusted proxies that the request passed. */
+  readonly proxies: number;
+}
+
+/** Finds the real address of a request's client; undefined if the host does not know it. */
+export type ClientAddress = (request: ClientRequest) => string | undefined;
+
+/** The address of the socket, for gateways without proxies. */
+export const socketAddress: ClientAddress = ({ client }) => client?.address;
+
+/**
+ * Finds the client's real address. It starts at the socket. If that address is a trusted proxy, the address that the proxy reported is next, for at most
+ * `hops` proxies. So only entries of proxies count; entries that a client wrote itself are further to the left. A proxy that reports no
+ * address is itself the client.
+ * @throws {RangeError} for an invalid range of addresses
+ */
+export function createClientAddress(settings: ProxySettings): ClientAddress {
+  if (settings.trustedProxies.length === 0) return socketAddress;
+  const originOf = createOriginReader(settings);
+  return (request) => originOf(request).address;
+}
+
+/** Finds the client's address and the number of proxies. @throws {RangeError} for an invalid range of addresses */
+export function createOriginReader(settings: ProxySettings): (request: ClientRequest) => RequestOrigin {
+  const ranges = parseAddressRanges(settings.trustedProxies);
+  const header = settings.header.toLowerCase();
+  const listed =
+    header === "forwarded" ? readForwarded : header === "x-forwarded-for" ? readList : readSingle;
+  return (request) => {
+    let address = request.client?.address;
+    let proxies = 0;
+    let reported: readonly (string | undefined)[] | undefined;
+    while (proxies < settings.hops && isTrusted(address, ranges)) {
+      proxies++;
+      reported ??= listed(request.header(header) ?? "");
+      const previous = reported[reported.length - proxies];
+      if (previous === undefined) break;
+      address = previous;
+    }
+    return { address, proxies };
+  };
+}
+
+function isTrusted(text: string | undefined, ranges: readonly AddressRange[]): boolean {
+  const address = text === undefined ? undefined : readSocketAddress(text);
+  return address !== undefined && ranges.some((range) => isInRange(address, range));
+}
+
+/** The most entries that are read, from the right: no chain of proxies is longer. */
+const MOST_ENTRIES = 32;
+
+function readList(field: string): (string | undefined)[] {
+  return field.split(",").slice(-MOST_ENTRIES).map(addressIn);
+}
+
+function readSingle(field: string): (string | undefined)[] {
+  return [addressIn(field)];
+}
+
+/** `for` of each element (RFC 7239 section 4): an IPv6 address has quotes and brackets. */
+function readForwarded(field: string): (string | undefined)[] {
+  return field
+    .split(",")
+    .slice(-MOST_ENTRIES)
+    .map((element) => {
+      const pairs = element.split(";").map((pair) => /^\s*for\s*=\s*("?)([^"]*)\1\s*$/i.exec(pair)?.[2]);
+      const values = pairs.filter((text) => text !== undefined);
+      return values.length === 1 ? addressIn(values[0]!) : undefined;
+    });
+}
+
+/** An address, with or without the port that some proxies append: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function addressIn(text: string): string | undefined {
+  const trimmed = text.trim();
+  const address =
+    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(trimmed)?.[1] ?? trimmed;
+  return readSocketAddress(address) === undefined ? undefined : address;
+}
+
+/** The facts about a client's location. Nothing finer is read. */
+export const LOCATION_FACTS = ["country", "continent", "regionCode", "colo"] as const;
+
+export type LocationFact = (typeof LOCATION_FACTS)[number];
+
+/**
+ * A client's location, from the host or a proxy: `country` in ISO 3166-1 alpha-2 (`CH`), `continent` in two letters (`EU`),
+ * `regionCode` as the second part of ISO 3166-2 (`TX`), `colo` as the airport code of the data center that took the request (`ZRH`).
+ */
+export type ClientLocation = { readonly [Fact in LocationFact]?: string | undefined };
+
+/** The header fields in which proxies in front report a client's location. */
+export interface LocationHeaders {
+  /** Ranges of addresses: `10.0.0.0/8`, `fd00::/8`, `192.0.2.1`. */
+  readonly trustedProxies: readonly string[];
+  /** The number of proxies that a request passes, one behind the other; at least 1. */
+  readonly hops: number;
+  /** The header field of each fact. */
+  readonly headers: { readonly [Fact in LocationFact]?: string | undefined };
+}
+
+/** A single code: a field that was sent twice arrives with a comma, and is ignored. */
+const CODE = /^[A-Za-z0-9-]{1,10}$/;
+
+/**
+ * Reads a client's location from header fields. They count only if the socket's address and each hop before it belong to trusted
+ * proxies. Every proxy appends the address of its client to X-Forwarded-For, so entries that a client wrote itself are further to
+ * the left than this reads.
+ * @throws {RangeError} for an invalid range of addresses
+ */
+export function createLocationHeaders(
+  settings: LocationHeaders,
+): (request: ClientRequest) => ClientLocation | undefined {
+  const { hops } = settings;
+  const originOf = createOriginReader({ ...settings, header: "x-forwarded-for" });
+  const fields = LOCATION_FACTS.flatMap((fact) => {
+    const name = settings.headers[fact];
+    return name === undefined ? [] : [[fact, name.toLowerCase()] as const];
+  });
+
+  return (request) => {
+    if (originOf(request).proxies < hops) return undefined;
+    const location: { [Fact in LocationFact]?: string } = {};
+    for (const [fact, name] of fields) {
+      const value = request.header(name);
+      if (value !== null && CODE.test(value)) location[fact] = value;
+    }
+    return location;
+  };
+}

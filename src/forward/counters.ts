@@ -1,0 +1,82 @@
+import type { DropReason } from "./scrub/judge-records.ts";
+
+/**
+ * The outcome of a query for a name out of zone: answered from the cache, by an upstream (alone or together with an equal query),
+ * from a stale cache entry, from a locally served zone; or rejected, because its client exceeds its limit, too many queries are
+ * pending, or the client may not use upstreams.
+ */
+export type ForwardResult =
+  | "hit"
+  | "miss"
+  | "coalesced"
+  | "stale"
+  | "local"
+  | "limited"
+  | "overloaded"
+  | "prohibited";
+
+/** Upper bounds of the histogram of exchanges with upstreams, in seconds. */
+export const EXCHANGE_BOUNDS: readonly number[] = [
+  0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+];
+
+/** The counts of one upstream. */
+export interface UpstreamCount {
+  /** Answers by duration: one count for each bound (not cumulative), and one for longer durations. */
+  readonly buckets: Float64Array;
+  /** The sum of the durations of all answers, in seconds. */
+  sum: number;
+  failures: number;
+}
+
+/** Counts as plain numbers; the metrics exporter reads them on demand. */
+export class ForwardCounters {
+  readonly results = new Map<ForwardResult, number>();
+  readonly upstreams = new Map<string, UpstreamCount>();
+  /** Removed records of answers, by reason. */
+  readonly droppedRecords = new Map<DropReason, number>();
+  hedges = 0;
+
+  dropped(reason: DropReason, count: number): void {
+    this.droppedRecords.set(reason, (this.droppedRecords.get(reason) ?? 0) + count);
+  }
+
+  count(result: ForwardResult): void {
+    this.results.set(result, (this.results.get(result) ?? 0) + 1);
+  }
+
+  /** Counts one exchange with an upstream. */
+  exchanged(upstream: string, milliseconds: number, error: Error | undefined): void {
+    let counts = this.upstreams.get(upstream);
+    if (counts === undefined) {
+      counts = { buckets: new Float64Array(EXCHANGE_BOUNDS.length + 1), sum: 0, failures: 0 };
+      this.upstreams.set(upstream, counts);
+    }
+    if (error !== undefined) {
+      counts.failures++;
+      return;
+    }
+    const seconds = milliseconds / 1000;
+    let bucket = 0;
+    while (bucket < EXCHANGE_BOUNDS.length && seconds > EXCHANGE_BOUNDS[bucket]!) bucket++;
+    counts.buckets[bucket] = counts.buckets[bucket]! + 1;
+    counts.sum += seconds;
+  }
+}
+
+/** The clock of forwarding. */
+export interface ForwardClock {
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** Runs a function once, later. @returns a function that cancels it */
+  setTimer(milliseconds: number, run: () => void): () => void;
+}
+
+/** The host's clock. */
+export const monotonicClock: ForwardClock = {
+  now: () => performance.now(),
+  setTimer(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,325 @@
+import { ExtendedError, RecordType, ResponseCode } from "../dns/codes.ts";
+import {
+  type FoldedName,
+  isAboveZone,
+  labelText,
+  parseZoneName,
+  startOfZone,
+  type ZoneName,
+} from "../dns/folded-name.ts";
+import type { Count } from "../limits/shared/shared-counts.ts";
+import type { Answer } from "../resolve/answer.ts";
+import { answerWith } from "../resolve/error-responses.ts";
+import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
+import { withSourceCluster } from "../resolve/source-cluster.ts";
+import { withBoundedTtls } from "./cached-answer.ts";
+import { scrubAnswer } from "./scrub/scrub-answer.ts";
+import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
+import type { Upstream } from "./upstreams/upstream.ts";
+import { relayAnswer, type UpstreamAnswer } from "./upstreams/upstream-answer.ts";
+
+/** A registered stub zone: a federation's name and its name servers. */
+export interface StubRegistration {
+  readonly name: string;
+  readonly nameservers: readonly string[];
+}
+
+/** The storage of registrations. */
+export interface StubStore {
+  load(): Promise<readonly StubRegistration[]>;
+  /** Replaces the stored registrations; resolves when they are durable. */
+  keep(registrations: readonly StubRegistration[]): Promise<void>;
+}
+
+/** Limits on stub zones. */
+export interface StubLimits extends UpstreamLimits {
+  /** The most registered federations. */
+  readonly federations: number;
+  /** The most pending queries. */
+  readonly queriesInFlight: number;
+}
+
+/** The parts of stub zones. */
+export interface StubZonesDependencies {
+  /** The zones of federations, as text. */
+  readonly zones: readonly string[];
+  /** The gateway's own zones, as text: name servers have no authority over their names. */
+  readonly ownZones: readonly string[];
+  readonly store: StubStore;
+  readonly connect: (nameserver: string) => Upstream;
+  /** The EDNS option code of the source cluster. */
+  readonly optionCode: number;
+  /** The cluster that this gateway runs in, for queries without a source cluster. */
+  readonly self: string | undefined;
+  readonly limits: StubLimits;
+  /** The pending queries of all threads. */
+  readonly queries: Count;
+  /** Called when a name server stops answering (with the error), and when it answers again. */
+  readonly onNameserverChange: (federation: string, nameserver: string, error: Error | undefined) => void;
+}
+
+/** The outcome of a forwarded query: a name server answered, none did in time, or too many queries were pending. */
+export type ForwardOutcome = "answered" | "unreachable" | "overloaded";
+
+/** An answer of a name server, or a SERVFAIL instead. */
+export interface ForwardedAnswer {
+  readonly answer: Answer;
+  readonly outcome: ForwardOutcome;
+}
+
+/** One more federation than the limit allows. */
+export class TooManyFederations extends Error {
+  readonly code = "TOO_MANY_FEDERATIONS";
+}
+
+/** TTL bounds, the same as for other forwarded names. */
+const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
+
+interface StubZone {
+  readonly registration: StubRegistration;
+  readonly servers: UpstreamGroup;
+  /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
+  readonly running: Map<string, Promise<UpstreamAnswer | undefined>>;
+}
+
+/**
+ * The stub zones (federated service discovery, Initial Setup): queries below a registered federation go to its name
+ * servers, with the source cluster in an EDNS(0) option. Nothing is cached.
+ */
+export class StubZones {
+  /** The zones of federations, as text. */
+  readonly zones: readonly string[];
+  readonly #dependencies: StubZonesDependencies;
+  readonly #zones: readonly ZoneName[];
+  /** The zones of federations and the gateway's own. */
+  readonly #allZones: readonly ZoneName[];
+  readonly #stubs = new Map<string, StubZone>();
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  private constructor(dependencies: StubZonesDependencies) {
+    this.zones = dependencies.zones;
+    this.#dependencies = dependencies;
+    this.#zones = dependencies.zones.map(parseZoneName);
+    this.#allZones = [...this.#zones, ...dependencies.ownZones.map(parseZoneName)];
+  }
+
+  /** Loads the stored registrations. @throws the errors of the store */
+  static async open(dependencies: StubZonesDependencies): Promise<StubZones> {
+    const stubs = new StubZones(dependencies);
+    for (const registration of await dependencies.store.load())
+      stubs.#stubs.set(registration.name, stubs.#connect(registration));
+    return stubs;
+  }
+
+  /** The number of registered federations. */
+  get size(): number {
+    return this.#stubs.size;
+  }
+
+  /** The registrations by name. */
+  list(): StubRegistration[] {
+    return [...this.#stubs.values()]
+      .map(({ registration }) => registration)
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  get(name: string): StubRegistration | undefined {
+    return this.#stubs.get(name)?.registration;
+  }
+
+  /**
+   * Registers a federation and replaces its old registration. Resolves when that is durable and in force.
+   * @returns whether it is new
+   * @throws {TooManyFederations} above the limit
+   */
+  register(registration: StubRegistration): Promise<boolean> {
+    return this.#change(async () => {
+      const { name } = registration;
+      const before = this.#stubs.get(name);
+      const { federations } = this.#dependencies.limits;
+      if (before === undefined && this.#stubs.size >= federations)
+        throw new TooManyFederations(`${federations} federations are registered already: remove one first`);
+      await this.#keep([...this.list().filter((one) => one.name !== name), registration]);
+      this.#stubs.set(name, this.#connect(registration));
+      before?.servers.close();
+      return before === undefined;
+    });
+  }
+
+  /** Removes a federation; false if it was not registered. */
+  remove(name: string): Promise<boolean> {
+    return this.#change(async () => {
+      const before = this.#stubs.get(name);
+      if (before === undefined) return false;
+      await this.#keep(this.list().filter((one) => one.name !== name));
+      this.#stubs.delete(name);
+      before.servers.close();
+      return true;
+    });
+  }
+
+  /** Puts registrations that another thread has stored into force, in place of those here. */
+  replaceAll(registrations: readonly StubRegistration[]): void {
+    const before = new Map(this.#stubs);
+    this.#stubs.clear();
+    for (const registration of registrations) {
+      const { name } = registration;
+      const known = before.get(name);
+      const isSame = JSON.stringify(known?.registration) === JSON.stringify(registration);
+      this.#stubs.set(name, isSame ? known! : this.#connect(registration));
+      if (isSame) before.delete(name);
+    }
+    for (const { servers } of before.values()) servers.close();
+  }
+
+  /**
+   * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may reuse the bytes of
+   * `message` after the call.
+   * @param view the source cluster of the query, undefined for outside
+   */
+  forward(message: Uint8Array, view: string | undefined): Promise<ForwardedAnswer> | undefined {
+    const query = readForwardable(message);
+    const stub = query && matchFederation(this.#zones, this.#stubs, query.name);
+    if (query === undefined || stub === undefined) return undefined;
+    const own = message.slice();
+    const fail = (error: number, outcome: ForwardOutcome): ForwardedAnswer => ({
+      answer: answerWith(own, query, ResponseCode.SERVFAIL, "servfail", error),
+      outcome,
+    });
+    const { queries, limits } = this.#dependencies;
+    if (!queries.begin(limits.queriesInFlight))
+      return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
+    return this.#ask(stub, own, view)
+      .then((answer): ForwardedAnswer => {
+        if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
+        return { answer: relayAnswer(own, query, answer), outcome: "answered" };
+      })
+      .finally(() => queries.end());
+  }
+
+  /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
+  keepAncestor(message: Uint8Array, answer: Answer): Answer {
+    if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
+    const query = readForwardable(message);
+    if (query === undefined || !isAboveFederations(this.#zones, query.name)) return answer;
+    const bytes = answer.bytes.slice();
+    bytes[3] = bytes[3]! & 0xf0;
+    return { ...answer, bytes, outcome: "nodata" };
+  }
+
+  /** Waits for changes in progress, then closes every connection. */
+  async close(): Promise<void> {
+    await this.#lastChange.catch(() => {});
+    for (const { servers } of this.#stubs.values()) servers.close();
+  }
+
+  async #ask(
+    stub: StubZone,
+    message: Uint8Array,
+    view: string | undefined,
+  ): Promise<UpstreamAnswer | undefined> {
+    const { optionCode, self } = this.#dependencies;
+    const query = withSourceCluster(message, optionCode, view ?? self);
+    query[0] = 0;
+    query[1] = 0;
+    // Of the flags only RD and CD are for the name server.
+    query[2] = query[2]! & 0x01;
+    query[3] = query[3]! & 0x10;
+    const key = String.fromCharCode(...query);
+    const running = stub.running.get(key);
+    if (running !== undefined) return running;
+    const asked = stub.servers
+      .ask(query)
+      .then((reply) => reply && this.#scrub(stub, reply.answer))
+      .finally(() => stub.running.delete(key));
+    stub.running.set(key, asked);
+    return asked;
+  }
+
+  /** The rules for the answers of a federation's name servers: names of their federation and names out of zone, also with private addresses. */
+  #scrub(stub: StubZone, answer: UpstreamAnswer): UpstreamAnswer | undefined {
+    const scrubbed = scrubAnswer(answer, {
+      isOurs: (name) =>
+        this.#allZones.some((zone) => startOfZone(name, zone) >= 0) &&
+        !isAboveFederations(this.#zones, name) &&
+        matchFederation(this.#zones, this.#stubs, name) !== stub,
+      isPrivate: () => false,
+      isTrusted: () => false,
+    });
+    return scrubbed && withBoundedTtls(scrubbed.answer, TTL_BOUNDS);
+  }
+
+  #connect(registration: StubRegistration): StubZone {
+    const { connect, limits, onNameserverChange } = this.#dependencies;
+    const servers = new UpstreamGroup(registration.nameservers.map(connect), limits, {
+      onChange: (nameserver, error) => onNameserverChange(registration.name, nameserver, error),
+    });
+    return { registration, servers, running: new Map() };
+  }
+
+  #keep(registrations: readonly StubRegistration[]): Promise<void> {
+    return this.#dependencies.store.keep(registrations);
+  }
+
+  /** Runs changes one after the other, so that the stored registrations are those in force. */
+  #change<Result>(change: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastChange.catch(() => {}).then(change);
+    this.#lastChange = result;
+    return result;
+  }
+}
+
+/** The most labels between `svc` and the zone: a region, and a topology zone in it. */
+const MOST_PLACE_LABELS = 2;
+
+/**
+ * Reads a query that may be forwarded. Undefined for malformed queries, other EDNS
+ * versions, other classes and zone transfers, which the gateway itself rejects.
+ */
+export function readForwardable(message: Uint8Array): Query | undefined {
+  let query = readPlainQuery(message);
+  if (query === undefined) {
+    if (!isQuery(message)) return undefined;
+    const read = readQuery(message);
+    if ("code" in read) return undefined;
+    query = read;
+  }
+  if (query.edns !== undefined && query.edns.version !== 0) return undefined;
+  if (!isAnsweredClass(query.class)) return undefined;
+  const { type } = query;
+  return type === RecordType.OPT || type === RecordType.AXFR || type === RecordType.IXFR ? undefined : query;
+}
+
+/**
+ * The registration of a name's federation. The name is at or below `<federation>.svc.<zone>`,
+ * `<federation>.svc.<region>.<zone>` or `<federation>.svc.<topology zone>.<region>.<zone>`.
+ */
+export function matchFederation<Registered>(
+  zones: readonly ZoneName[],
+  registered: ReadonlyMap<string, Registered>,
+  name: FoldedName,
+): Registered | undefined {
+  for (const zone of zones) {
+    const last = name.labels - zone.labels - 1;
+    if (last < 1 || startOfZone(name, zone) < 0) continue;
+    for (let svc = last; svc >= Math.max(1, last - MOST_PLACE_LABELS); svc--) {
+      if (labelText(name, svc) !== "svc") continue;
+      const found = registered.get(labelText(name, svc - 1));
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Whether a name can be an ancestor of a federation's names: it is above a zone of federations, or between that zone and a federation, where any
+ * region and topology zone may be.
+ */
+export function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
+  return zones.some((zone) => {
+    if (isAboveZone(name, zone)) return true;
+    const before = name.labels - zone.labels;
+    if (before > MOST_PLACE_LABELS + 1 || startOfZone(name, zone) < 0) return false;
+    return before <= MOST_PLACE_LABELS || labelText(name, 0) === "svc";
+  });
+}

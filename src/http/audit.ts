@@ -1,0 +1,155 @@
+import type { Context } from "hono";
+import { AccessRejected } from "../access/access-rejected.ts";
+import type { CertificateIdentity } from "../access/certificates.ts";
+import type { ClientAddress } from "../access/client.ts";
+import { ClientNetworks } from "../limits/client-networks.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
+import { type Rate, TokenBuckets } from "../limits/token-buckets.ts";
+import type { ApiError } from "./messages/api-error.ts";
+import type {
+  AppEnvironment,
+  AuditAction,
+  AuditEntry,
+  AuditFacts,
+  AuditSink,
+} from "./messages/environment.ts";
+import { FetchRequest, type HttpRequest, pathOf } from "./messages/message.ts";
+import type { Rejection } from "./request-gate.ts";
+
+/** The longest text from a request, in characters. */
+const MOST_TEXT = 500;
+/** The most remembered sources. */
+const MOST_SOURCES = 20_000;
+/** The common budget of all sources without a known credential, beside a budget for each. */
+const STRANGERS = 10;
+
+/** The audit log: limits the lines that each source can cause, and counts omitted ones. */
+export class AuditLog {
+  readonly #sink: AuditSink;
+  readonly #counters: LimitCounters | undefined;
+  readonly #networks = new ClientNetworks({ exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64 });
+  readonly #sources: TokenBuckets;
+  readonly #strangers: TokenBuckets;
+  #leftOut = 0;
+
+  /** @param now monotonic milliseconds */
+  constructor(
+    sink: AuditSink,
+    rate: Rate,
+    counters?: LimitCounters,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#sink = sink;
+    this.#counters = counters;
+    this.#sources = new TokenBuckets(rate, MOST_SOURCES, now);
+    const { perSecond, burst } = rate;
+    this.#strangers = new TokenBuckets(
+      { perSecond: STRANGERS * perSecond, burst: STRANGERS * burst },
+      1,
+      now,
+    );
+  }
+
+  record(entry: AuditEntry): void {
+    if (!this.#hasRoom(entry)) {
+      this.#leftOut++;
+      this.#counters?.hit("audit.linesPerSecond");
+      return;
+    }
+    const { cluster, federation, reason, credential } = entry;
+    this.#sink({
+      ...entry,
+      ...cut({ cluster, federation, reason, credential }),
+      ...(this.#leftOut > 0 && { leftOut: this.#leftOut }),
+    });
+    this.#leftOut = 0;
+  }
+
+  #hasRoom({ credential, client = "" }: AuditEntry): boolean {
+    const source =
+      credential === undefined ? `client ${this.#networks.of(client)}` : `credential ${credential}`;
+    if (this.#sources.take(this.#sources.of(source)) > 0) return false;
+    return credential !== undefined || this.#strangers.take(this.#strangers.of("")) === 0;
+  }
+}
+
+function cut(texts: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const given = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(given.map(([name, text]) => [name, text.slice(0, MOST_TEXT)]));
+}
+
+/** Writes the answers of routes. */
+export interface AuditParts {
+  readonly audit?: AuditLog | undefined;
+  /** Default: no address is known. */
+  readonly clientAddress?: ClientAddress | undefined;
+}
+
+/** Actions without a line if they succeed: they change nothing, happen every few seconds, or have a line elsewhere. */
+const QUIET: ReadonlySet<AuditAction> = new Set(["renew", "read", "forward"]);
+
+/**
+ * Audits the answers of a route.
+ * @param error the thrown error of a rejected request
+ */
+export function auditAnswers(
+  { audit, clientAddress }: AuditParts,
+  action: AuditAction,
+):
+  | ((context: Context<AppEnvironment>, status: number, refused?: ApiError, error?: unknown) => void)
+  | undefined {
+  if (audit === undefined) return undefined;
+  return (context, status, refused, error) => {
+    if (refused === undefined && QUIET.has(action)) return;
+    const credential = error instanceof AccessRejected ? error.credential : undefined;
+    audit.record({
+      action,
+      outcome: refused === undefined ? "accepted" : "refused",
+      status,
+      ...(refused !== undefined && { code: refused.code, reason: refused.message }),
+      client: clientAddress?.(new FetchRequest(context.req.raw, context.env?.client)),
+      ...(credential !== undefined && { credential }),
+      ...context.get("audited"),
+    });
+  };
+}
+
+const AUDITED = /^\/(?:api\/v1\/clusters\/([^/]*)(\/lease)?|api\/v1\/transfer\/|federations\/([^/]*))/;
+const ACTIONS: ReadonlyMap<string, AuditAction> = new Map([
+  ["PUT", "push"],
+  ["PATCH", "patch"],
+  ["DELETE", "leave"],
+]);
+
+/** Audits requests that are rejected before any route, because of load or of the client's rate. */
+export function auditTurnedAway({
+  audit,
+  clientAddress,
+}: AuditParts): ((request: HttpRequest, rejection: Rejection) => void) | undefined {
+  if (audit === undefined) return undefined;
+  return (request, rejection) => {
+    const [path, cluster, isRenewal, federation] = AUDITED.exec(pathOf(request.url)) ?? [];
+    if (path === undefined) return;
+    const { method } = request;
+    const ofFederation = method === "POST" ? "register" : method === "DELETE" ? "unregister" : "read";
+    const ofCluster = isRenewal ? "renew" : (ACTIONS.get(method) ?? "read");
+    audit.record({
+      action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
+      outcome: "refused",
+      ...rejection,
+      cluster,
+      federation,
+      client: clientAddress?.(request),
+    });
+  };
+}
+
+/** Adds facts to the line of a request. */
+export function noteForAudit(context: Context<AppEnvironment>, facts: AuditFacts): void {
+  context.set("audited", { ...context.get("audited"), ...facts });
+}
+
+/** The name of a client certificate. */
+export function certificateName({ uris, dnsNames, fingerprintSha256 }: CertificateIdentity): string {
+  return uris[0] ?? dnsNames[0] ?? `sha256:${fingerprintSha256}`;
+}

@@ -1,0 +1,326 @@
+import type { View } from "../access/view.ts";
+import type { Answered, Endpoint, Unanswered } from "../answer/answer-query.ts";
+import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
+import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
+import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
+import type { AnswerOrigin } from "../forward/outside-answer.ts";
+import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
+import { describeDegradation } from "../snapshot/report/degradation.ts";
+import {
+  cacheControl,
+  originsOfAnswer,
+  rejectMethod,
+  rejectUnanswered,
+  varyByCredential,
+} from "./doh/answer-response.ts";
+import type { RuleAnswers } from "./doh/rule-answers.ts";
+import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
+import {
+  acceptQuality,
+  crossOriginHeaders,
+  DNS_JSON,
+  DNS_MESSAGE,
+  JSON_TYPE,
+  namesMediaType,
+  preflight,
+} from "./messages/fields.ts";
+import type { HttpRequest, HttpResponse } from "./messages/message.ts";
+import { counted, duration } from "./pages/page.ts";
+
+/** The parts of the JSON route. */
+export interface JsonRouteParts {
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
+export type JsonRoute = (
+  request: HttpRequest,
+  answers: RuleAnswers,
+  endpoint: Endpoint,
+) => HttpResponse | Promise<HttpResponse>;
+
+/** The methods of `/resolve`. */
+export const RESOLVE_METHODS = "GET, HEAD, OPTIONS";
+
+/** `/resolve`. */
+export function createResolveRoute(answerJson: JsonRoute): JsonRoute {
+  return (request, answers, endpoint) => {
+    const { method } = request;
+    if (method === "GET" || method === "HEAD") return answerJson(request, answers, endpoint);
+    if (method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
+    return rejectMethod(request, answers, RESOLVE_METHODS);
+  };
+}
+
+export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
+  return (request, answers, endpoint) => {
+    const { reject } = answers;
+    const accept = request.header("accept");
+    const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
+    let question: ReturnType<typeof readJsonQuestion>;
+    try {
+      question = readJsonQuestion(request.url);
+    } catch (error) {
+      if (!(error instanceof JsonQuestionError)) throw error;
+      return reject(request, 400, error.code, error.message);
+    }
+    const { query } = question;
+    const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
+    if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
+      return reject(
+        request,
+        406,
+        "NOT_ACCEPTABLE",
+        `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
+      );
+
+    const respond = (answered: Answered | Unanswered): HttpResponse => {
+      if (typeof answered === "string" || answered.retryAfter !== undefined)
+        return rejectUnanswered(reject, request, answered);
+      const { answer } = answered;
+      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(answers.origins, answered));
+      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
+      const headers: Record<string, string> = {
+        ...crossOrigin,
+        "cache-control": cacheControl(answered),
+        "x-content-type-options": "nosniff",
+        vary: answered.variesByCredential ? varyByCredential(vary) : vary,
+      };
+      if (wanted || json === 0) {
+        headers["content-type"] = DNS_MESSAGE;
+        headers["content-length"] = String(answer.bytes.length);
+        return { status: 200, headers, body: answer.bytes };
+      }
+      const comment = describeAnswered(answered, () => answers.gateway.status(), clock());
+      let rendered: JsonAnswer;
+      try {
+        rendered = renderJsonAnswer(answer.bytes, comment);
+      } catch (error) {
+        if (!answered.isForwarded && answered.origin === undefined) throw error;
+        return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
+      }
+      headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
+      const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);
+      headers["content-length"] = String(body.length);
+      return { status: 200, headers, body };
+    };
+    const answered = answers.answerQuery(request, query, endpoint);
+    return answered instanceof Promise ? answered.then(respond) : respond(answered);
+  };
+}
+
+/** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
+export interface JsonRecord {
+  readonly name: string;
+  readonly type: number;
+  readonly TTL: number;
+  readonly data: string;
+}
+
+/** An answer in the JSON form that Google's and Cloudflare's resolvers share. */
+export interface JsonAnswer {
+  /** The response code (RFC 1035 section 4.1.1), extended by RFC 6891. */
+  readonly Status: number;
+  readonly TC: boolean;
+  readonly RD: boolean;
+  readonly RA: boolean;
+  readonly AD: boolean;
+  readonly CD: boolean;
+  readonly Question: readonly { readonly name: string; readonly type: number }[];
+  readonly Answer?: readonly JsonRecord[];
+  readonly Authority?: readonly JsonRecord[];
+  readonly Additional?: readonly JsonRecord[];
+  readonly Comment: string;
+}
+
+/** An Extended DNS Error (RFC 8914 section 2); `text` may be empty. */
+export interface ExtendedDnsError {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** A decoded answer with its text forms. */
+export interface ReadAnswer {
+  readonly json: JsonAnswer;
+  readonly isAuthoritative: boolean;
+  readonly extendedErrors: readonly ExtendedDnsError[];
+}
+
+/** AD (RFC 4035 section 3.2.3). */
+const AUTHENTIC = 0x0020;
+
+/**
+ * Reads an answer in wire format. The Extended DNS Errors (RFC 8914) are added to `comment`.
+ * @throws {MessageError} if the answer is malformed, which answers of other name servers can be
+ */
+export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
+  if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
+  const flags = readWord(answer, 2);
+  const reader = new SectionReader(answer);
+  const question = reader.questions(readWord(answer, 4));
+  const records = [6, 8, 10].map((at) => reader.records(readWord(answer, at)));
+  const [answers, authority, additional] = records.map((section) =>
+    section.filter(({ type }) => type !== RecordType.OPT).map((place) => jsonRecord(answer, place)),
+  ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
+  const opt = records[2]!.find(({ type }) => type === RecordType.OPT);
+  const extendedErrors = opt === undefined ? [] : readExtendedErrors(answer, opt);
+  const said = extendedErrors.map(
+    ({ code, text }) => `Extended DNS Error ${code}${text === "" ? "" : `: ${text}`}`,
+  );
+  return {
+    isAuthoritative: (flags & HeaderFlag.AA) !== 0,
+    extendedErrors,
+    json: {
+      Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
+      TC: (flags & HeaderFlag.TC) !== 0,
+      RD: (flags & HeaderFlag.RD) !== 0,
+      RA: (flags & HeaderFlag.RA) !== 0,
+      AD: (flags & AUTHENTIC) !== 0,
+      CD: (flags & HeaderFlag.CD) !== 0,
+      Question: question,
+      ...(answers.length > 0 && { Answer: answers }),
+      ...(authority.length > 0 && { Authority: authority }),
+      ...(additional.length > 0 && { Additional: additional }),
+      Comment: [...said, comment].join("; "),
+    },
+  };
+}
+
+/** `readAnswer` with only the JSON. @throws {MessageError} */
+export function renderJsonAnswer(answer: Uint8Array, comment: string): JsonAnswer {
+  return readAnswer(answer, comment).json;
+}
+
+/** Walks over the sections of a message, one after the other. */
+class SectionReader {
+  readonly #message: Uint8Array;
+  #at = HEADER_BYTES;
+
+  constructor(message: Uint8Array) {
+    this.#message = message;
+  }
+
+  questions(count: number): { name: string; type: number }[] {
+    return Array.from({ length: count }, () => {
+      const start = this.#at;
+      const end = readName(this.#message, start);
+      if (end < 0 || end + 4 > this.#message.length) throw new MessageError("the question is cut off");
+      this.#at = end + 4;
+      return { name: formatNameAt(this.#message, start), type: readWord(this.#message, end) };
+    });
+  }
+
+  records(count: number): RecordPlace[] {
+    const places: RecordPlace[] = [];
+    for (let left = count; left > 0; left--) {
+      const place = readRecord(this.#message, this.#at);
+      if (place === undefined) throw new MessageError("a record is cut off");
+      this.#at = place.end;
+      places.push(place);
+    }
+    return places;
+  }
+}
+
+function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {
+  return {
+    name: formatNameAt(message, place.start),
+    type: place.type,
+    TTL: place.ttl,
+    data: formatRdata(message, place),
+  };
+}
+
+function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): ExtendedDnsError[] {
+  const errors: ExtendedDnsError[] = [];
+  for (let at = dataStart, next = at; at < end; at = next) {
+    next = optionEnd(message, at, end);
+    if (next < 0) break;
+    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - at >= 6)
+      errors.push({
+        code: readWord(message, at + 4),
+        text: new TextDecoder().decode(message.subarray(at + 6, next)),
+      });
+  }
+  return errors;
+}
+
+/** The most clusters that the comment names; others are summarized. */
+const NAMED_CLUSTERS = 5;
+
+/** Describes the view of an answer, its source and its age. */
+export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
+  const { origin, isForwarded } = answered;
+  if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
+  const ours = describeFreshness(status(), answered.view, now);
+  return origin === undefined ? ours : `${ours}; its CNAME target: ${describeOrigin(origin)}`;
+}
+
+/**
+ * Describes the view of an answer and the age of its data:
+ * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s, withdrawn`. For a stale answer
+ * that comes first.
+ */
+function describeFreshness(status: ServingStatus, view: View, now: number): string {
+  const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
+  const live = clusters.filter((cluster) => cluster.live).length;
+  const parts = [
+    ...describeStale(status, now),
+    describeView(view),
+    `${live} of ${counted(clusters.length, "cluster")} live`,
+  ];
+  for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
+    const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
+    parts.push(`${cluster.clusterId} ${describeCluster(cluster, age, now)}`);
+  }
+  if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
+  return parts.join("; ");
+}
+
+function describeCluster(
+  { live, expiresAt, degraded = [] }: ClusterStatus,
+  age: number,
+  now: number,
+): string {
+  // Without what it concerns: a client need not know the names of files.
+  const reasons = degraded.map(({ reason, since }) =>
+    describeDegraded({ degraded: [{ reason, since }] }, now),
+  );
+  if (live) return [`last seen ${age} s ago`, ...reasons].join(", ");
+  return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;
+}
+
+/** What keeps a worker from reading all of its cluster, in words: `API server unreachable for 4 min`; empty if nothing does. */
+export function describeDegraded({ degraded = [] }: Pick<ClusterStatus, "degraded">, now: number): string[] {
+  return degraded.map((one) => `${describeDegradation(one)} for ${duration(now - one.since)}`);
+}
+
+/** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */
+export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
+  const seconds = (since: number) => Math.max(0, Math.round((now - since) / 1000));
+  return [
+    ...(staleSince === undefined ? [] : [`stale: the primary last answered ${seconds(staleSince)} s ago`]),
+    ...(behindSince === undefined ? [] : [`stale: a change waits for ${seconds(behindSince)} s`]),
+  ];
+}
+
+/** The same for an answer from a stub zone, whose age only the name server knows. */
+function describeForwarded(view: View): string {
+  const said = "answered by a name server of the federation";
+  return view.cluster === undefined ? said : `${describeView(view)}; ${said}`;
+}
+
+function describeView({ cluster = "outside", locality, isByLocation }: View): string {
+  const near =
+    locality === undefined ? "" : `, near ${[locality.zone, locality.region].filter(Boolean).join(" in ")}`;
+  return `seen from ${cluster}${near}${isByLocation === true ? " (by location)" : ""}`;
+}
+
+/** The same for a name out of zone: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
+  if (upstream === undefined) return "forwarded, but no upstream answered";
+  const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
+  const stale = isStale ? "; stale: no newer answer was available" : "";
+  return `forwarded to ${upstream}${cached}${stale}`;
+}

@@ -1,0 +1,240 @@
+import { html } from "hono/html";
+import { parseAddress } from "../../dns/address.ts";
+import { ResponseCode } from "../../dns/codes.ts";
+import { formatReverseName } from "../../dns/reverse.ts";
+import type { JsonRecord, ReadAnswer } from "../json.ts";
+import type { HttpRequest } from "../messages/message.ts";
+import { exampleIn } from "./directory.ts";
+import {
+  type ExplainedAnswer,
+  explainedAnswer,
+  explanationView,
+  messageView,
+  toBase64url,
+} from "./explained.ts";
+import {
+  byNeed,
+  clusterList,
+  conflictList,
+  findingList,
+  type ListPageParts,
+  partOf,
+  searchForm,
+  serviceList,
+  servingSentence,
+} from "./lists.ts";
+import {
+  counted,
+  describeExtendedError,
+  describeFlags,
+  describeOutcome,
+  duration,
+  type Html,
+  nameOfCode,
+  nameOfType,
+  type Page,
+} from "./page.ts";
+import type { PageParts } from "./page-parts.ts";
+
+/** The parts of `/`. */
+export type LookUpPageParts = PageParts & ListPageParts;
+
+/** The number of entries of each list here; the lists' own pages have more. */
+const FEW = 10;
+
+/** `/`: a look-up with its result, and lists of names. */
+export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): Promise<Page> {
+  const { gateway, directory, clock, zone, zones } = parts;
+  const status = gateway.status();
+  const now = clock();
+  const range = { offset: 0, most: FEW };
+  const [services, conflicts, findings] = await Promise.all([
+    directory.services({ ...range, words: [], view: undefined }),
+    directory.conflicts(range),
+    directory.findings(range),
+  ]);
+  const example = (await exampleIn(directory, zone)) ?? { name: `dns-version.${zone}`, type: "TXT" };
+  const typed = readTypedQuestion(new URL(request.url));
+  const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
+  const error = result !== undefined && "error" in result ? result.error : undefined;
+  const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
+  const allClusters = byNeed(status);
+  const clusters = allClusters.slice(0, FEW);
+  return {
+    title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
+    at: "/",
+    status: error === undefined ? 200 : 400,
+    body: html`<h1>Look up a name</h1>
+<p>Services of the clusterset have names in ${zones.map(
+      (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
+    )}. <a href="/setup">Set up a client</a> to use them.</p>
+${lookUpForm(typed, clusterIds, example, error)}
+${result !== undefined && "body" in result ? result.body : ""}
+<h2>Clusters</h2>
+${servingSentence(status, now)}
+${clusterList(clusters, now)}
+${more(allClusters.length, clusters.length, "/clusters", "clusters")}
+<h2>Services</h2>
+${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>${searchForm("")}`}
+${partOf(services, "No cluster exports a service.", (entries) => serviceList(entries, zone))}
+${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
+<h2>Conflicts</h2>
+${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
+${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
+<h2>Findings</h2>
+${partOf(findings, "No finding: everything exported is served.", findingList)}
+${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`,
+  };
+}
+
+function more(total: number, shown: number, path: string, nouns: string): Html | string {
+  return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
+}
+
+/** Looks the typed question up; an invalid one becomes an error next to the form. */
+async function lookUp(
+  parts: LookUpPageParts,
+  typed: TypedQuestion,
+  request: HttpRequest,
+): Promise<{ readonly error: string } | { readonly body: Html }> {
+  const view = typed.view === "" ? undefined : typed.view;
+  const looked = await explainedAnswer(parts, { search: toJsonQuestion(typed), view }, request);
+  return "error" in looked ? looked : { body: lookUpResult(looked) };
+}
+
+/** A question as a person typed it. */
+export interface TypedQuestion {
+  readonly name: string;
+  readonly type: string;
+  /** A cluster id; empty for outside. */
+  readonly view: string;
+}
+
+/** Record types of services, and types that browsers query. */
+const TYPES = ["A", "AAAA", "SRV", "PTR", "TXT", "CNAME", "NS", "SOA", "HTTPS", "ANY"];
+/** With more clusters the form has a text field instead of a list. */
+const MOST_CHOICES = 50;
+/** The most characters of a typed text: a name has at most 255 bytes, of four characters each. */
+const LONGEST_TEXT = 1024;
+
+/** The question in a URL's `name`, `type` and `view`; undefined without a name. */
+export function readTypedQuestion(url: URL): TypedQuestion | undefined {
+  const read = (name: string) => (url.searchParams.get(name) ?? "").trim().slice(0, LONGEST_TEXT);
+  const name = read("name");
+  return name === "" ? undefined : { name, type: read("type") || "A", view: read("view") };
+}
+
+/** The same question in the JSON form: an address becomes its reverse name (RFC 1035 section 3.5). */
+export function toJsonQuestion({ name, type }: TypedQuestion): string {
+  const address = parseAddress(name);
+  return address === undefined
+    ? `name=${encodeURIComponent(name)}&type=${encodeURIComponent(type)}`
+    : `name=${formatReverseName(address)}&type=PTR`;
+}
+
+/** The form. It works without a script, and keeps the typed values. `error` says what is wrong with them. */
+export function lookUpForm(
+  typed: TypedQuestion | undefined,
+  clusters: readonly string[],
+  example: Pick<TypedQuestion, "name" | "type">,
+  error?: string,
+): Html {
+  const type = typed?.type.toUpperCase() ?? "A";
+  const types = TYPES.includes(type) ? TYPES : [...TYPES, type];
+  const view = typed?.view ?? "";
+  const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
+  return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
+<div class="wide"><label for="name">Name, or an IP address</label>
+<input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " error"}"${error === undefined ? "" : html` aria-invalid="true"`}></div>
+<div><label for="type">Type</label>
+<select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
+<div><label for="view">View</label>
+${
+  views.length > MOST_CHOICES
+    ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`
+    : html`<select id="view" name="view">${option("", "outside the clusters", view === "")}${views.map((one) => option(one, one, one === view))}</select>`
+}</div>
+<button>Look up</button>
+</form>
+${error === undefined ? "" : html`<p class="note" role="alert" id="error">${error}</p>`}
+<p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example.name)}&amp;type=${example.type}#answer">${example.name}</a>. For an address the page looks up its reverse name.</p>`;
+}
+
+function option(value: string, text: string, isSelected: boolean): Html {
+  return html`<option value="${value}"${isSelected ? html` selected` : ""}>${text}</option>`;
+}
+
+/** The most records and characters that the page shows. */
+const MOST_RECORDS = 100;
+const MOST_CHARACTERS = 6000;
+
+/** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
+export function lookUpResult(looked: ExplainedAnswer): Html {
+  const { json, isAuthoritative, extendedErrors } = looked.read;
+  const asked = json.Question[0] ?? { name: ".", type: 0 };
+  const type = nameOfType(asked.type);
+  const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
+  return html`<section aria-labelledby="answer">
+<h2 id="answer"><code>${asked.name.replace(/(.)\.$/, "$1")}</code> ${type}</h2>
+<p class="verdict ${isGood ? "good" : "bad"}">${describeOutcome(json.Status, json.Answer?.length ?? 0, type)}</p>
+${extendedErrors.map(
+  ({ code, text }) =>
+    html`<p>Extended DNS Error ${code}: ${describeExtendedError(code)}.${text === "" ? "" : html` The gateway says: “${text}”.`}</p>`,
+)}
+<p class="soft">${looked.comment.slice(0, 1).toUpperCase()}${looked.comment.slice(1)}.</p>
+${explanationView(looked.explanation, looked.path, looked.search)}
+${recordTable(json)}
+<details><summary>Wire format and JSON</summary>
+<div class="halves">
+<div><h3>Wire format</h3>
+${messageView(looked.answer.bytes)}
+<p><a href="${looked.path}/dns-query?dns=${toBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
+<details><summary>The query in wire format</summary><div>
+${messageView(looked.query)}
+</div></details></div>
+<div><h3>JSON</h3>
+${jsonView(looked)}
+<h3>What it means</h3>
+<dl>
+<dt>${nameOfCode(json.Status)}</dt><dd>the response code, ${json.Status}${json.Status > 15 ? " (extended by EDNS)" : ""}</dd>
+${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`<dt>${flag}</dt><dd>${meaning}</dd>`)}
+<dt>Lifetime</dt><dd>${
+    looked.answer.freshness > 0
+      ? `clients and caches may keep this answer for ${duration(looked.answer.freshness * 1000)}`
+      : "no cache may keep this answer"
+  }</dd>
+<dt>Answer</dt><dd>records that answer the query</dd>
+<dt>Authority</dt><dd>the zone of the answer: in a negative answer, the SOA record with its negative TTL</dd>
+<dt>Additional</dt><dd>records for the client's next queries, such as addresses of SRV targets</dd>
+</dl></div>
+</div></details>
+</section>`;
+}
+
+const SECTIONS = ["Answer", "Authority", "Additional"] as const;
+
+function recordTable(json: ReadAnswer["json"]): Html | string {
+  const rows: (readonly [section: string, record: JsonRecord])[] = SECTIONS.flatMap((section) =>
+    (json[section] ?? []).map((record) => [section, record] as const),
+  );
+  if (rows.length === 0) return "";
+  return html`<div class="sheet" tabindex="0" role="region" aria-label="Records"><table>
+<caption>Records${rows.length > MOST_RECORDS ? `: the first ${MOST_RECORDS} of ${rows.length}` : ""}</caption>
+<thead><tr><th scope="col">Data</th><th scope="col">Type</th><th scope="col">TTL</th><th scope="col">Section</th><th scope="col">Name</th></tr></thead>
+<tbody>${rows
+    .slice(0, MOST_RECORDS)
+    .map(
+      ([section, { name, type, TTL, data }]) =>
+        html`<tr><td><code>${cut(data, 300)}</code></td><td>${nameOfType(type)}</td><td>${duration(TTL * 1000)}</td><td>${section}</td><td><code>${name}</code></td></tr>`,
+    )}</tbody></table></div>`;
+}
+
+function jsonView({ read, path, search }: ExplainedAnswer): Html {
+  const text = JSON.stringify(read.json, undefined, 2);
+  return html`<pre tabindex="0" aria-label="The answer in JSON">${cut(text, MOST_CHARACTERS)}</pre>
+<p><a href="${path}/resolve?${search}">The same as JSON</a></p>`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}… (${text.length - most} characters more)` : text;
+}
