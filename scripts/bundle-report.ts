@@ -25,7 +25,7 @@ const NODE_PACKAGES = [
   "yaml",
 ];
 /** Folders of ours that are for Node. */
-const NODE_FOLDERS = ["src/hosts/(?!workers/)", "src/sync/", "src/extract/", "bin/", "test/"];
+const NODE_FOLDERS = ["src/hosts/(?!workers/)", "src/worker/", "src/extract/", "bin/", "test/"];
 const NODE_ONLY = new RegExp(
   `^(?:${NODE_FOLDERS.join("|")}|(?:.*/)?node_modules/(?:${NODE_PACKAGES.join("|")})/)`,
 );

@@ -1,6 +1,6 @@
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
+import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
 import type { GatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 
 /** In seconds: longer than any benchmark. */

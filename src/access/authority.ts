@@ -1,6 +1,5 @@
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import { AccessRejected } from "./access-rejected.ts";
-import { BearerTable, type BearerTableSettings, bearerToken } from "./bearer-table.ts";
 import {
   type CertificateIdentity,
   type CertificatePattern,
@@ -8,6 +7,7 @@ import {
   fitsCertificate,
 } from "./certificates.ts";
 import type { ClientCertificate } from "./client.ts";
+import { BearerTable, type BearerTableSettings, bearerToken } from "./secrets.ts";
 
 /** The holder of a credential for pushing or for transfer. */
 export interface Holder {

@@ -1,8 +1,7 @@
 import { HEADER_BYTES } from "../dns/codes.ts";
 import { readName } from "../dns/wire-reader.ts";
 import type { ForwardOutcome } from "../forward/stub-zones.ts";
-import { ConnectionErrors } from "../limits/connection-errors.ts";
-import { LimitCounters } from "../limits/limit-counters.ts";
+import { ConnectionErrors, LimitCounters } from "../limits/counters.ts";
 import type { Outcome } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
 

@@ -1,16 +1,17 @@
 import type { AccessRule } from "../access/rule.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
-import { clientRequests } from "../config/limits/clients.ts";
+import { clientRequests } from "../config/limits.ts";
 import { locationSettings } from "../config/location.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
 import { knownHosts, NO_ORIGIN } from "../http/messages/fields.ts";
-import { AccessCounters } from "../http/metrics/prometheus.ts";
+import { AccessCounters } from "../http/metrics/counts.ts";
+
 import type { StatusSource } from "../http/metrics/status.ts";
 import { createDirectory } from "../http/pages/directory.ts";
+import type { Rate } from "../limits/client-rate.ts";
 import { ClientRate } from "../limits/client-rate.ts";
-import type { Rate } from "../limits/token-buckets.ts";
 import { auditToLog, createAudit, withNeverSeen } from "./log.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";

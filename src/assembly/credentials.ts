@@ -1,15 +1,19 @@
+import type { RuleCredentials } from "../access/admission.ts";
+import { type AccessControl, createAdmit, knownKinds } from "../access/admission.ts";
 import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
 import type { CertificatePattern } from "../access/certificates.ts";
 import { createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";
-import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
-import type { RuleCredentials } from "../access/rules/admit-settings.ts";
-import { knownKinds } from "../access/rules/rejections.ts";
-import { type EdgeAccess, publicScope } from "../config/access/access.ts";
-import type { IssuedTokens, IssuerKeysPlace } from "../config/access/issuer.ts";
-import { type EdgePushCredential, exportLimitsOf, grantsOf } from "../config/access/push-credentials.ts";
+import {
+  type EdgeAccess,
+  type EdgePushCredential,
+  exportLimitsOf,
+  grantsOf,
+  publicScope,
+} from "../config/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
+import type { IssuedTokens, IssuerKeysPlace } from "../config/issuer.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";

@@ -4,7 +4,7 @@ import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { AuditLog } from "../http/audit.ts";
 import type { AuditEntry, AuditSink } from "../http/messages/environment.ts";
-import type { LimitCounters } from "../limits/limit-counters.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";
 

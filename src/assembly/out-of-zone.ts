@@ -1,4 +1,4 @@
-import { publicScope } from "../config/access/access.ts";
+import { publicScope } from "../config/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
 import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address-range.ts";
@@ -6,7 +6,7 @@ import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones, parseNameserver } from "../forward/local.ts";
 import { Outside } from "../forward/outside.ts";
 import { PrivateAddresses } from "../forward/private-addresses.ts";
-import { padded, type Upstream } from "../forward/upstreams/upstream.ts";
+import { padded, type Upstream } from "../forward/upstream.ts";
 import type { PathPolicies } from "../http/doh/endpoints.ts";
 import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
 import { logUpstreams } from "./log.ts";

@@ -1,6 +1,6 @@
 import type { ClientAddress } from "../access/client.ts";
 import type { AccessRule, AccessRules } from "../access/rule.ts";
-import { isStated } from "../config/access/access.ts";
+import { isStated } from "../config/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { PartialStages } from "../gateway/scoped-gateway.ts";
 import type { AuditLog } from "../http/audit.ts";

@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { EdgeAccess } from "./access/access.ts";
-import { EdgePushCredential } from "./access/push-credentials.ts";
+import { EdgeAccess, EdgePushCredential } from "./access.ts";
 import { checkFederations } from "./federations.ts";
 import { EdgeForward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
-import { checkAddressHeader } from "./limits/clients.ts";
+import { checkAddressHeader } from "./limits.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
 import { type ConfigIssue, listIssues, UsageError } from "./values.ts";

@@ -2,12 +2,10 @@ import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/pushing/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/service/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { ServicePattern } from "./access/push-credentials.ts";
+import { ServicePattern } from "./access.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
-import { EdgeClients } from "./limits/clients.ts";
-import { pushLimits } from "./limits/push-limits.ts";
-import { snapshotBounds } from "./limits/snapshot-bounds.ts";
+import { EdgeClients, pushLimits, snapshotBounds } from "./limits.ts";
 import { Location } from "./location.ts";
 import { count, countOf, IpAddress, seconds, text, ZoneName } from "./values.ts";
 

@@ -1,14 +1,11 @@
 import * as z from "zod";
 import { parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { Access } from "./access/access.ts";
-import { PushCredential } from "./access/push-credentials.ts";
+import { Access, PushCredential } from "./access.ts";
 import { Stub } from "./federations.ts";
 import { Forward, OutsideZones, requireUpstreams } from "./forward.ts";
 import { Audit, gatewayLimits, gatewaySettings, Store } from "./gateway.ts";
-import { Clients } from "./limits/clients.ts";
-import { controlLimits } from "./limits/control-limits.ts";
-import { serverLimits } from "./limits/server-limits.ts";
+import { Clients, controlLimits, serverLimits } from "./limits.ts";
 import {
   AddressRangeText,
   count,

@@ -3,9 +3,8 @@ import type { ClustersetService } from "../merge/clusterset.ts";
 import type { DeclaredService } from "../merge/service/service.ts";
 import type { DesiredImport } from "../snapshot/desired/desired-line.ts";
 import type { Endpoint, ExportedService, ServicePort } from "../snapshot/schema.ts";
-import { importAnnotations, importLabels } from "./metadata.ts";
 import { importPorts, lostPorts, type SlicePort, slicePorts } from "./ports.ts";
-import { type NamedSlice, sliceEndpoints } from "./slices.ts";
+import { importAnnotations, importLabels, type NamedSlice, sliceEndpoints } from "./slices.ts";
 
 /** By which addresses other clusters reach the endpoints of an exporter: those of pods, of its load balancers, or of its nodes. */
 export type Reach = "pods" | "loadBalancers" | "nodes";

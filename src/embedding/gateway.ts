@@ -1,26 +1,28 @@
 /** `clusterset-doh`: a gateway as a Hono application, on every host that has `fetch`, `Request` and `Response`. */
-import { type Context, Hono } from "hono";
 import type * as z from "zod";
+
+export type { Client } from "../access/client.ts";
+export type { Log, LogFields } from "../assembly/log.ts";
+export { UsageError } from "../config/values.ts";
+export type { Clock } from "../gateway/clock.ts";
+
+import { type Context, Hono } from "hono";
 import type { Client } from "../access/client.ts";
 import { assemble } from "../assembly/assemble.ts";
 import { createEdgeAccess } from "../assembly/credentials.ts";
 import { type Log, logJson } from "../assembly/log.ts";
 import { fetchUpstreams } from "../assembly/out-of-zone.ts";
 import { VERSION } from "../assembly/stages.ts";
-import { isStated } from "../config/access/access.ts";
-import type { EdgePushCredential } from "../config/access/push-credentials.ts";
+import type { EdgePushCredential } from "../config/access.ts";
+import { isStated } from "../config/access.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { UsageError } from "../config/values.ts";
 import { overSqlite, type SqliteConnection } from "../database/driver.ts";
 import { migrate } from "../database/schema.ts";
-import { SERVICE_EXPLAINER } from "../explain/service/explainer.ts";
+import { SERVICE_EXPLAINER } from "../explain/service.ts";
 import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts";
 import { createOpenApi } from "../http/openapi/open-api.ts";
 
-export type { Client } from "../access/client.ts";
-export type { Log, LogFields } from "../assembly/log.ts";
-export { UsageError } from "../config/values.ts";
-export type { Clock } from "../gateway/clock.ts";
 export { createSteadyClock, systemClock, VERSION };
 
 /**

@@ -1,10 +1,8 @@
 import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { Explanation, Suggestion } from "./explanation.ts";
-import type { ServedName } from "./lease-groups.ts";
-import type { KnownNames } from "./near/near-names.ts";
-import type { AnsweredQuestion } from "./question.ts";
-import type { Subject } from "./subject.ts";
+import type { Explanation, ServedName, Suggestion } from "./explanation.ts";
+import type { KnownNames } from "./near.ts";
+import type { AnsweredQuestion, Subject } from "./question.ts";
 
 /** What a verdict rests on. */
 export interface Facts {

@@ -1,14 +1,17 @@
 import { equalJson } from "../snapshot/json-value.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
+import { ExtractedState } from "./extracted-state.ts";
 import {
   CLUSTER_ID_PROPERTY,
   chooseClusterId,
+  findSliceOwners,
+  hasUsableName,
+  identifyObject,
   type NodePlace,
+  type ObjectIdentity,
   readNodePlace,
   summarizeTopology,
-} from "./cluster-identity.ts";
-import { ExtractedState } from "./extracted-state.ts";
-import { findSliceOwners, hasUsableName, identifyObject, type ObjectIdentity } from "./identity.ts";
+} from "./identity.ts";
 import type {
   ClusterProperty,
   EndpointSlice,
@@ -20,8 +23,8 @@ import type {
   ServiceImport,
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
+import { ServiceObjects } from "./service-objects.ts";
 import { type NodeAddressType, readNodeAddresses } from "./services/node-ports.ts";
-import { ServiceObjects } from "./services/service-objects.ts";
 import { StrayFindings } from "./stray-findings.ts";
 
 /** Settings that the objects do not contain. */

@@ -3,8 +3,8 @@ import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
+import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstream.ts";
 import type { UpstreamReply } from "./upstream-group.ts";
-import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstreams/upstream-answer.ts";
 
 /** Bounds on the TTLs of cached answers, in seconds. */
 export interface TtlBounds {

@@ -4,8 +4,8 @@ import type { Answer } from "../resolve/answer.ts";
 import { beginAnswer, type MessageWriter } from "../resolve/message/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
-import { NAMES_IN_DATA } from "./scrub/record-copier.ts";
-import { readExtendedError } from "./upstreams/upstream-answer.ts";
+import { NAMES_IN_DATA } from "./records.ts";
+import { readExtendedError } from "./upstream.ts";
 
 /** The current name, uncompressed. The buffer is reused, since writing a name is synchronous. */
 const expanded = new Uint8Array(MAX_NAME_BYTES);

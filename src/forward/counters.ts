@@ -1,4 +1,4 @@
-import type { DropReason } from "./scrub/judge-records.ts";
+import type { DropReason } from "./scrub.ts";
 
 /**
  * The outcome of a query for a name out of zone: answered from the cache, by an upstream (alone or together with an equal query),

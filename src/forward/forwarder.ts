@@ -1,25 +1,25 @@
 import { LRUCache } from "lru-cache";
 import type { AddressRange } from "../dns/address-range.ts";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
+import type { Rate } from "../limits/client-rate.ts";
 import { type ClientBuckets, ClientRate } from "../limits/client-rate.ts";
-import type { Count } from "../limits/shared/shared-counts.ts";
-import type { Rate } from "../limits/token-buckets.ts";
+import type { Count } from "../limits/shared.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, ForwardCounters, type ForwardResult, monotonicClock } from "./counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
-import { scrubAnswer } from "./scrub/scrub-answer.ts";
-import type { ScrubRules } from "./scrub/scrub-rules.ts";
+import { scrubAnswer } from "./scrub.ts";
+import type { ScrubRules } from "./scrub-rules.ts";
+import type { Upstream } from "./upstream.ts";
+import { cacheKey, upstreamQuery } from "./upstream.ts";
 import {
   type OnUpstreamChange,
   UpstreamGroup,
   type UpstreamLimits,
   type UpstreamReply,
 } from "./upstream-group.ts";
-import type { Upstream } from "./upstreams/upstream.ts";
-import { cacheKey, upstreamQuery } from "./upstreams/upstream-query.ts";
 
 /** A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response timer). */
 const CLIENT_RESPONSE_MILLISECONDS = 1800;

@@ -2,7 +2,7 @@ import { type AddressRange, isInRange, parseAddressRanges } from "../dns/address
 import { RecordType } from "../dns/codes.ts";
 import { parseZoneName } from "../dns/folded-name.ts";
 import { optionEnd, type RecordPlace, readName, readWord } from "../dns/wire-reader.ts";
-import { isWithin } from "./scrub/wire-name.ts";
+import { isWithin } from "./records.ts";
 
 /** The settings of addresses that names out of zone may not have. */
 export interface PrivateAddressSettings {

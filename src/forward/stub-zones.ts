@@ -7,16 +7,16 @@ import {
   startOfZone,
   type ZoneName,
 } from "../dns/folded-name.ts";
-import type { Count } from "../limits/shared/shared-counts.ts";
+import type { Count } from "../limits/shared.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
 import { withBoundedTtls } from "./cached-answer.ts";
-import { scrubAnswer } from "./scrub/scrub-answer.ts";
+import { scrubAnswer } from "./scrub.ts";
+import type { Upstream } from "./upstream.ts";
+import { relayAnswer, type UpstreamAnswer } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
-import type { Upstream } from "./upstreams/upstream.ts";
-import { relayAnswer, type UpstreamAnswer } from "./upstreams/upstream-answer.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {

@@ -1,8 +1,8 @@
 import { ResponseCode } from "../dns/codes.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
 import { type ForwardClock, monotonicClock } from "./counters.ts";
-import type { Upstream } from "./upstreams/upstream.ts";
-import { readUpstreamAnswer, type UpstreamAnswer } from "./upstreams/upstream-answer.ts";
+import type { Upstream } from "./upstream.ts";
+import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";
 
 /** The limits on exchanges with name servers; times are in milliseconds. */
 export interface UpstreamLimits {

@@ -1,3 +1,3 @@
-import { runProcess } from "./cli/run-process.ts";
+import { runProcess } from "./cli/program.ts";
 
 await runProcess(process.argv.slice(2));

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
 import { andThen, type MaybePromise } from "../access/maybe-promise.ts";
 import type { AccessRule, Admitted, NotAdmitted } from "../access/rule.ts";
-import type { AccessControl } from "../access/rules/admit.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
@@ -34,8 +34,9 @@ import {
   toResponse,
 } from "./messages/message.ts";
 import { createReject, NOTHING_HERE } from "./messages/rejection.ts";
+import { AccessCounters } from "./metrics/counts.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
-import { AccessCounters } from "./metrics/prometheus.ts";
+
 import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";

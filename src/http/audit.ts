@@ -3,8 +3,8 @@ import { AccessRejected } from "../access/access-rejected.ts";
 import type { CertificateIdentity } from "../access/certificates.ts";
 import type { ClientAddress } from "../access/client.ts";
 import { ClientNetworks } from "../limits/client-networks.ts";
-import type { LimitCounters } from "../limits/limit-counters.ts";
-import { type Rate, TokenBuckets } from "../limits/token-buckets.ts";
+import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { ApiError } from "./messages/api-error.ts";
 import type {
   AppEnvironment,

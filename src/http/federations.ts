@@ -4,7 +4,7 @@ import type { CertificateIdentity } from "../access/certificates.ts";
 import { parseNameserver } from "../forward/local.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
 import { systemClock } from "../gateway/clock.ts";
-import type { LimitCounters } from "../limits/limit-counters.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
 import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/api-error.ts";

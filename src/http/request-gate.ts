@@ -1,6 +1,6 @@
 import { type ClientAddress, socketAddress } from "../access/client.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
-import type { LimitCounters } from "../limits/limit-counters.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { Load } from "../limits/load.ts";
 import type { KnowsHost } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";

@@ -1,4 +1,4 @@
-import { type Count, ownCount } from "./shared/shared-counts.ts";
+import { type Count, ownCount } from "./shared.ts";
 
 /** The load of a host. */
 export interface Load {

@@ -1,6 +1,6 @@
 import type { Holder } from "../../src/access/authority.ts";
 import { createAuthority, type PushAuthority } from "../../src/access/authority.ts";
-import type { BearerSecret } from "../../src/access/bearer-table.ts";
+import type { BearerSecret } from "../../src/access/secrets.ts";
 
 /** A bearer secret of a cluster. */
 export interface ClusterSecret {

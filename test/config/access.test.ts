@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isStated, KINDS, publicScope } from "../../src/config/access/access.ts";
+import { isStated, KINDS, publicScope } from "../../src/config/access.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 
 const HASH = "0f".repeat(32);

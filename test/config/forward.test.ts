@@ -6,7 +6,7 @@ import { createOutOfZone, fetchUpstreams } from "../../src/assembly/out-of-zone.
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { upstreamName } from "../../src/config/forward.ts";
 import { UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 
 let folder: string;
 beforeAll(() => {

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ownNames } from "../../src/config/own-names.ts";
 import { namesInCertificate } from "../../src/config/serve-config.ts";
 import { UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
-import { designatedResolver } from "../../src/hosts/node/gateway/designation.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { designatedResolver } from "../../src/hosts/node/gateway/reach.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
 import { withAlwaysServed } from "../../src/config/own-names.ts";
 import { formatListenAddress, parseListenAddress, UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 
 let folder: string;
 beforeEach(() => {

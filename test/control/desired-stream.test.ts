@@ -1,9 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { DesiredState } from "../../src/control/desired/desired-state.ts";
-import { followDesiredState, readDesiredState } from "../../src/control/desired/desired-stream.ts";
-import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
+import { DesiredState, followDesiredState, readDesiredState } from "../../src/worker/control/desired.ts";
+import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
 import { until } from "../until.ts";
 import { desiredImport, linesOf, START } from "./desired-lines.ts";
 

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { conditionsToApply, newsIn } from "../../src/control/objects/conditions.ts";
-import { clusterSetIPsOf, fittingPorts } from "../../src/control/objects/derived-service.ts";
-import { describeChange } from "../../src/control/objects/describe-change.ts";
-import { derivedServiceName, endpointSliceName } from "../../src/control/objects/names.ts";
-import { serviceImport } from "../../src/control/objects/service-import.ts";
-import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
+import { conditionsToApply, newsIn } from "../../src/worker/control/conditions.ts";
+import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import {
+  clusterSetIPsOf,
+  derivedServiceName,
+  endpointSliceName,
+  fittingPorts,
+  serviceImport,
+} from "../../src/worker/control/objects.ts";
+import { describeChange } from "../../src/worker/control/plan.ts";
 import { desiredImport } from "./desired-lines.ts";
 
 const at = { namespace: "shop", name: "db" };

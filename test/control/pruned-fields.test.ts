@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
-import { WriteError } from "../../src/control/reconcile/api-writer.ts";
-import { reconcileService } from "../../src/control/reconcile/reconcile-service.ts";
 import type { DesiredLine } from "../../src/snapshot/desired/desired-line.ts";
+import { WriteError } from "../../src/worker/control/api-writer.ts";
+import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import { reconcileService } from "../../src/worker/control/reconcile.ts";
 import { desiredImport, linesOf, stateWith } from "./desired-lines.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 

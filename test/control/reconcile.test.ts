@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { DesiredState } from "../../src/control/desired/desired-state.ts";
+import { MANAGED_BY_LABEL } from "../../src/extract/identity.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+import { DesiredState } from "../../src/worker/control/desired.ts";
+import type { ManagedObject } from "../../src/worker/control/objects.ts";
 import {
   APPLIED,
   DERIVED_SERVICE,
   derivedServiceName,
   endpointSliceName,
-  MANAGED_BY,
-} from "../../src/control/objects/names.ts";
-import type { ManagedObject } from "../../src/control/objects/wanted-object.ts";
-import { reconcileService } from "../../src/control/reconcile/reconcile-service.ts";
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+} from "../../src/worker/control/objects.ts";
+import { reconcileService } from "../../src/worker/control/reconcile.ts";
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
@@ -56,7 +56,7 @@ describe("a ClusterSetIP service of another cluster", () => {
           "multicluster.kubernetes.io/source-cluster": "a",
           "kubernetes.io/service-name": DERIVED,
           "endpointslice.kubernetes.io/managed-by": "clusterset-doh",
-          [MANAGED_BY]: "clusterset-doh",
+          [MANAGED_BY_LABEL]: "clusterset-doh",
         },
         ownerReferences: [{ kind: "ServiceImport", name: "db", uid: held.metadata.uid }],
       },
@@ -178,7 +178,9 @@ describe("objects of somebody else", () => {
       cluster.objects.delete(theirs as never);
       expect([...cluster.touched]).toEqual(["shop/db"]);
       await reconcile(stateWith(linesOf()));
-      expect(cluster.get(kind, name)!.metadata.labels).toMatchObject({ [MANAGED_BY]: "clusterset-doh" });
+      expect(cluster.get(kind, name)!.metadata.labels).toMatchObject({
+        [MANAGED_BY_LABEL]: "clusterset-doh",
+      });
     },
   );
 

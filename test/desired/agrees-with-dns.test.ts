@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DesiredService } from "../../src/desired/desired-service.ts";
-import { addressesIn } from "../../src/explain/service/records.ts";
+import { addressesIn } from "../../src/explain/service.ts";
 import { listRecords } from "../../src/names/listing.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { worldOf } from "../names/world-of.ts";

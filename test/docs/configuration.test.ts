@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ServeConfig } from "../../src/config/serve-config.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { keysOfCell, textOf } from "./pages.ts";
 
 const page = readFileSync(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { textOf } from "./pages.ts";
 
 const text = (name: string) => textOf(`infra/kubernetes/gateway/${name}`);

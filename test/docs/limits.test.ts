@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../src/config/serve-config.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { LIMITS } from "../../src/limits/limit-counters.ts";
+import { LIMITS } from "../../src/limits/counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 import { keysOfCell } from "./pages.ts";

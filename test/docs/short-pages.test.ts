@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, test } from "vitest";
 import { describeDemo } from "../../src/hosts/commands/demo.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { localDifferences } from "../e2e/coredns/cluster-local/differences/index.ts";
 import { renderDocument } from "../e2e/coredns/comparison/document.ts";
 import { differences } from "../e2e/coredns/differences/index.ts";

@@ -1,8 +1,8 @@
 import { derivedRecords, type ExplainSource, explain } from "../../src/explain/explain.ts";
 import type { ExplainedRecord } from "../../src/explain/explanation.ts";
-import { foldedName } from "../../src/explain/lease-groups.ts";
-import { SERVICE_EXPLAINER } from "../../src/explain/service/explainer.ts";
-import { readSubject } from "../../src/explain/subject.ts";
+import { foldedName } from "../../src/explain/explanation.ts";
+import { readSubject } from "../../src/explain/question.ts";
+import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { renderJsonAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
-import { chooseClusterId } from "../../src/extract/cluster-identity.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
+import { chooseClusterId } from "../../src/extract/identity.ts";
 import { suggestKind } from "../../src/extract/misspelt.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";

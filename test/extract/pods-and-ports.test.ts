@@ -1,9 +1,14 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import {
+  portSetKeys,
+  portSetText,
+  readEndpointPorts,
+  readServicePorts,
+} from "../../src/extract/endpoints.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import { ExtractedState } from "../../src/extract/extracted-state.ts";
 import { PodAddresses, readPodAddresses } from "../../src/extract/pods.ts";
-import { portSetKeys, portSetText, readEndpointPorts, readServicePorts } from "../../src/extract/ports.ts";
 import type { NodeAddressType } from "../../src/extract/services/node-ports.ts";
 import { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { namespace, object, ofService, service, serviceExport, slice } from "./objects.ts";

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CachedAnswer } from "../../src/forward/cached-answer.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
-import { readUpstreamAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
-import { upstreamQuery } from "../../src/forward/upstreams/upstream-query.ts";
+import { readUpstreamAnswer, upstreamQuery } from "../../src/forward/upstream.ts";
 import { extendedErrors, optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor } from "./fake-upstreams.ts";
 

@@ -6,7 +6,7 @@ import { LocalZones } from "../../src/forward/local.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
 import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/private-addresses.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
-import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
+import type { Upstream } from "../../src/forward/upstream.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { answerTo, type Handler } from "./fake-upstreams.ts";
 

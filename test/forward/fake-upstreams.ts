@@ -4,8 +4,8 @@ import {
   StubZones,
   type StubZonesDependencies,
 } from "../../src/forward/stub-zones.ts";
-import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
-import { ownCount } from "../../src/limits/shared/shared-counts.ts";
+import type { Upstream } from "../../src/forward/upstream.ts";
+import { ownCount } from "../../src/limits/shared.ts";
 
 /** What a fake name server does with a query. */
 export type Handler = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;

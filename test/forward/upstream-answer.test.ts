@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readUpstreamAnswer, relayAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
+import { readUpstreamAnswer, relayAnswer } from "../../src/forward/upstream.ts";
 import { readQuery } from "../../src/resolve/query.ts";
 import { answerTo, decoded, queryFor } from "./fake-upstreams.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
-import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstreams/upstream-query.ts";
+import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstream.ts";
 import { optRecord } from "./fake-forwarder.ts";
 import { decoded, optOf, queryFor } from "./fake-upstreams.ts";
 

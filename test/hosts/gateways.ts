@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Agent, type Dispatcher, request } from "undici";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { type RunningGateway, startGateway } from "../../src/hosts/node/gateway-host.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { locationLocalities, locationSettings } from "../../src/config/location.ts";
-import { readServeConfig } from "../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
-import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary/secondary-host.ts";
 import { locationOf } from "../../src/hosts/workers/cf-location.ts";
+
 import { federationTable } from "../conformance/cases/federation.ts";
 import { Gateways, push } from "./gateways.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
-import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary/secondary-host.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 
 describe("settings", () => {

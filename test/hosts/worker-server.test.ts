@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { sync } from "../../src/hosts/commands/sync.ts";
 import { startWorkerServer, type WorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
-import type { WorkerStatus } from "../../src/sync/health/worker-status.ts";
+import type { WorkerStatus } from "../../src/worker/status.ts";
 import { KeptLogs } from "../sync/logs.ts";
 
 const [ONE, OTHER] = ["https://one.example", "https://other.example"];

@@ -7,7 +7,7 @@ import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
-import { LimitCounters } from "../../src/limits/limit-counters.ts";
+import { LimitCounters } from "../../src/limits/counters.ts";
 import type { Load } from "../../src/limits/load.ts";
 import { authorityOf } from "../access/authorities.ts";
 import { sha256 } from "./push/push-api.ts";

@@ -1,8 +1,7 @@
+import { createAdmit, knownKinds } from "../../src/access/admission.ts";
 import type { Client } from "../../src/access/client.ts";
 import { socketAddress } from "../../src/access/client.ts";
 import { createAccessRules } from "../../src/access/rule.ts";
-import { createAdmit } from "../../src/access/rules/admit.ts";
-import { knownKinds } from "../../src/access/rules/rejections.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";

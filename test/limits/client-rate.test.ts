@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseAddressRanges } from "../../src/dns/address-range.ts";
 import { ClientNetworks } from "../../src/limits/client-networks.ts";
-import { ClientRate } from "../../src/limits/client-rate.ts";
-import { TokenBuckets } from "../../src/limits/token-buckets.ts";
+import { ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
 
 describe("token buckets", () => {
   it("never give more than the burst and what time has filled in", () => {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { ConnectionErrors, ERROR_SOURCES } from "../../src/limits/connection-errors.ts";
-import { LIMITS, LimitCounters } from "../../src/limits/limit-counters.ts";
+import { ConnectionErrors, ERROR_SOURCES, LIMITS, LimitCounters } from "../../src/limits/counters.ts";
 
 test("every limit is counted from 0, one by one", () => {
   const counters = new LimitCounters();

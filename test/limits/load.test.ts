@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
-import { SharedCounts } from "../../src/limits/shared/shared-counts.ts";
+import { SharedCounts } from "../../src/limits/shared.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -87,7 +87,7 @@ describe("what must not reach a bundle", () => {
     ["the Kubernetes client", "node_modules/@kubernetes/client-node/dist/index.js"],
     ["a package for Node", "node_modules/pino/pino.js"],
     ["a package for Node, outside the folder", "../../somewhere/node_modules/prom-client/index.js"],
-    ["the sync worker", "src/sync/worker.ts"],
+    ["the sync worker", "src/worker/sync.ts"],
     ["the host for Node", "src/hosts/node/gateway-host.ts"],
     ["the buffer module, from elsewhere than dns-packet", "buffer"],
   ])("%s: %s", (_, what) => {

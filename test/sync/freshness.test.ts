@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
-import { runSyncWorker } from "../../src/sync/worker.ts";
+import { runSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";

@@ -3,8 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { INSTANCE } from "../../src/http/push/push-messages.ts";
-import { ClusterInstance, folderInstance, INSTANCE_NAME } from "../../src/sync/instance.ts";
-import { openSyncWorker, type SyncSource, type SyncWorkerOptions } from "../../src/sync/worker.ts";
+import {
+  ClusterInstance,
+  folderInstance,
+  INSTANCE_NAME,
+  openSyncWorker,
+  type SyncSource,
+  type SyncWorkerOptions,
+} from "../../src/worker/sync.ts";
 import { namespace, service } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";

@@ -1,4 +1,4 @@
-import type { SyncLogger } from "../../src/sync/object-source.ts";
+import type { SyncLogger } from "../../src/worker/object-source.ts";
 
 /** A logger that keeps its lines as `level: message`. */
 export class KeptLogs implements SyncLogger {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ManifestSource } from "../../src/sync/manifest-source.ts";
+import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import { until } from "../until.ts";
 import { KeptLogs } from "./logs.ts";
 

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
-import { parseManifestFile } from "../../src/sync/manifest-file.ts";
-import { ManifestSource } from "../../src/sync/manifest-source.ts";
-import { readManifests } from "../../src/sync/manifests.ts";
+import { ManifestSource } from "../../src/worker/manifest-source.ts";
+import { parseManifestFile, readManifests } from "../../src/worker/manifests.ts";
 import { until } from "../until.ts";
 import { KeptLogs } from "./logs.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Budget, NextTurn } from "../../src/sync/pacing.ts";
+import { Budget, NextTurn } from "../../src/worker/pacing.ts";
 
 test("a budget allows its burst at once, then one per interval, and refills up to its burst", () => {
   const budget = new Budget({ perSecond: 10, burst: 3 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runSyncWorker, type SyncWorkerOptions } from "../../src/sync/worker.ts";
+import { runSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { until } from "../until.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";

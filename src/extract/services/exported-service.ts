@@ -1,4 +1,5 @@
 import type { EndpointGroups, ExportedService } from "../../snapshot/schema.ts";
+import { readServicePorts } from "../endpoints.ts";
 import {
   compareText,
   keepFirst,
@@ -10,10 +11,8 @@ import {
   readTexts,
 } from "../fields.ts";
 import type { FindingCollector, Report } from "../findings.ts";
-import { isOwnObject } from "../identity.ts";
+import { isOwnObject, readGlobalProperties } from "../identity.ts";
 import type { Service, ServiceExport } from "../objects.ts";
-import { readServicePorts } from "../ports.ts";
-import { readGlobalProperties } from "../properties.ts";
 import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
 /**

@@ -1,11 +1,9 @@
 import type { EndpointGroups, ImportedService } from "../../snapshot/schema.ts";
-import { mergeSlices, type NamedSlice } from "../endpoints.ts";
+import { mergeSlices, type NamedSlice, readServicePorts } from "../endpoints.ts";
 import { compareText, omitUndefined, readBoundedText, readLabel, readTexts } from "../fields.ts";
 import type { FindingCollector } from "../findings.ts";
-import { isOwnObject, SOURCE_CLUSTER_LABEL } from "../identity.ts";
+import { isOwnObject, readGlobalProperties, SOURCE_CLUSTER_LABEL } from "../identity.ts";
 import type { ServiceImport } from "../objects.ts";
-import { readServicePorts } from "../ports.ts";
-import { readGlobalProperties } from "../properties.ts";
 
 /**
  * On the ServiceImports that Submariner's Lighthouse keeps for itself in its own namespaces: a label on those of one cluster's exports, an

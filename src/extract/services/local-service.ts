@@ -1,8 +1,8 @@
 import type { EndpointGroups, LocalService } from "../../snapshot/schema.ts";
+import { readServicePorts } from "../endpoints.ts";
 import { omitUndefined, quote, readBoundedText, readLabel } from "../fields.ts";
 import type { FindingCollector, Report } from "../findings.ts";
 import type { Service } from "../objects.ts";
-import { readServicePorts } from "../ports.ts";
 import { isHeadless, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
 /** The annotation that replaces the proposed field `spec.name` (multi-label CNAME records), which API servers drop. */

@@ -1,8 +1,8 @@
 import type { ExportedService } from "../../snapshot/schema.ts";
 import type { NamedSlice } from "../endpoints.ts";
+import { readEndpointPorts } from "../endpoints.ts";
 import { compareText, readLabel, readList, readMapping, readText } from "../fields.ts";
 import type { Node, Service, SliceEndpoint } from "../objects.ts";
-import { readEndpointPorts } from "../ports.ts";
 
 /** The type of the addresses of nodes that are reported, as `status.addresses` of a Node has it. */
 export type NodeAddressType = "InternalIP" | "ExternalIP";

@@ -1,17 +1,19 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../../assembly/stages.ts";
 import { UsageError } from "../../config/values.ts";
-import type { Output } from "../commands/process/output.ts";
+import type { Output } from "../commands/process.ts";
 import type { StartServer } from "../node/server/node-server.ts";
-import { checkCommand } from "./check-command.ts";
-import { completionCommand } from "./completion-command.ts";
-import { demoCommand } from "./demo-command.ts";
-import { exportCommand } from "./export-command.ts";
-import { queryCommand } from "./query-command.ts";
 import { serveCommand } from "./serve-command.ts";
-import { statusCommand } from "./status-command.ts";
+import {
+  checkCommand,
+  completionCommand,
+  demoCommand,
+  exportCommand,
+  queryCommand,
+  statusCommand,
+  tokenCommand,
+} from "./small-commands.ts";
 import { syncCommand } from "./sync-command.ts";
-import { tokenCommand } from "./token-command.ts";
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -67,4 +69,22 @@ export async function run(
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "code" in error ? error.message : (error.stack ?? error.message);
+}
+
+/**
+ * Runs the command line as this process, and sets its exit code.
+ * @param args the arguments after the program's name
+ * @param startServer starts the server of `serve`; default: Node's server
+ */
+export async function runProcess(args: readonly string[], startServer?: StartServer): Promise<void> {
+  // `check … | head` closes stdout early, which is not an error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+  const output = {
+    out: (line: string) => process.stdout.write(`${line}\n`),
+    err: (line: string) => process.stderr.write(`${line}\n`),
+  };
+  process.exitCode = await run([process.execPath, "clusterset-doh", ...args], output, startServer);
 }

@@ -1,8 +1,7 @@
 import { Command } from "commander";
-import { endOnUncaught } from "../commands/process/end-on-uncaught.ts";
-import type { Output } from "../commands/process/output.ts";
-import { stopSignal } from "../commands/process/stop-signal.ts";
-import { createLogger } from "../node/logger.ts";
+import type { Output } from "../commands/process.ts";
+import { endOnUncaught, stopSignal } from "../commands/process.ts";
+import { createLogger } from "../node/process.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";
 
@@ -69,7 +68,7 @@ Example:
 Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing wrong; 1 failed, 2 wrong options or config.`,
     )
     .action(async (flags) => {
-      const { readServeConfig } = await import("../node/config/config.ts");
+      const { readServeConfig } = await import("../node/config.ts");
       const config = readServeConfig(flags);
       if (flags.checkConfig === true) {
         const { checkConfigFiles } = await import("../commands/check-config.ts");

@@ -1,7 +1,6 @@
 import { Command, Option } from "commander";
-import { endOnUncaught } from "../commands/process/end-on-uncaught.ts";
-import { stopSignal } from "../commands/process/stop-signal.ts";
-import { createLogger } from "../node/logger.ts";
+import { endOnUncaught, stopSignal } from "../commands/process.ts";
+import { createLogger } from "../node/process.ts";
 import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
 
 /** `clusterset-doh sync`. */

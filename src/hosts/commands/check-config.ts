@@ -1,10 +1,9 @@
 import type { ServeConfig } from "../../config/serve-config.ts";
-import { loadAccess } from "../node/access/load-access.ts";
-import { readEngineAddress } from "../node/gateway/engine-address.ts";
-import { createLogger } from "../node/logger.ts";
-import { openTlsSource } from "../node/tls/tls-source.ts";
-import { openUpstreams } from "../node/upstreams/configured-upstreams.ts";
-import { UpstreamConnector } from "../node/upstreams/connect.ts";
+import { loadAccess } from "../node/access/node-admission.ts";
+import { readEngineAddress } from "../node/gateway/replica.ts";
+import { createLogger } from "../node/process.ts";
+import { openTlsSource } from "../node/tls/tls.ts";
+import { openUpstreams, UpstreamConnector } from "../node/upstreams/configured-upstreams.ts";
 
 /**
  * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens nowhere, and leaves the state folder alone,

@@ -4,12 +4,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
 import { UsageError } from "../../config/values.ts";
-import { runSyncWorker } from "../../sync/worker.ts";
-import { readServeConfig } from "../node/config/config.ts";
+import { runSyncWorker } from "../../worker/sync.ts";
+import { readServeConfig } from "../node/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
-import type { Logger } from "../node/logger.ts";
+import type { Logger } from "../node/process.ts";
 import { prepareStateFolder, StateFolderInUse } from "../node/state-folder.ts";
-import { endOnUncaught } from "./process/end-on-uncaught.ts";
+import { endOnUncaught } from "./process.ts";
 import { makeToken } from "./token.ts";
 
 /** Flags of `demo`. */

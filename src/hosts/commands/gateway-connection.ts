@@ -1,9 +1,9 @@
 import { type Dispatcher, Pool } from "undici";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
-import { explainCertificate } from "../../sync/push/certificate-failures.ts";
-import { readToken } from "../node/access/token-file.ts";
+import { explainCertificate } from "../../worker/gateway-error.ts";
+import { readToken } from "../node/files.ts";
 import { readCertificates } from "../node/tls/tls.ts";
-import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
+import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
 
 /** Flags of commands that query a gateway. */
 export interface ConnectionFlags extends GatewayFlags {

@@ -1,13 +1,21 @@
-import { UsageError } from "../../config/values.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { UsageError, ZoneName } from "../../config/values.ts";
+import { Reader } from "../../database/reader.ts";
+import { DATABASE_VERSION } from "../../database/schema.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
 import type { Pins } from "../../merge/pins.ts";
+import { DatabaseEntries } from "../../names/database-entries.ts";
 import type { EntryReader } from "../../names/entries.ts";
 import { KeyWorld } from "../../names/key-world.ts";
 import { SnapshotEntries } from "../../names/snapshot-entries.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
 import type { ZoneOptions } from "../../zone/options.ts";
-import { type Grant, grantsFor } from "./flags/speaks-for-flag.ts";
+import { openForReading } from "../node/database/open-database.ts";
+import { DATABASE_FILE } from "../node/database/state-database.ts";
+import { type Grant, grantsFor } from "./flags.ts";
 
 /** @throws {UsageError} if two inputs are of one cluster */
 export function entriesOf(snapshots: readonly ClusterSnapshot[]): SnapshotEntries {
@@ -56,4 +64,72 @@ export function canonicalZone(text: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What a gateway has stored. */
+export interface StoredState {
+  /** Of the clusters that were live, with the order in which they came. */
+  readonly entries: EntryReader;
+  /** What could not be read. */
+  readonly problems: readonly string[];
+  close(): void;
+}
+
+/**
+ * Opens the state folder of a gateway, which may be running: one state is read, whatever it goes on to write.
+ * @throws {UsageError} if it is no state folder, or cannot be read
+ */
+export function openStateFolder(directory: string): StoredState {
+  const path = join(directory, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new UsageError(
+      `--state-dir ${directory} is not the state folder of a gateway: it has no file ${DATABASE_FILE}`,
+    );
+  try {
+    const database = openForReading(isOpened(path) ? path : `${pathToFileURL(path)}?immutable=1`);
+    try {
+      const problems: string[] = [];
+      database.exec("BEGIN");
+      const reader = new Reader(database, ({ cluster, key }) => {
+        problems.push(`a row of cluster ${cluster} is damaged${key === undefined ? "" : `: ${key}`}`);
+      });
+      if (reader.meta("version") !== String(DATABASE_VERSION))
+        throw new Error("another version of clusterset-doh wrote it");
+      const live = reader.clusters().flatMap(({ id, state }) => (state === "live" ? id : []));
+      return { entries: new DatabaseEntries(reader, live), problems, close: () => database.close() };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    throw new UsageError(`--state-dir ${directory} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Whether a gateway has the database open, or ended without closing it. Otherwise reading must not write: the folder may be another user's. */
+function isOpened(path: string): boolean {
+  return existsSync(`${path}-wal`);
+}
+
+/** The flags for a cluster's own zone. */
+export interface ClusterZoneFlags {
+  readonly clusterZone?: string | undefined;
+  readonly pods?: ClusterZone["pods"] | undefined;
+}
+
+/**
+ * The zone of the flags, by default without pod names; undefined without the flags.
+ * @throws {UsageError} for an invalid name, and for pod names without a zone
+ */
+export function readClusterZone({ clusterZone, pods }: ClusterZoneFlags): ClusterZone | undefined {
+  if (clusterZone === undefined) {
+    if (pods === undefined) return undefined;
+    throw new UsageError("--pods is for names in the cluster's zone: give the zone with --cluster-zone");
+  }
+  const name = ZoneName.safeParse(clusterZone);
+  if (!name.success)
+    throw new UsageError(
+      `--cluster-zone ${JSON.stringify(clusterZone)} ${name.error.issues[0]!.message.replace("clusterset.example.org", "cluster.local")}`,
+    );
+  return { name: name.data, pods: pods ?? "disabled" };
 }

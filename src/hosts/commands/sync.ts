@@ -1,14 +1,13 @@
 import { parseListenAddress, UsageError } from "../../config/values.ts";
 import type { NodeAddressType } from "../../extract/services/node-ports.ts";
-import { INSTANCE_NAME } from "../../sync/instance.ts";
-import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../sync/worker.ts";
-import { readTokenAtOnce } from "../node/access/token-file.ts";
-import type { Logger } from "../node/logger.ts";
+import { DEFAULT_LEASE_SECONDS, INSTANCE_NAME, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
+import { readTokenAtOnce } from "../node/files.ts";
+import type { Logger } from "../node/process.ts";
 import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
 import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
-import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
-import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags/gateway-flags.ts";
+import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
+import { type ClusterZoneFlags, readClusterZone } from "./offline-world.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */
 const LEAST_STALE_AFTER = 60;

@@ -1,7 +1,7 @@
 import type { Client } from "../../access/client.ts";
 import type { ListenAddress } from "../../config/values.ts";
 import { UsageError } from "../../config/values.ts";
-import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
+import { listenFailure, NoSuchAddress } from "../node/process.ts";
 import type { NodeServer, NodeServerOptions, StartServer } from "../node/server/node-server.ts";
 import type { ServerProtection } from "../node/server/server-protection.ts";
 

@@ -1,4 +1,5 @@
-import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../../access/client.ts";
+import type { ClientLocation, LocationFact } from "../../access/client.ts";
+import { LOCATION_FACTS } from "../../access/client.ts";
 
 /** The client's location from the `cf` object of a Worker's request; undefined without that object. */
 export function locationOf(cf: unknown): ClientLocation | undefined {

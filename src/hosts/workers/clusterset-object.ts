@@ -6,7 +6,7 @@ import { createStages } from "../../assembly/stages.ts";
 import { overStorage } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
-import { type Environment, readSettings } from "./environment.ts";
+import { type Environment, readSettings } from "./edge-gateway.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so durations are not known here. */

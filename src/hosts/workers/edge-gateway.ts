@@ -1,14 +1,17 @@
+import { waitUntil } from "cloudflare:workers";
 import { assemble } from "../../assembly/assemble.ts";
+import { createEdgeAccess, type EdgeIdentities } from "../../assembly/credentials.ts";
+import { type Log, logJson } from "../../assembly/log.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import { VERSION } from "../../assembly/stages.ts";
+import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
+import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { TransferCounters } from "../../transfer/transfer-counters.ts";
-import { CachedTransferSource } from "./cached-source.ts";
-import type { WorkerSettings } from "./environment.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
@@ -55,4 +58,56 @@ function createSource(
     ...{ cache, key: cacheKey, scope: visibilityKey(scope), counters, background, clock: clock.now },
     sleep: (milliseconds) => sleep(clock, milliseconds),
   });
+}
+
+/** The object's name: one object has the whole clusterset. */
+const OBJECT = "clusterset";
+
+/** The services that an isolate uses. */
+export interface Surroundings {
+  /** Sends a request to the object. */
+  readonly fetch: (url: string | Request, request?: RequestInit) => Promise<Response>;
+  readonly cache: LocationCache;
+  /** The prefix of the cache's keys. */
+  readonly cacheKey: string;
+  /** Runs work in the background. */
+  readonly background: (work: Promise<unknown>) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The services of an isolate at Cloudflare. It sends requests to the object only when a query needs one. */
+export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surroundings {
+  return {
+    // A stub is valid only in the request that created it.
+    fetch: (url, request) => CLUSTERSET.getByName(OBJECT).fetch(url, request),
+    cache: caches.default,
+    cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}`,
+    background: waitUntil,
+    clock: waitingClock,
+    log: logJson,
+  };
+}
+
+/** The bindings of wrangler.toml, and the secrets. */
+export interface Environment {
+  readonly CLUSTERSET: DurableObjectNamespace;
+  /** The settings; see `EdgeConfig`. */
+  readonly CONFIG?: unknown;
+  /**
+   * The credentials for pushing; see `EdgePushCredential`. More of them are in `PUSH_CREDENTIALS_2` and so on, since a secret has at most 5 KB.
+   */
+  readonly PUSH_CREDENTIALS?: string;
+}
+
+/** The settings of a Worker, read once for each isolate. */
+export interface WorkerSettings extends EdgeIdentities {
+  readonly config: EdgeConfig;
+}
+
+/** @throws {UsageError} with each wrong key */
+export function readSettings(environment: Environment): WorkerSettings {
+  const credentials = readAllPushCredentials(environment);
+  const config = readEdgeConfig(environment.CONFIG);
+  return { config, ...createEdgeAccess(config, credentials, logJson) };
 }

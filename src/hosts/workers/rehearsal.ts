@@ -9,10 +9,9 @@ import { SnapshotEntries } from "../../names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { sentWorld, writeJson, writeKey } from "../../transfer/part-forms.ts";
 import type { SentState } from "../../transfer/transfer-state.ts";
+import type { Surroundings, WorkerSettings } from "./edge-gateway.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-message.ts";
-import type { WorkerSettings } from "./environment.ts";
-import type { Surroundings } from "./surroundings.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

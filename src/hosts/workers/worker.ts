@@ -1,14 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describeError, logJson } from "../../assembly/log.ts";
 import type { App } from "../../http/app.ts";
-import { createEdgeGateway } from "./edge-gateway.ts";
+import { cloudflareSurroundings, createEdgeGateway, type Environment, readSettings } from "./edge-gateway.ts";
 import { answerAtEdge } from "./edge-message.ts";
-import { type Environment, readSettings } from "./environment.ts";
 import { rehearse } from "./rehearsal.ts";
-import { cloudflareSurroundings } from "./surroundings.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
-export type { Environment } from "./environment.ts";
+export type { Environment } from "./edge-gateway.ts";
 
 /**
  * The isolate's gateway, or the error that prevents one. It is put together while the isolate starts, because that does not count as CPU

@@ -1,5 +1,5 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { LimitCounters } from "../../limits/counters.ts";
 import type { JsonRoute } from "../json.ts";
 import { acceptQuality, crossOriginHeaders, DNS_MESSAGE, essence, preflight } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";

@@ -1,4 +1,4 @@
-import type { Upstream } from "../../forward/upstreams/upstream.ts";
+import type { Upstream } from "../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../messages/fields.ts";
 
 const MOST_ANSWER_BYTES = 65_535;

@@ -4,7 +4,7 @@ import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { OtherInstance } from "../../gateway/leases/other-instance.ts";
 import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
-import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
+import type { Limit, LimitCounters } from "../../limits/counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
 

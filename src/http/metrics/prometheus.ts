@@ -8,8 +8,9 @@ import {
 } from "prom-client";
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
+import type { AccessCounters, SnapshotSource } from "./counts.ts";
 import { registerForwarding } from "./forward-metrics.ts";
-import { type ProcessFacts, registerProcess, type SnapshotSource } from "./process-metrics.ts";
+import { type ProcessFacts, registerProcess } from "./process-metrics.ts";
 import { readGauge, STATUS_GAUGES, type StatusSource } from "./status.ts";
 import { snapshotOf } from "./threads.ts";
 
@@ -203,41 +204,5 @@ function registerStatus(registry: Registry, gateway: StatusSource, clock: () => 
         for (const { labels, value } of series) this.set(labels, value);
       },
     });
-  }
-}
-
-/** Whether a request was admitted; if not, whether it has no credential or an unknown one. */
-export type AccessOutcome = "admitted" | "missing" | "unknown";
-
-/** One series of the counter of admissions. */
-export interface AccessCount {
-  /** The rule that admitted the client; empty if none did. */
-  readonly rule: string;
-  readonly outcome: AccessOutcome;
-  readonly count: number;
-}
-
-/** Counts admissions by rule. Rules are configured, so clients cannot add series. */
-export class AccessCounters {
-  readonly #counts = new Map<string, { rule: string; outcome: AccessOutcome; count: number }>();
-
-  admitted(rule: string): void {
-    this.#count(rule, rule, "admitted");
-  }
-
-  rejected(outcome: "missing" | "unknown"): void {
-    // No rule's name starts like this.
-    this.#count(` ${outcome}`, "", outcome);
-  }
-
-  /** The series with at least one count. */
-  counts(): Iterable<AccessCount> {
-    return this.#counts.values();
-  }
-
-  #count(key: string, rule: string, outcome: AccessOutcome): void {
-    const counted = this.#counts.get(key);
-    if (counted === undefined) this.#counts.set(key, { rule, outcome, count: 1 });
-    else counted.count++;
   }
 }

@@ -2,9 +2,9 @@ import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.t
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/objections.ts";
 import { describeDegraded, describeStale } from "../json.ts";
-import { TRANSFER_METRICS, type TransferMetricsSource } from "./forward-metrics.ts";
-import type { MetricsSource } from "./process-metrics.ts";
-import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./process-metrics.ts";
+import type { MetricsSource } from "./counts.ts";
+import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./counts.ts";
+import { TRANSFER_METRICS, type TransferMetricsSource } from "./transfer-metrics.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {

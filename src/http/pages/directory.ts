@@ -1,4 +1,4 @@
-import type { ServiceExplainer } from "../../explain/service-explainer.ts";
+import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/turns.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../merge/service-key.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../gateway/clock.ts";
 import type { DesiredCursor } from "../../gateway/desired/desired-cursor.ts";
 import { textOf } from "../../gateway/desired/desired-lines.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { LimitCounters } from "../../limits/counters.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { ApiError } from "../messages/api-error.ts";
 

@@ -1,4 +1,4 @@
-import { TokenBuckets } from "../../limits/token-buckets.ts";
+import { TokenBuckets } from "../../limits/client-rate.ts";
 import { ApiError } from "../messages/api-error.ts";
 import { type BodyAccount, BodyBudget } from "./bodies.ts";
 import type { PushLimits } from "./push-limits.ts";

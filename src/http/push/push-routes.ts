@@ -6,7 +6,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { withTimesAhead } from "../../gateway/leases/degraded.ts";
 import type { RequestedTerms } from "../../gateway/leases/lease-terms.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { LimitCounters } from "../../limits/counters.ts";
 import type { Degradation } from "../../snapshot/report/degradation.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/api-error.ts";

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { AdmitSettings, ShownRequest } from "../../../src/access/admission.ts";
+import { createAdmit } from "../../../src/access/admission.ts";
 import type { ClientCertificate } from "../../../src/access/client.ts";
-import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
 import type { Admission } from "../../../src/access/rule.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
-import { createAdmit } from "../../../src/access/rules/admit.ts";
-import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
-import { SecretTable } from "../../../src/access/secret-table.ts";
+import { SecretTable, type Sha256, sha256BySubtle } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import type { RuleCredentials } from "../../../src/access/admission.ts";
+import { createAdmit } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
+import { CredentialMemory } from "../../../src/access/memory.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
 import { createAccessRules } from "../../../src/access/rule.ts";
-import { createAdmit } from "../../../src/access/rules/admit.ts";
-import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
-import { CredentialMemory } from "../../../src/access/rules/credential-memory.ts";
 import { AUDIENCE, ISSUER, makeKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bearerToken } from "../../../src/access/bearer-table.ts";
-import { readBasicCredentials } from "../../../src/access/rules/basic-credentials.ts";
+import { bearerToken, readBasicCredentials } from "../../../src/access/secrets.ts";
 import { isHostToken, isPathToken, readHostToken, readPathToken } from "../../../src/access/url-tokens.ts";
 
 const basic = (text: string | Uint8Array) => `Basic ${Buffer.from(text).toString("base64")}`;

@@ -1,6 +1,5 @@
 import { createLambdaHandler } from "../../../src/hosts/lambda/lambda-handler.ts";
-import { createSecondaryHost } from "../../../src/hosts/secondary/secondary-host.ts";
-import { readSecondarySettings } from "../../../src/hosts/secondary/settings.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../../src/hosts/secondary/secondary-host.ts";
 import type { HostUnderTest } from "../host-under-test.ts";
 import { eventOf, recordedEvent, responseOf } from "./lambda-event.ts";
 import { pass } from "./moved-clock.ts";

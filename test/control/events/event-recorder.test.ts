@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { EVENT_LIMITS, EventRecorder, MOST_WAITING } from "../../../src/control/events/event-recorder.ts";
-import { SPAM_LIMITS } from "../../../src/control/events/spam-filter.ts";
-import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import {
+  EVENT_LIMITS,
+  EventRecorder,
+  MOST_WAITING,
+  SPAM_LIMITS,
+} from "../../../src/worker/control/events.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { KeptLogs } from "../../sync/logs.ts";
 
 // The timers of node:timers/promises are not faked.

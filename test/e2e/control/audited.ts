@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { isManaged } from "../../../src/control/objects/wanted-object.ts";
+import { isManaged } from "../../../src/worker/control/objects.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
 import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { exported, world } from "../commands/exported.ts";
 import { askCoreDns } from "../coredns/comparison/ask-coredns.ts";
 import { askGateway } from "../coredns/comparison/ask-gateway.ts";

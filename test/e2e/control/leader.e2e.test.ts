@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { endpointSliceName } from "../../../src/control/objects/names.ts";
+import { endpointSliceName } from "../../../src/worker/control/objects.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { kubeconfigOfControl } from "../harness/infra.ts";

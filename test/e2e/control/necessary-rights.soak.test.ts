@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { derivedServiceName, endpointSliceName } from "../../../src/control/objects/names.ts";
 import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import { derivedServiceName, endpointSliceName } from "../../../src/worker/control/objects.ts";
 import { desiredImport, desiredSlice } from "../../control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { infraManifests, kubeconfigOfControl, workerFolder } from "../harness/infra.ts";

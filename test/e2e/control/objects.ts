@@ -1,7 +1,6 @@
-import { type Condition, conditionsOf } from "../../../src/control/objects/conditions.ts";
-import { derivedServiceName } from "../../../src/control/objects/names.ts";
-import { SOURCE_CLUSTER } from "../../../src/control/objects/owner.ts";
-import type { ManagedObject } from "../../../src/control/objects/wanted-object.ts";
+import { type Condition, conditionsOf } from "../../../src/worker/control/conditions.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
+import { derivedServiceName, SOURCE_CLUSTER } from "../../../src/worker/control/objects.ts";
 import { eventually, untilEqual } from "../harness/answers.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { derivedServiceName, endpointSliceName } from "../../../src/control/objects/names.ts";
+import { derivedServiceName, endpointSliceName } from "../../../src/worker/control/objects.ts";
 import { desiredImport, linesOf } from "../../control/desired-lines.ts";
 import { infraManifests, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { conditionsOf } from "../../../src/control/objects/conditions.ts";
-import { derivedServiceName } from "../../../src/control/objects/names.ts";
+import { conditionsOf } from "../../../src/worker/control/conditions.ts";
+import { derivedServiceName } from "../../../src/worker/control/objects.ts";
 import { exported, slices, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { runCli } from "../harness/cli.ts";

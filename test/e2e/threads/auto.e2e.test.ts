@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { expect, it } from "vitest";
-import { cpuLimit } from "../../../src/hosts/node/gateway/threads/cpu-limit.ts";
-import { autoThreads } from "../../../src/hosts/node/gateway/threads/thread-count.ts";
-import { memoryLimit } from "../../../src/hosts/node/process-facts.ts";
+import { memoryLimit } from "../../../src/hosts/node/process.ts";
+import { autoThreads, cpuLimit } from "../../../src/hosts/node/threads/thread-count.ts";
 import { type GatewayOptions, startGateway } from "../harness/processes.ts";
 
 /** How many threads answer the clients of a gateway. */

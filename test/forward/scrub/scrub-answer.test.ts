@@ -6,10 +6,10 @@ import { labelText } from "../../../src/dns/folded-name.ts";
 import { readName, readWord } from "../../../src/dns/wire-reader.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { PrivateAddresses } from "../../../src/forward/private-addresses.ts";
-import { readEntries } from "../../../src/forward/scrub/record-entries.ts";
-import { scrubAnswer } from "../../../src/forward/scrub/scrub-answer.ts";
+import { readEntries } from "../../../src/forward/records.ts";
+import { scrubAnswer } from "../../../src/forward/scrub.ts";
 import { readForwardable } from "../../../src/forward/stub-zones.ts";
-import { readUpstreamAnswer, relayAnswer } from "../../../src/forward/upstreams/upstream-answer.ts";
+import { readUpstreamAnswer, relayAnswer } from "../../../src/forward/upstream.ts";
 import { extendedErrors, optRecord, soaRecord, withEdns } from "../fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor } from "../fake-upstreams.ts";
 

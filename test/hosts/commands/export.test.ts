@@ -5,8 +5,12 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { UsageError } from "../../../src/config/values.ts";
-import { type DnsEndpoint, describeDnsEndpoints } from "../../../src/hosts/commands/export/dns-endpoints.ts";
-import { type ExportFlags, exportFederation } from "../../../src/hosts/commands/export/export.ts";
+import {
+  type DnsEndpoint,
+  describeDnsEndpoints,
+  type ExportFlags,
+  exportFederation,
+} from "../../../src/hosts/commands/export.ts";
 
 const examples = ["cluster-a", "cluster-b"].map((name) =>
   fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url)),

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { demo } from "../../../src/hosts/commands/demo.ts";
-import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { startGateway } from "../../../src/hosts/node/gateway-host.ts";
 import { prepareStateFolder, stateFolderFailure } from "../../../src/hosts/node/state-folder.ts";
 

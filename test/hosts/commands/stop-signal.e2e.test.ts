@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 
-const module = new URL("../../../src/hosts/commands/process/stop-signal.ts", import.meta.url).href;
+const module = new URL("../../../src/hosts/commands/process.ts", import.meta.url).href;
 const program = `
   const { stopSignal } = await import(${JSON.stringify(module)});
   const stop = stopSignal({ fatal: (_, message) => console.log(message) });

@@ -7,7 +7,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
-import { listenFailure } from "../../../src/hosts/node/listen-failure.ts";
+import { listenFailure } from "../../../src/hosts/node/process.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
 import { answerTo, decoded } from "../../forward/fake-upstreams.ts";
 import { endpoints, exported } from "../../merge/fixtures.ts";

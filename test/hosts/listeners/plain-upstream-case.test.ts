@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { readUpstreamAnswer } from "../../../src/forward/upstreams/upstream-answer.ts";
+import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import {
+  createPlainUpstream,
   hasSameCase,
   randomizeCase,
   restoreCase,
-} from "../../../src/hosts/node/upstreams/case-randomization.ts";
-import { createPlainUpstream } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
+} from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";

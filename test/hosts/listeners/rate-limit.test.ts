@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Dns } from "../../../src/config/serve-config.ts";
-import { ResponseRateLimit } from "../../../src/hosts/node/listeners/rate-limit.ts";
-import { SharedBuckets } from "../../../src/limits/shared/shared-buckets.ts";
+import { ResponseRateLimit } from "../../../src/hosts/node/listeners/udp.ts";
+import { SharedBuckets } from "../../../src/limits/shared.ts";
 
 function start(settings: object) {
   let now = 1000;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NodeAdmission } from "../../../src/hosts/node/access/node-admission.ts";
-import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
 import { credentialsOf } from "../../conformance/host-under-test.ts";

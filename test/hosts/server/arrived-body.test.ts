@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";

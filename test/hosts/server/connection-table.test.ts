@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
-import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
-import { LimitCounters } from "../../../src/limits/limit-counters.ts";
-import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
-import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
+import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
+import { SharedClientCounts } from "../../../src/limits/client-table.ts";
+import { LimitCounters } from "../../../src/limits/counters.ts";
+import { ownCount } from "../../../src/limits/shared.ts";
 import { socketFrom } from "./accepted-socket.ts";
 
 const closed = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
-import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
-import { LimitCounters } from "../../../src/limits/limit-counters.ts";
-import { ownCount, SharedCounts } from "../../../src/limits/shared/shared-counts.ts";
+import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
+import { LimitCounters } from "../../../src/limits/counters.ts";
+import { ownCount, SharedCounts } from "../../../src/limits/shared.ts";
 import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
 
 const MOST = 250;

@@ -3,7 +3,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits.ts";
 import { UsageError } from "../../../src/config/values.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { serversOf } from "./tls-fixture.ts";

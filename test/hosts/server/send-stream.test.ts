@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { sendStream } from "../../../src/hosts/node/server/http1/send-stream.ts";
+import { sendStream } from "../../../src/hosts/node/server/http1.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -10,17 +10,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { Clients, clientConnections, socketNetworks } from "../../../src/config/limits/clients.ts";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
+import {
+  Clients,
+  clientConnections,
+  DEFAULT_SERVER_LIMITS,
+  type ServerLimits,
+  socketNetworks,
+} from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
 import { ClientNetworks } from "../../../src/limits/client-networks.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
-import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
-import { type Limit, LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { SharedClientCounts } from "../../../src/limits/client-table.ts";
+import { ConnectionErrors, type Limit, LimitCounters } from "../../../src/limits/counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
-import { SharedClientCounts } from "../../../src/limits/shared/client-counts.ts";
-import { ownCount } from "../../../src/limits/shared/shared-counts.ts";
+import { ownCount } from "../../../src/limits/shared.ts";
 import { until } from "../../until.ts";
 import {
   END_HEADERS,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { answerHealth } from "../../../src/hosts/node/gateway/threads/answer-health.ts";
-import { ThreadSignals } from "../../../src/hosts/node/gateway/threads/thread-signals.ts";
 import type { Application } from "../../../src/hosts/node/server/fetch-request.ts";
 import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
+import { answerHealth } from "../../../src/hosts/node/threads/start-thread.ts";
+import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 
 const NOW = 5_000_000;
 const saying =

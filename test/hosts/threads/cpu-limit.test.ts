@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cpuLimit } from "../../../src/hosts/node/gateway/threads/cpu-limit.ts";
+import { cpuLimit } from "../../../src/hosts/node/threads/thread-count.ts";
 
 /** The CPU limit of a process that sees these files, by their paths. */
 function limitWith(files: Readonly<Record<string, string>>): number | undefined {

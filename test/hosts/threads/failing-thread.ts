@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import type { ThreadReport, ThreadStart } from "../../../src/hosts/node/gateway/threads/thread-messages.ts";
+import type { ThreadReport, ThreadStart } from "../../../src/hosts/node/threads/thread-messages.ts";
 
 /* A thread that does what a failing one may do: it listens, and ends when a state says so. */
 

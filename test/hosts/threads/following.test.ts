@@ -1,8 +1,8 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { followStates } from "../../../src/hosts/node/gateway/threads/follow-states.ts";
-import type { ThreadState } from "../../../src/hosts/node/gateway/threads/thread-messages.ts";
-import { ThreadSignals } from "../../../src/hosts/node/gateway/threads/thread-signals.ts";
+import { followStates } from "../../../src/hosts/node/threads/start-thread.ts";
+import type { ThreadState } from "../../../src/hosts/node/threads/thread-messages.ts";
+import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { until } from "../../until.ts";
 
 const NOW = Date.UTC(2040, 0, 1);

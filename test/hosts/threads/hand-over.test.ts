@@ -1,8 +1,7 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { HandOver } from "../../../src/hosts/node/gateway/threads/hand-over.ts";
-import { answerHanded } from "../../../src/hosts/node/gateway/threads/handed-requests.ts";
 import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
+import { answerHanded, HandOver } from "../../../src/hosts/node/threads/hand-over.ts";
 import { until } from "../../until.ts";
 
 const CLIENT = {

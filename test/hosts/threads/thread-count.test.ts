@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it, vi } from "vitest";
-import { autoThreads, threadCount } from "../../../src/hosts/node/gateway/threads/thread-count.ts";
 import { type StartServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { autoThreads, threadCount } from "../../../src/hosts/node/threads/thread-count.ts";
 
 const GIB = 1024 ** 3;
 const otherServer: StartServer = () => Promise.reject(new Error("no server"));

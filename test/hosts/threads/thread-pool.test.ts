@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { readServeConfig } from "../../../src/hosts/node/config/config.ts";
-import { allocateLimits } from "../../../src/hosts/node/gateway/shared-limits.ts";
-import { ThreadPool } from "../../../src/hosts/node/gateway/threads/thread-pool.ts";
-import { ThreadSignals } from "../../../src/hosts/node/gateway/threads/thread-signals.ts";
-import { nodeClock } from "../../../src/hosts/node/node-clock.ts";
+import { readServeConfig } from "../../../src/hosts/node/config.ts";
+import { allocateLimits } from "../../../src/hosts/node/gateway/protection.ts";
+import { nodeClock } from "../../../src/hosts/node/process.ts";
+import { ThreadPool } from "../../../src/hosts/node/threads/thread-pool.ts";
+import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { until } from "../../until.ts";
 
 const ENTRY = new URL("failing-thread.ts", import.meta.url);

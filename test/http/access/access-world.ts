@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
+import type { RuleCredentials } from "../../../src/access/admission.ts";
+import { createAdmit, knownKinds } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
 import { socketAddress } from "../../../src/access/client.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
-import { createAdmit } from "../../../src/access/rules/admit.ts";
-import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
-import { knownKinds } from "../../../src/access/rules/rejections.ts";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
-import { AccessCounters } from "../../../src/http/metrics/prometheus.ts";
+import { AccessCounters } from "../../../src/http/metrics/counts.ts";
+
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { authorityOf } from "../../access/authorities.ts";

@@ -1,4 +1,4 @@
-import { SERVICE_EXPLAINER } from "../../../src/explain/service/explainer.ts";
+import { SERVICE_EXPLAINER } from "../../../src/explain/service.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
 import { createDirectory, type Listed } from "../../../src/http/pages/directory.ts";

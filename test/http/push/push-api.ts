@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
 import { Turns } from "../../../src/gateway/turns.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
-import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { LimitCounters } from "../../../src/limits/counters.ts";
 import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
-import type { Limit } from "../../../src/limits/limit-counters.ts";
+import type { Limit } from "../../../src/limits/counters.ts";
 import { PUSH_BOUNDS, pushLimitCases } from "../../conformance/cases/push-refusals.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
-import { LARGEST_BURST, SharedBuckets } from "../../../src/limits/shared/shared-buckets.ts";
-import { type Rate, TokenBuckets } from "../../../src/limits/token-buckets.ts";
+import { type Rate, TokenBuckets } from "../../../src/limits/client-rate.ts";
+import { LARGEST_BURST, SharedBuckets } from "../../../src/limits/shared.ts";
 
 /** Of 16 ticks a token, at 62.5 tokens a second, each is 1 ms: 2^32 of them are the time after which ticks repeat. */
 const WRAP = 2 ** 32;

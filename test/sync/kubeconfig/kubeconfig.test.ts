@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { ApiConnection } from "../../../src/sync/api-connection.ts";
-import { describe as describeError } from "../../../src/sync/api-failures.ts";
-import { ApiServer } from "../../../src/sync/api-server.ts";
-import { SourceError } from "../../../src/sync/object-source.ts";
+import { ApiConnection } from "../../../src/worker/api-connection.ts";
+import { describe as describeError } from "../../../src/worker/api-failures.ts";
+import { ApiServer } from "../../../src/worker/api-resources.ts";
+import { SourceError } from "../../../src/worker/object-source.ts";
 import { type ApiServers, startApiServers } from "./api-servers.ts";
 import { KUBECONFIG_CASES } from "./kubeconfig-cases.ts";
 import { readInfo, writeCase } from "./kubeconfig-folder.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
-import { PushClient } from "../../../src/sync/push/push-client.ts";
+import { PushClient } from "../../../src/worker/push-client.ts";
 import { change } from "../../extract/any-objects.ts";
 import { namespace, service, serviceExport } from "../../extract/objects.ts";
 import { until } from "../../until.ts";

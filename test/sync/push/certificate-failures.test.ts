@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
-import { PushClient } from "../../../src/sync/push/push-client.ts";
+import { PushClient } from "../../../src/worker/push-client.ts";
 import { emptySnapshot } from "../../snapshot/worlds.ts";
 import { GatewayDouble } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";

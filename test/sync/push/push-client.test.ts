@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
+import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
 import { stopClock } from "../../hosts/server/stopped-clock.ts";
 import { until } from "../../until.ts";
 import { GatewayDouble, type RequestError } from "../gateway-double.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { requestLimit, silenceLimit } from "../../../src/sync/push/time-limits.ts";
+import { requestLimit, silenceLimit } from "../../../src/worker/gateway-requests.ts";
 
 test.each([
   [60, 100, 20_000],

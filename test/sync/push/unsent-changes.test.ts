@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { UnsentChanges } from "../../../src/sync/push/unsent-changes.ts";
+import { UnsentChanges } from "../../../src/worker/push-client.ts";
 import { change } from "../../extract/any-objects.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../../extract/objects.ts";
 import { diffSnapshots } from "../../snapshot/diff-snapshots.ts";

@@ -2,14 +2,13 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { UsageError } from "../../../config/values.ts";
 import type { ExtractOptions } from "../../../extract/assembler.ts";
-import { ClusterIdError } from "../../../extract/cluster-identity.ts";
 import { extractSnapshot } from "../../../extract/extract.ts";
-import { identifyObject } from "../../../extract/identity.ts";
+import { ClusterIdError, identifyObject } from "../../../extract/identity.ts";
 import type { KubernetesObject } from "../../../extract/objects.ts";
 import type { ClusterFinding } from "../../../merge/clusterset.ts";
 import { parseSnapshot } from "../../../snapshot/parse.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../../snapshot/schema.ts";
-import { type ManifestObject, readManifests } from "../../../sync/manifests.ts";
+import { type ManifestObject, readManifests } from "../../../worker/manifests.ts";
 
 /** One cluster to check. */
 export interface CheckInput {

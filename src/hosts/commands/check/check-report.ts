@@ -3,7 +3,7 @@ import type { Pins } from "../../../merge/pins.ts";
 import type { ListedRecord } from "../../../names/listing.ts";
 import { surveyOf } from "../../../names/survey.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
-import type { Grant } from "../flags/speaks-for-flag.ts";
+import type { Grant } from "../flags.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "../listed-zones.ts";
 import { checkView, clusterIds, entriesOf, rulesFor } from "../offline-world.ts";
 

@@ -1,11 +1,9 @@
 import { zoneFileLine } from "../../../names/listing.ts";
-import { type ClusterZoneFlags, readClusterZone } from "../cluster-zone.ts";
-import { describeCounts, describeObjections, locateFinding } from "../described.ts";
-import { readFederationFlag } from "../flags/federation-flag.ts";
-import { readPins } from "../flags/pin-flags.ts";
-import { readGrant } from "../flags/speaks-for-flag.ts";
+import { readFederationFlag, readGrant, readPins } from "../flags.ts";
 import type { ListedZone } from "../listed-zones.ts";
-import type { Output } from "../process/output.ts";
+import { type ClusterZoneFlags, readClusterZone } from "../offline-world.ts";
+import type { Output } from "../process.ts";
+import { describeCounts, describeObjections, locateFinding } from "../status.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
 

@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import type { Agent } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource, PrivateKeyShown } from "../../../access/oidc.ts";
 import { keySourceOf } from "../../../assembly/credentials.ts";
-import type { IssuerKeysPlace } from "../../../config/access/issuer.ts";
+import type { IssuerKeysPlace } from "../../../config/issuer.ts";
 import { UsageError } from "../../../config/values.ts";
+import { readToken } from "../files.ts";
 import { readCertificates } from "../tls/tls.ts";
-import { readToken } from "./token-file.ts";
 
 /** The keys of one issuer, and their files. */
 export class IssuerKeys {

@@ -1,20 +1,34 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import {
+  type AccessControl,
+  type Admit,
+  createAdmit,
+  type KnownKinds,
+  knownKinds,
+  type RuleCredentials,
+} from "../../../access/admission.ts";
 import { type CertificateIdentity, fitsCertificate } from "../../../access/certificates.ts";
-import { type ClientAddress, createClientAddress } from "../../../access/client.ts";
+import { type Client, type ClientAddress, createClientAddress } from "../../../access/client.ts";
+import { CredentialMemory } from "../../../access/memory.ts";
 import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
-import { type AccessControl, type Admit, createAdmit } from "../../../access/rules/admit.ts";
-import type { RuleCredentials } from "../../../access/rules/admit-settings.ts";
-import { CredentialMemory } from "../../../access/rules/credential-memory.ts";
-import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
 import { hostNamesOf, selectedTokens, withoutUndefined } from "../../../assembly/credentials.ts";
-import { type AskingRule, publicScope } from "../../../config/access/access.ts";
+import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { TokenOrFile } from "../../../config/values.ts";
-import { UsageError } from "../../../config/values.ts";
+import { type TokenOrFile, UsageError } from "../../../config/values.ts";
+import { TransferKeyFile } from "../config.ts";
+import { readTokens } from "../files.ts";
+import type { Logger } from "../process.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
-import { readTokens } from "./token-file.ts";
+import {
+  identityOf,
+  loadPushAuthority,
+  loadTransferAuthority,
+  type NodeAuthority,
+} from "./node-authority.ts";
 
 type AdmissionConfig = Pick<ServeConfig, "access" | "clients" | "push">;
 
@@ -150,4 +164,71 @@ async function readPassword(file: string): Promise<string> {
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** The credentials of a gateway: of clusters that push, of secondaries, and of clients. */
+export interface NodeAccess {
+  readonly pushing: NodeAuthority;
+  readonly secondaries: NodeAuthority;
+  readonly admission: NodeAdmission;
+  /** The key that a primary signs with; undefined if none is configured. */
+  readonly transferKey: TransferKeyFile | undefined;
+  /** Reads files again. @returns whether something changed */
+  refresh(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** @throws {UsageError} naming the file that cannot be read */
+export async function loadAccess(config: ServeConfig, logger: Logger): Promise<NodeAccess> {
+  const onFailure = (url: string, error: unknown) =>
+    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
+  const pushing = await loadPushAuthority(config, onFailure);
+  const secondaries = await loadTransferAuthority(config);
+  const { keyFile } = config.transfer;
+  const transferKey = keyFile === undefined ? undefined : await TransferKeyFile.load(keyFile);
+  const admission = await NodeAdmission.load(config, onFailure);
+  if (config.push.credentials.length === 0)
+    logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  return {
+    ...{ pushing, secondaries, admission, transferKey },
+    refresh: async () => {
+      const changed = await Promise.all([
+        ...[pushing.refresh(), secondaries.refresh(), admission.refresh()],
+        transferKey?.refresh() ?? false,
+      ]);
+      return changed.includes(true);
+    },
+    close: async () => {
+      await Promise.all([pushing.close(), admission.close()]);
+    },
+  };
+}
+
+/** The client of a request on Node; members are computed when they are read. */
+export class NodeClient implements Client {
+  readonly isOfConnection: boolean;
+  readonly #socket: Socket;
+
+  /** @param isOfConnection whether all requests of the connection have this object */
+  constructor(socket: Socket, isOfConnection = false) {
+    this.#socket = socket;
+    this.isOfConnection = isOfConnection;
+  }
+
+  get address(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  get certificate(): "none" | "refused" | "verified" {
+    const socket = this.#socket as Partial<TLSSocket>;
+    // Node 20 calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
+    if (socket.getPeerX509Certificate?.() === undefined) return "none";
+    return socket.authorized === true ? "verified" : "refused";
+  }
+
+  get certificateIdentity(): CertificateIdentity | undefined {
+    if (this.certificate !== "verified") return undefined;
+    const certificate = (this.#socket as TLSSocket).getPeerX509Certificate();
+    return certificate === undefined ? undefined : identityOf(certificate);
+  }
 }

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
+import { createHash, type X509Certificate } from "node:crypto";
 import { createAuthority, type PushAuthority } from "../../../access/authority.ts";
+import { type CertificateIdentity, plainFingerprint } from "../../../access/certificates.ts";
 import { authoritySettings, type Credential } from "../../../assembly/credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values.ts";
+import { readTokens } from "../files.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
-import { readTokens } from "./token-file.ts";
 
 /** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. */
 export interface NodeAuthority extends PushAuthority {
@@ -91,4 +92,36 @@ async function readCredential(credential: Credential): Promise<Credential[]> {
     ...credential,
     tokenSha256: createHash("sha256").update(token).digest("hex"),
   }));
+}
+
+/** The names in a certificate; none if they cannot be separated with certainty. */
+export function identityOf(certificate: X509Certificate): CertificateIdentity {
+  const names = readAlternativeNames(certificate.subjectAltName ?? "") ?? [];
+  const commonNames = certificate.subject?.split("\n").filter((line) => line.startsWith("CN=")) ?? [];
+  return {
+    fingerprintSha256: plainFingerprint(certificate.fingerprint256),
+    commonName: commonNames.length === 1 ? commonNames[0]!.slice("CN=".length) : undefined,
+    uris: names.flatMap(([kind, value]) => (kind === "URI" ? [value] : [])),
+    dnsNames: names.flatMap(([kind, value]) => (kind === "DNS" ? [value.toLowerCase()] : [])),
+  };
+}
+
+/**
+ * The names in Node's text of the extension: `DNS:a.example, URI:"spiffe://…"`. Values with a comma or a quote
+ * are JSON strings, so that one value cannot look like two (CVE-2021-44532). Undefined for text of another form.
+ */
+export function readAlternativeNames(text: string): (readonly [kind: string, value: string])[] | undefined {
+  const names: (readonly [string, string])[] = [];
+  const name = /([A-Za-z][A-Za-z0-9 ]*):("(?:[^"\\]|\\.)*"|[^",]*)(?:, |$)/y;
+  while (name.lastIndex < text.length) {
+    const found = name.exec(text);
+    if (found === null) return undefined;
+    const [, kind, value] = found as unknown as [string, string, string];
+    try {
+      names.push([kind, value.startsWith('"') ? String(JSON.parse(value)) : value]);
+    } catch {
+      return undefined;
+    }
+  }
+  return names;
 }

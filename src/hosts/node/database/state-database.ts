@@ -4,9 +4,7 @@ import { join } from "node:path";
 import type { Log } from "../../../assembly/log.ts";
 import { UsageError } from "../../../config/values.ts";
 import { StoreError, sqliteCode, storeFailure } from "../../../database/store-error.ts";
-import { prepareStateFolder } from "../state-folder.ts";
-import { createFile, lockFolder } from "./folder-lock.ts";
-import { networkFileSystem } from "./network-file-system.ts";
+import { createFile, lockFolder, networkFileSystem, prepareStateFolder } from "../state-folder.ts";
 import { type OpenDatabase, openDatabase, SQLITE_WARNING } from "./open-database.ts";
 
 /** The file of the database in a state folder. */

@@ -1,14 +1,23 @@
-import type { ServeConfig } from "../../../config/serve-config.ts";
-import { namesInCertificate } from "../../../config/serve-config.ts";
+import { socketAddress } from "../../../access/client.ts";
+import { type AccessRules, hidesAnything } from "../../../access/rule.ts";
+import { createViewReader } from "../../../access/view.ts";
+import { createAnswerQuery } from "../../../answer/answer-query.ts";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { Assembly } from "../../../assembly/assemble.ts";
+import { namesInCertificate, type ServeConfig } from "../../../config/serve-config.ts";
 import type { ListenAddress } from "../../../config/values.ts";
+import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
-import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
-import { type ListeningPlace, startListeners } from "../listeners/listeners.ts";
-import type { Logger } from "../logger.ts";
+import type { AccessCounters } from "../../../http/metrics/counts.ts";
+
+import type { SharedLimits } from "../../../limits/shared.ts";
+import { createAnswerMessage } from "../listeners/answer-message.ts";
+import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
+import type { Logger } from "../process.ts";
 import type { NodeServer, ServerOptions } from "../server/node-server.ts";
 import type { ServerProtection } from "../server/server-protection.ts";
 import type { ServerTls } from "../tls/tls.ts";
-import { createListenerAnswers, type ListenerAnswerParts } from "./answer-listener.ts";
 
 /** What answers clients: a server for HTTP and listeners for DNS, in one thread or in several. */
 export interface Answering {
@@ -64,4 +73,45 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
     await https.stop(0);
     throw error;
   }
+}
+
+/** The parts that listeners for plain DNS and DNS over TLS need for answers. */
+export interface ListenerAnswerParts {
+  readonly config: Pick<ServeConfig, "sourceCluster" | "outsideZones">;
+  readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
+  readonly rules: AccessRules;
+  readonly stubs: StubZones;
+  readonly counters: QueryCounters;
+  readonly accessCounters: AccessCounters;
+  readonly clock: Clock;
+}
+
+/** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
+export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
+  const { config, assembly, rules, stubs, counters, accessCounters, clock } = parts;
+  const { option, trusted } = config.sourceCluster;
+  return (place, transport) => {
+    // The settings were checked: without a public rule, the listener names a rule.
+    const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
+    const gateway = assembly.gatewayOf(rule);
+    const answerQuery = createAnswerQuery({
+      ...{ gateway, counters, rule: rule.name },
+      cluster: rule.visibility.view,
+      views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
+      stubs: hidesAnything(rule) ? undefined : stubs,
+      outside: assembly.outOfZone.outside,
+      clientAddress: socketAddress,
+      clock: clock.now,
+    });
+    const endpoint = {
+      transport,
+      cluster: place.view,
+      outsideZones: place.outsideZones ?? config.outsideZones,
+    };
+    const answer = createAnswerMessage(answerQuery, endpoint, counters);
+    return (query, clientAddress) => {
+      accessCounters.admitted(rule.name);
+      return answer(query, clientAddress);
+    };
+  };
 }

@@ -1,13 +1,13 @@
 import type { AccessRule, AccessRules } from "../../../access/rule.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import { canonical, type Ddr, type ServeConfig } from "../../../config/serve-config.ts";
 import { parseListenAddress } from "../../../config/values.ts";
+import { parseAddress } from "../../../dns/address.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility/visibility.ts";
-import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
+import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
-import type { TlsSource } from "../tls/tls-source.ts";
-import { designatedResolver } from "./designation.ts";
+import type { TlsSource } from "../tls/tls.ts";
 
 /** The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
 export class Reachability {
@@ -75,4 +75,26 @@ function portOf(places: readonly ListeningPlace[], kind: ListeningPlace["kind"])
   const { host } = parseListenAddress(place.address);
   const isEvery = host === undefined || host === "0.0.0.0" || host === "::";
   return { address: isEvery ? undefined : host === "localhost" ? "127.0.0.1" : host, port: place.port };
+}
+
+/**
+ * The encrypted resolver that clients can discover (RFC 9462); undefined without a name.
+ * @param listeningPort the port on which the gateway listens for HTTPS
+ */
+export function designatedResolver(
+  { name, addresses, httpsPort, dotPort }: Ddr,
+  places: readonly ListeningPlace[],
+  listeningPort: number,
+): DesignatedResolver | undefined {
+  if (name === undefined) return undefined;
+  const dot = places.filter(({ kind }) => kind === "dot");
+  const outside = dotPort ?? dot.find(({ view }) => view === undefined)?.port;
+  const endpoints: DesignatedEndpoint[] = [{ protocol: "https", port: httpsPort ?? listeningPort }];
+  if (outside !== undefined) endpoints.push({ protocol: "dot", port: outside, view: undefined });
+  for (const { view, port } of dot) if (view !== undefined) endpoints.push({ protocol: "dot", port, view });
+  return {
+    name: canonical(name),
+    addresses: addresses.map((address) => parseAddress(address)!),
+    endpoints,
+  };
 }

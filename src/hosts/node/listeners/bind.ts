@@ -1,5 +1,5 @@
 import { parseListenAddress } from "../../../config/values.ts";
-import { listenerFailure, listenFailure, NoSuchAddress } from "../listen-failure.ts";
+import { listenerFailure, listenFailure, NoSuchAddress } from "../process.ts";
 
 /** An open listener. */
 export interface Bound {

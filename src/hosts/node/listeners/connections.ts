@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
-import type { LimitCounters } from "../../../limits/limit-counters.ts";
-import type { ClientSlot, SharedClientCounts } from "../../../limits/shared/client-counts.ts";
-import type { Count } from "../../../limits/shared/shared-counts.ts";
-import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connection-table.ts";
+import type { ClientSlot, SharedClientCounts } from "../../../limits/client-table.ts";
+import type { LimitCounters } from "../../../limits/counters.ts";
+import type { Count } from "../../../limits/shared.ts";
+import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connections.ts";
 import type { StreamConnection } from "./stream-connection.ts";
 
 /** Bounds on connections. */

@@ -1,17 +1,16 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns, Dot, ListenPlace, ServeConfig } from "../../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
-import type { SharedLimits } from "../../../limits/shared/shared-limits.ts";
-import type { Rate } from "../../../limits/token-buckets.ts";
+import type { Rate } from "../../../limits/client-rate.ts";
+import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message/transport.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls/tls.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
-import { ResponseRateLimit } from "./rate-limit.ts";
 import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
-import { listenUdp } from "./udp.ts";
+import { listenUdp, ResponseRateLimit } from "./udp.ts";
 
 /** The parts of the listeners. */
 export interface ListenerParts {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
-import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits.ts";
 import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Stream } from "../../../http2/stream.ts";
-import { TokenBuckets } from "../../../limits/token-buckets.ts";
-import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
+import { TokenBuckets } from "../../../limits/client-rate.ts";
+import { type HeldConnection, HeldConnections, letGo } from "./connections.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
 const SWEEP_INTERVAL = 1000;

@@ -7,14 +7,12 @@ import {
 import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import { negotiate } from "../tls/alpn.ts";
-import { type ServerTls, secureContext } from "../tls/tls.ts";
+import { negotiate, type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest } from "./answer-request.ts";
 import { refusal } from "./fetch-request.ts";
-import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
-import { Http1Request } from "./http1/http1-request.ts";
-import { PipelinedRequests } from "./http1/pipelined-requests.ts";
-import { type AnsweringParts, answerHttp2 } from "./http2-server.ts";
+import { Http1Request } from "./http1.ts";
+import { type AnsweringParts, answerHttp2 } from "./http2.ts";
+import { DeclinedUpgrades, PipelinedRequests } from "./pipelining.ts";
 import { exceededHeaderLimit, hasTwoHosts, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "../../../http/messages/message.ts";
-import type { NodeClient } from "../access/node-client.ts";
+import type { NodeClient } from "../access/node-admission.ts";
 
 /** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
 export interface NodeRequest extends HttpRequest {

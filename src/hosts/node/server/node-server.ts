@@ -1,11 +1,10 @@
 import type { AddressInfo, Server } from "node:net";
-import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits.ts";
 import type { ListenAddress } from "../../../config/values.ts";
-import { ConnectionErrors } from "../../../limits/connection-errors.ts";
-import { LimitCounters } from "../../../limits/limit-counters.ts";
+import { ConnectionErrors, LimitCounters } from "../../../limits/counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";
-import { ownCount } from "../../../limits/shared/shared-counts.ts";
-import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
+import { ownCount } from "../../../limits/shared.ts";
+import { listenFailure, NoSuchAddress } from "../process.ts";
 import { misdirectedFrom } from "../tls/misdirected.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { PathHandlers } from "./answer-request.ts";

@@ -1,6 +1,6 @@
-import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import type { Limit } from "../../../limits/limit-counters.ts";
+import type { Limit } from "../../../limits/counters.ts";
 import { refusal } from "./fetch-request.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;

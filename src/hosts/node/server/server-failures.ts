@@ -1,8 +1,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
-import type { Limit, LimitCounters } from "../../../limits/limit-counters.ts";
+import type { ConnectionErrors, Limit, LimitCounters } from "../../../limits/counters.ts";
 
 interface ServerFailure extends Error {
   readonly code?: string;

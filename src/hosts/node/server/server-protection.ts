@@ -1,10 +1,9 @@
 import type { ClientNetworks } from "../../../limits/client-networks.ts";
 import type { ClientRate } from "../../../limits/client-rate.ts";
-import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
-import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import type { SharedClientCounts } from "../../../limits/client-table.ts";
+import type { ConnectionErrors, LimitCounters } from "../../../limits/counters.ts";
 import type { RequestsInFlight } from "../../../limits/load.ts";
-import type { SharedClientCounts } from "../../../limits/shared/client-counts.ts";
-import type { Count } from "../../../limits/shared/shared-counts.ts";
+import type { Count } from "../../../limits/shared.ts";
 
 /** The limits on the connections of each client. */
 export interface ClientConnections {

@@ -1,6 +1,6 @@
 import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
-import type { Upstream } from "../../../forward/upstreams/upstream.ts";
+import type { Upstream } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
 
 /** The options for one DNS resource. */

@@ -1,11 +1,10 @@
-import { randomInt } from "node:crypto";
-import { HeaderFlag } from "../../../dns/codes.ts";
-import { readWord } from "../../../dns/wire-reader.ts";
-import type { Upstream } from "../../../forward/upstreams/upstream.ts";
-import { readUpstreamAnswer } from "../../../forward/upstreams/upstream-answer.ts";
-import { hasSameCase, randomizeCase, restoreCase } from "./case-randomization.ts";
-import { exchangeTcp } from "./tcp-exchange.ts";
-import { type DnsEndpoint, exchangeUdp } from "./udp-exchange.ts";
+import { randomFillSync, randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { connect, isIPv6 } from "node:net";
+import { HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/codes.ts";
+import { FOLD } from "../../../dns/name.ts";
+import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
+import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
 
 /** Options for queries to a name server. */
 export interface PlainUpstreamOptions {
@@ -45,4 +44,155 @@ function withId(message: Uint8Array, id: number): Uint8Array {
   copy[0] = id >>> 8;
   copy[1] = id;
   return copy;
+}
+
+/** A datagram is sent again after this many milliseconds, as by resolvers: UDP loses some. */
+const RESEND_INTERVAL = 500;
+
+/** A name server for plain DNS. */
+export interface DnsEndpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+/**
+ * Sends a datagram from a new socket (a random port, RFC 5452 section 9.2) until a `wanted` one arrives; others
+ * are forged or late, and are ignored.
+ * @throws the signal's reason, or the network's error
+ */
+export function exchangeUdp(
+  { address, port }: DnsEndpoint,
+  query: Uint8Array,
+  wanted: (answer: Uint8Array) => boolean,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
+    let resend: NodeJS.Timeout | undefined;
+    const end = (settle: () => void) => {
+      clearInterval(resend);
+      signal.removeEventListener("abort", onAbort);
+      socket.removeAllListeners();
+      // An error that arrived after the answer.
+      socket.on("error", () => {});
+      socket.close();
+      settle();
+    };
+    const onAbort = () => end(() => reject(signal.reason));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("error", (error) => end(() => reject(error)));
+    socket.on("message", (answer) => {
+      // An exception in a listener would end the process; here it ends only this exchange.
+      try {
+        if (wanted(answer)) end(() => resolve(answer));
+      } catch (error) {
+        end(() => reject(error));
+      }
+    });
+    // A connected socket receives datagrams from this address only, and an error if nothing listens there.
+    socket.connect(port, address, () => {
+      socket.send(query);
+      resend = setInterval(() => socket.send(query), RESEND_INTERVAL);
+    });
+  });
+}
+
+/**
+ * Sends a query over a new TCP connection (RFC 7766).
+ * @throws the signal's reason, or the network's error
+ */
+export function exchangeTcp(
+  { address, port }: DnsEndpoint,
+  query: Uint8Array,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const socket = connect(port, address);
+    const parts: Buffer[] = [];
+    let received = 0;
+    const end = (settle: () => void) => {
+      signal.removeEventListener("abort", onAbort);
+      socket.destroy();
+      settle();
+    };
+    const onAbort = () => end(() => reject(signal.reason));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("error", (error) => end(() => reject(error)));
+    socket.on("end", () => end(() => reject(new Error("the TCP connection ended within the answer"))));
+    socket.on("connect", () => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(query.length);
+      socket.write(Buffer.concat([length, query]));
+    });
+    socket.on("data", (part: Buffer) => {
+      parts.push(part);
+      received += part.length;
+      if (received < 2) return;
+      const all = Buffer.concat(parts);
+      const wanted = 2 + all.readUInt16BE(0);
+      parts.splice(0, parts.length, all);
+      if (received >= wanted) end(() => resolve(all.subarray(2, wanted)));
+    });
+  });
+}
+
+const CASE_BIT = 0x20;
+/** Random bytes, unused from `randomUsed` on: many at once cost as much as one. */
+const random = new Uint8Array(4096);
+let randomUsed = random.length;
+
+/**
+ * Randomizes the case of the letters in the question's name, in place. Servers ignore case but echo the name unchanged, so each
+ * letter is one more bit that a forger of answers must guess (draft-vixie-dnsext-dns0x20).
+ */
+export function randomizeCase(query: Uint8Array): void {
+  if (randomUsed + MAX_NAME_BYTES > random.length) {
+    randomFillSync(random);
+    randomUsed = 0;
+  }
+  forEachLetter(query, (at) => {
+    if ((random[randomUsed++]! & 1) === 1) query[at] = query[at]! ^ CASE_BIT;
+  });
+}
+
+/** Whether the question's name has the same case in both messages; their questions are otherwise equal. */
+export function hasSameCase(query: Uint8Array, answer: Uint8Array): boolean {
+  const end = HEADER_BYTES + nameLength(query);
+  for (let at = HEADER_BYTES; at < end; at++) if (query[at] !== answer[at]) return false;
+  return true;
+}
+
+/** Restores the query's case in the question's name and in records with that name, in place. The questions are otherwise equal. */
+export function restoreCase(query: Uint8Array, answer: Uint8Array): void {
+  const name = query.subarray(HEADER_BYTES, HEADER_BYTES + nameLength(query));
+  answer.set(name, HEADER_BYTES);
+  let position = HEADER_BYTES + name.length + 4;
+  for (
+    let record = readRecord(answer, position);
+    record !== undefined;
+    record = readRecord(answer, position)
+  ) {
+    if (isName(answer, record.start, name)) answer.set(name, record.start);
+    position = record.end;
+  }
+}
+
+function nameLength(message: Uint8Array): number {
+  return readName(message, HEADER_BYTES) - HEADER_BYTES;
+}
+
+function forEachLetter(message: Uint8Array, visit: (at: number) => void): void {
+  for (let label = HEADER_BYTES; message[label] !== 0; label += message[label]! + 1)
+    for (let at = label + 1; at <= label + message[label]!; at++) {
+      const letter = message[at]! | CASE_BIT;
+      if (letter >= 0x61 && letter <= 0x7a) visit(at);
+    }
+}
+
+function isName(message: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (const [index, byte] of name.entries())
+    if (FOLD[message[start + index] ?? 0] !== FOLD[byte]) return false;
+  return true;
 }

@@ -2,21 +2,19 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "../../../config/values.ts";
-import { Controller } from "../../../control/controller.ts";
-import { ClusterProperties } from "../../../control/crds/cluster-properties.ts";
-import { describeMissing, type ServedVersions } from "../../../control/crds/served-versions.ts";
-import { MULTICLUSTER_GROUP } from "../../../control/objects/service-import.ts";
-import type { ManagedObject } from "../../../control/objects/wanted-object.ts";
-import { listedKey, planChanges } from "../../../control/plan.ts";
-import { ClusterObjects } from "../../../control/reconcile/cluster-objects.ts";
 import { ABOUT_GROUP } from "../../../extract/identity.ts";
-import { ClusterInstance } from "../../../sync/instance.ts";
-import type { KubeconfigOptions } from "../../../sync/kubeconfig.ts";
-import { KubernetesSource } from "../../../sync/kubernetes.ts";
-import { type ObjectSource, SourceError } from "../../../sync/object-source.ts";
-import { type GatewayOptions, GatewayRequests } from "../../../sync/push/gateway-requests.ts";
-import { FAILURES_ONCE } from "../../../sync/worker.ts";
-import type { Logger } from "../logger.ts";
+import { ClusterObjects } from "../../../worker/control/cluster-objects.ts";
+import { Controller } from "../../../worker/control/controller.ts";
+import { ClusterProperties, describeMissing, type ServedVersions } from "../../../worker/control/crds.ts";
+import type { ManagedObject } from "../../../worker/control/objects.ts";
+import { MULTICLUSTER_GROUP } from "../../../worker/control/objects.ts";
+import { listedKey, planChanges } from "../../../worker/control/plan.ts";
+import { type GatewayOptions, GatewayRequests } from "../../../worker/gateway-requests.ts";
+import type { KubeconfigOptions } from "../../../worker/kubeconfig.ts";
+import { KubernetesSource } from "../../../worker/kubernetes.ts";
+import { type ObjectSource, SourceError } from "../../../worker/object-source.ts";
+import { ClusterInstance, FAILURES_ONCE } from "../../../worker/sync.ts";
+import type { Logger } from "../process.ts";
 
 /** Flags of `sync` for the control plane. */
 export interface ControlFlags {

@@ -1,9 +1,8 @@
 import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cpuLimit } from "../../../../src/hosts/node/gateway/threads/cpu-limit.ts";
-import { autoThreads } from "../../../../src/hosts/node/gateway/threads/thread-count.ts";
-import { memoryLimit } from "../../../../src/hosts/node/process-facts.ts";
+import { memoryLimit } from "../../../../src/hosts/node/process.ts";
+import { autoThreads, cpuLimit } from "../../../../src/hosts/node/threads/thread-count.ts";
 import {
   type ListeningGateway,
   startListeningGateway,

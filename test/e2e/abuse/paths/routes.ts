@@ -1,6 +1,6 @@
 import { vi } from "vitest";
-import { readServeConfig } from "../../../../src/hosts/node/config/config.ts";
-import { createLogger } from "../../../../src/hosts/node/logger.ts";
+import { readServeConfig } from "../../../../src/hosts/node/config.ts";
+import { createLogger } from "../../../../src/hosts/node/process.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
 
 /** A route of the application, as Hono lists it. */

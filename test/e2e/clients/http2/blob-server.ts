@@ -1,6 +1,6 @@
 /** Our HTTP/2 server in front of an application that reads and sends bodies of any length: `node blob-server.ts FOLDER`. Prints its port, and ends with its input. */
 import { createHash } from "node:crypto";
-import { DEFAULT_SERVER_LIMITS } from "../../../../src/config/limits/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../../../src/config/limits.ts";
 import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../../src/hosts/node/tls/tls.ts";
 import { blob } from "./blob.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { readServeConfig } from "../../../../src/hosts/node/config/config.ts";
+import { readServeConfig } from "../../../../src/hosts/node/config.ts";
 import { blocksIn } from "../../../docs/pages.ts";
 import { runProgram } from "../../harness/cli.ts";
 import { gatewayFolder, kustomized, workerFolder } from "../../harness/infra.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { bodyStream, dropBody } from "../../../../src/hosts/node/server/http1/http1-body.ts";
+import { bodyStream, dropBody } from "../../../../src/hosts/node/server/http1.ts";
 
 /** Some turns of the event loop: more than a body needs that is read. */
 async function turns(): Promise<void> {

@@ -1,7 +1,8 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../../src/answer/query-counters.ts";
-import { AccessCounters, createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
+import { AccessCounters } from "../../../../src/http/metrics/counts.ts";
+import { createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
 import { formatMetrics, snapshotOf } from "../../../../src/http/metrics/threads.ts";
 import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../../fake-gateway.ts";

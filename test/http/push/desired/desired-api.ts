@@ -5,7 +5,7 @@ import { createControl } from "../../../../src/gateway/desired/control.ts";
 import type { ControlLimits } from "../../../../src/http/push/desired.ts";
 import { createDesiredRoute } from "../../../../src/http/push/desired.ts";
 import { createPushRoutes } from "../../../../src/http/push/push-routes.ts";
-import { LimitCounters } from "../../../../src/limits/limit-counters.ts";
+import { LimitCounters } from "../../../../src/limits/counters.ts";
 import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility/visibility.ts";
 import { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";

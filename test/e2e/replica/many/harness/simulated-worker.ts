@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterSnapshot } from "../../../../../src/snapshot/schema.ts";
-import { GatewayError } from "../../../../../src/sync/push/gateway-error.ts";
-import { type Acknowledgement, GatewayRequests } from "../../../../../src/sync/push/gateway-requests.ts";
+import { GatewayError } from "../../../../../src/worker/gateway-error.ts";
+import { type Acknowledgement, GatewayRequests } from "../../../../../src/worker/gateway-requests.ts";
 import { DEADLINE } from "../../../../deadline.ts";
 import { diffSnapshots } from "../../../../snapshot/diff-snapshots.ts";
 import type { Random } from "../../../abuse/harness/random.ts";

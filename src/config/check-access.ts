@@ -1,0 +1,67 @@
+import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
+import type { ListenPlace, ServeConfig } from "./serve-config.ts";
+import { countOf, parseListenAddress, UsageError } from "./values.ts";
+
+type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls">;
+
+const LOOPBACK = parseAddressRanges(["127.0.0.0/8", "::1"]);
+
+/**
+ * Checks the settings of access against the others.
+ * @throws {UsageError} if other machines can reach a gateway whose configuration does not state which clients get answers, or if rules
+ * and listeners do not match
+ */
+export function checkAccess(config: Checked): void {
+  checkStated(config);
+  for (const kind of ["dns", "dot"] as const)
+    for (const [index, place] of config[kind].listen.entries())
+      checkListener(`${kind}.listen[${index}]`, place, config);
+  for (const [index, rule] of config.access.rules.entries())
+    checkRule(`access.rules[${index}]`, rule, config);
+}
+
+function checkStated({ access, listen, dns, dot }: Checked): void {
+  if (isStated(access)) return;
+  const places = [
+    ["listen", listen],
+    ...dns.listen.map(({ address }) => ["dns.listen", address]),
+    ...dot.listen.map(({ address }) => ["dot.listen", address]),
+  ] as const;
+  for (const [key, address] of places)
+    if (!isLoopback(parseListenAddress(address!).host))
+      throw new UsageError(
+        `${key}: other machines reach ${address}, and the configuration does not say who may query there: answer every client with --public (access.public: true in the config file), or only those that a rule of access.rules knows (docs/how-to/access.md); loopback addresses, such as localhost:8443, need neither`,
+      );
+}
+
+/** Whether only this machine can reach an address. */
+function isLoopback(host: string | undefined): boolean {
+  if (host === "localhost") return true;
+  const address = readSocketAddress(host ?? "");
+  return address !== undefined && LOOPBACK.some((range) => isInRange(address, range));
+}
+
+function checkListener(key: string, { rule: name, view }: ListenPlace, { access }: Checked): void {
+  const rule = access.rules.find((one) => one.name === name);
+  if (name !== undefined && rule === undefined)
+    throw new UsageError(`${key}.rule: there is no rule ${JSON.stringify(name)} in access.rules`);
+  const scope = rule?.scope ?? publicScope(access);
+  if (scope === undefined)
+    throw new UsageError(
+      `${key}: must have a rule, the name of one of access.rules: clients there have no credential, and access.public is not set`,
+    );
+  if (view === undefined) return;
+  if (scope.view !== undefined && scope.view !== view)
+    throw new UsageError(`${key}.view: is ${view}, and clients there have the view ${scope.view}`);
+  if (scope.clusters?.includes(view) === false)
+    throw new UsageError(`${key}.view: the cluster ${view} does not exist for clients there`);
+}
+
+function checkRule(key: string, rule: AskingRule, { dns, dot, tls }: Checked): void {
+  const isOfListener = [...dns.listen, ...dot.listen].some((place) => place.rule === rule.name);
+  if (countOf(rule, KINDS) === 0 && !isOfListener)
+    throw new UsageError(`${key}: ${LETS_NOBODY_IN}, or name it at a listener`);
+  if (rule.certificates !== undefined && (typeof tls !== "object" || tls.clientCaFile === undefined))
+    throw new UsageError(`${key}.certificates: need a trusted authority: give tls.clientCaFile`);
+}

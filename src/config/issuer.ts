@@ -1,0 +1,84 @@
+import * as z from "zod";
+import { describeParts, isKeysUrl, privatePartsOf } from "../access/oidc.ts";
+import { countOf, text } from "./values.ts";
+
+const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
+  const parts = privatePartsOf(key);
+  if (parts.length > 0)
+    context.addIssue({ code: "custom", path: [parts[0]!], message: describeParts(parts) });
+  else if (!["RSA", "EC", "OKP"].includes(key.kty as string))
+    context.addIssue({ code: "custom", path: ["kty"], message: "must be RSA, EC or OKP: a public key" });
+});
+
+const Jwks = z.strictObject({ keys: z.array(Jwk).min(1).max(100) });
+
+const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
+
+const KEY_SOURCES = ["jwks", "jwksUri", "discovery"] as const;
+
+const issuer = {
+  issuer: text,
+  /** Must differ from the API server's own audience, so that a token is valid at one of the two only. */
+  audience: text.default("clusterset-doh"),
+  jwks: Jwks.optional(),
+  jwksUri: KeysUrl.optional(),
+  discovery: z.literal(true).optional(),
+};
+
+const files = {
+  /** The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes. */
+  jwksFile: text.optional(),
+  /** Certificate authorities for `jwksUri` and `discovery`, instead of the system's. */
+  caFile: text.optional(),
+  /** The token that the URL requires. */
+  tokenFile: text.optional(),
+};
+
+/** The place of an issuer's keys. */
+export interface IssuerKeysPlace {
+  readonly issuer: string;
+  readonly jwks?: { readonly keys: readonly object[] } | undefined;
+  readonly jwksUri?: string | undefined;
+  readonly discovery?: true | undefined;
+  readonly jwksFile?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly tokenFile?: string | undefined;
+}
+
+const isDiscoverable = (value: object) => {
+  const { discovery, issuer } = value as IssuerKeysPlace;
+  return discovery === undefined || isKeysUrl(issuer);
+};
+const NOT_DISCOVERABLE = "needs an issuer that is an https URL: give jwks or jwksUri otherwise";
+
+/**
+ * The settings of an issuer's tokens, with exactly one place of its keys. `subjects` selects the tokens that count.
+ * `files` is for hosts that have files, `edge` for the others.
+ */
+export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
+  return {
+    edge: z
+      .strictObject({ ...issuer, ...subjects })
+      .refine((value) => countOf(value, KEY_SOURCES) === 1, "must have one of jwks, jwksUri and discovery")
+      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
+    files: z
+      .strictObject({ ...issuer, ...files, ...subjects })
+      .refine(
+        (value) => countOf(value, [...KEY_SOURCES, "jwksFile"]) === 1,
+        "must have one of jwks, jwksFile, jwksUri and discovery",
+      )
+      .refine(
+        (value) =>
+          countOf(value, ["caFile", "tokenFile"]) === 0 || countOf(value, ["jwksUri", "discovery"]) === 1,
+        "has caFile and tokenFile for jwksUri and discovery only",
+      )
+      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
+  };
+}
+
+/** The settings that select an issuer's tokens. */
+export interface IssuedTokens extends IssuerKeysPlace {
+  readonly audience: string;
+  readonly subject?: string | string[] | undefined;
+  readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
+}

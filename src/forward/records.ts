@@ -1,0 +1,184 @@
+import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { type FoldedName, nameKey, readFoldedName } from "../dns/folded-name.ts";
+import { type RecordPlace, readName, readRecord } from "../dns/wire-reader.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
+import type { UpstreamAnswer } from "./upstream.ts";
+
+/**
+ * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
+ * anyway: the number of bytes before them, and the number of names.
+ */
+export const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map<
+  number,
+  readonly [number, number]
+>([
+  [RecordType.NS, [0, 1]],
+  [3, [0, 1]],
+  [4, [0, 1]],
+  [RecordType.CNAME, [0, 1]],
+  [RecordType.SOA, [0, 2]],
+  [7, [0, 1]],
+  [8, [0, 1]],
+  [9, [0, 1]],
+  [RecordType.PTR, [0, 1]],
+  [14, [0, 2]],
+  [15, [2, 1]],
+  [17, [0, 2]],
+  [18, [2, 1]],
+  [21, [2, 1]],
+  [26, [2, 2]],
+  [RecordType.SRV, [6, 1]],
+  [36, [2, 1]],
+  [RecordType.DNAME, [0, 1]],
+  [RecordType.RRSIG, [18, 1]],
+  [RecordType.NSEC, [0, 1]],
+  [RecordType.SVCB, [2, 1]],
+  [RecordType.HTTPS, [2, 1]],
+]);
+
+/** The number of bytes after the last name, if it is fixed (RFC 1035 section 3.3, RFC 2782, RFC 6672 section 2.1). */
+const BYTES_AFTER_NAMES: ReadonlyMap<number, number> = new Map([
+  [RecordType.NS, 0],
+  [RecordType.CNAME, 0],
+  [RecordType.SOA, 20],
+  [RecordType.PTR, 0],
+  [15, 0],
+  [RecordType.SRV, 0],
+  [RecordType.DNAME, 0],
+]);
+
+const FIXED_BYTES = 10;
+/** The largest offset of a compression pointer (RFC 1035 section 4.1.4). */
+const FURTHEST_POINTER = 0x3fff;
+
+/** Whether the names in the data of a record are complete and inside it. */
+export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: RecordPlace): boolean {
+  const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
+  let position = dataStart + before;
+  for (let left = names; left > 0; left--) {
+    position = position < end ? readName(message, position) : -1;
+    if (position < 0 || position > end) return false;
+  }
+  return position + (BYTES_AFTER_NAMES.get(type) ?? end - position) === end && position <= end;
+}
+
+/** Buffers for the new message and for an uncompressed name. They are reused, since copying is synchronous. */
+const built = new Uint8Array(MAX_MESSAGE_BYTES + 4 * MAX_NAME_BYTES);
+const expanded = new Uint8Array(MAX_NAME_BYTES);
+
+/** Copies some records of a message after its header and question. Their compression pointers may point into removed records. */
+export class RecordCopier {
+  readonly #source: Uint8Array;
+  /** Offsets of owner names in the new message. */
+  readonly #owners = new Map<string, number>();
+  #position: number;
+
+  /** @param end the end of the question. There is one copier at a time, until `finish` */
+  constructor(source: Uint8Array, end: number, question: string, questionAt: number) {
+    this.#source = source;
+    built.set(source.subarray(0, end));
+    this.#position = end;
+    this.#owners.set(question, questionAt);
+  }
+
+  /** False if the record is malformed, or does not fit. */
+  copy({ start, dataStart, type, end }: RecordPlace): boolean {
+    const source = this.#source;
+    // Uncompressed names are longer.
+    if (this.#position + (end - start) + 3 * MAX_NAME_BYTES > built.length) return false;
+    this.#writeOwner(start);
+    this.#write(dataStart - FIXED_BYTES, dataStart);
+    const dataAt = this.#position;
+    const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
+    let position = dataStart + before;
+    if (position > end) return false;
+    this.#write(dataStart, position);
+    for (let left = names; left > 0; left--) {
+      const next = position < end ? readName(source, position, expanded) : -1;
+      if (next < 0 || next > end) return false;
+      this.#append(expanded, readName(expanded, 0));
+      position = next;
+    }
+    this.#write(position, end);
+    const length = this.#position - dataAt;
+    built[dataAt - 2] = length >>> 8;
+    built[dataAt - 1] = length;
+    return true;
+  }
+
+  /** The new message with the counts of the old one; undefined if it is too long. */
+  finish(longest: number): Uint8Array<ArrayBuffer> | undefined {
+    return this.#position > longest ? undefined : built.slice(0, this.#position);
+  }
+
+  #writeOwner(start: number): void {
+    const owner = readWireName(this.#source, start)!;
+    const known = this.#owners.get(owner.key);
+    if (known !== undefined && owner.key.length > 1) {
+      built[this.#position++] = 0xc0 | (known >>> 8);
+      built[this.#position++] = known;
+      return;
+    }
+    if (this.#position <= FURTHEST_POINTER) this.#owners.set(owner.key, this.#position);
+    readName(this.#source, start, expanded);
+    this.#append(expanded, owner.key.length);
+  }
+
+  #write(start: number, end: number): void {
+    built.set(this.#source.subarray(start, end), this.#position);
+    this.#position += end - start;
+  }
+
+  #append(bytes: Uint8Array, length: number): void {
+    built.set(bytes.subarray(0, length), this.#position);
+    this.#position += length;
+  }
+}
+
+/** A record of the answer section (0) or the authority section (1). */
+export interface Entry {
+  readonly section: 0 | 1;
+  readonly owner: WireName;
+  readonly place: RecordPlace;
+}
+
+/** The records of both sections, in their order. */
+export function readEntries(
+  { bytes, answers, authorities }: Pick<UpstreamAnswer, "bytes" | "answers" | "authorities">,
+  start: number,
+): Entry[] {
+  const entries: Entry[] = [];
+  let position = start;
+  for (let index = 0; index < answers + authorities; index++) {
+    const place = readRecord(bytes, position)!;
+    position = place.end;
+    entries.push({ section: index < answers ? 0 : 1, owner: readWireName(bytes, place.start)!, place });
+  }
+  return entries;
+}
+
+/** A name of a message. */
+export interface WireName {
+  readonly folded: FoldedName;
+  /** Its `nameKey`: the wire form with letters in lower case, one character per byte. */
+  readonly key: string;
+  /** The offset after it in the message. */
+  readonly end: number;
+}
+
+/** The current name, uncompressed. The buffer is reused, since reading a name is synchronous. */
+const expandedName = new Uint8Array(MAX_NAME_BYTES);
+
+/** Reads a possibly compressed name; undefined if it is malformed or cut off. */
+export function readWireName(message: Uint8Array, start: number): WireName | undefined {
+  const end = readName(message, start, expandedName);
+  const folded = end < 0 ? undefined : readFoldedName(expandedName, 0);
+  return folded && { folded, key: nameKey(folded), end };
+}
+
+/** Whether a name is at or below a zone's name. Both are keys. */
+export function isWithin(name: string, zone: string): boolean {
+  let at = 0;
+  while (name.length - at > zone.length) at += name.charCodeAt(at) + 1;
+  return name.length - at === zone.length && name.slice(at) === zone;
+}

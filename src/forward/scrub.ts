@@ -1,0 +1,272 @@
+import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { readWord } from "../dns/wire-reader.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
+import { findAddresses } from "./private-addresses.ts";
+import {
+  type Entry,
+  hasReadableNames,
+  isWithin,
+  RecordCopier,
+  readEntries,
+  readWireName,
+  type WireName,
+} from "./records.ts";
+import type { ScrubRules } from "./scrub-rules.ts";
+import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
+
+/** The rest of an answer, and the number of removed records. */
+export interface Scrubbed {
+  readonly answer: UpstreamAnswer;
+  readonly dropped: ReadonlyMap<DropReason, number>;
+}
+
+/**
+ * Removes the records that do not belong to the question, or that a name server has no authority for (RFC 2181 section 5.4.1, RFC 5452 section 6):
+ *
+ * - in the answer section: all but the CNAME chain from the question's name to the records of its type, with their signatures;
+ * - a chain with a target in one of the gateway's zones: such an answer has no records at all;
+ * - private addresses, also those in SVCB hints;
+ * - in the authority section: all but what a denial needs (SOA, NSEC, NSEC3), from zones that the chain is in;
+ * - the additional section.
+ *
+ * If no record of the question's type is left, the answer is empty, with Extended DNS Error 15 (Blocked). Undefined
+ * if the rest does not fit into a message.
+ */
+export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed | undefined {
+  const question = readWireName(given.bytes, HEADER_BYTES)!;
+  const asked = {
+    name: question,
+    type: readWord(given.bytes, question.end),
+    class: readWord(given.bytes, question.end + 2),
+  };
+  const questionEnd = question.end + 4;
+  const entries = readEntries(given, questionEnd);
+  const chain = followChain(given.bytes, entries, asked, rules);
+  if (chain === undefined) return blocked(given, questionEnd, new Map([["own-zone", entries.length]]));
+  const reasons = judgeRecords(given.bytes, entries, chain, rules);
+  const dropped = countReasons(reasons);
+  if (dropped.size === 0) {
+    const recordsEnd = entries.at(-1)?.place.end ?? questionEnd;
+    return { answer: { ...given, recordsEnd, additionals: 0 }, dropped };
+  }
+  const isRefused = entries.some(
+    ({ section }, index) => section === 0 && reasons[index] !== undefined && reasons[index] !== "unrelated",
+  );
+  if (
+    isRefused &&
+    !chain.leadsHome &&
+    !entries.some((entry, index) => reasons[index] === undefined && isAskedFor(entry, chain))
+  )
+    return blocked(given, questionEnd, dropped);
+  const answer = rebuild(
+    given,
+    questionEnd,
+    question.key,
+    entries.filter((_, index) => reasons[index] === undefined),
+  );
+  return answer && { answer, dropped };
+}
+
+function isAskedFor({ section, owner, place }: Entry, { last, asked }: Chain): boolean {
+  const isType =
+    place.type === asked.type || (asked.type === RecordType.ANY && place.type !== RecordType.RRSIG);
+  return section === 0 && isType && owner.key === last.key;
+}
+
+function blocked(
+  given: UpstreamAnswer,
+  questionEnd: number,
+  dropped: ReadonlyMap<DropReason, number>,
+): Scrubbed {
+  return {
+    answer: {
+      ...given,
+      ...{ recordsEnd: questionEnd, answers: 0, authorities: 0, additionals: 0 },
+      ...{ rcode: ResponseCode.NOERROR, truncated: false, freshness: 0 },
+      extendedError: ExtendedError.BLOCKED,
+    },
+    dropped,
+  };
+}
+
+function rebuild(
+  given: UpstreamAnswer,
+  questionEnd: number,
+  question: string,
+  kept: readonly Entry[],
+): UpstreamAnswer | undefined {
+  const copier = new RecordCopier(given.bytes, questionEnd, question, HEADER_BYTES);
+  if (!kept.every(({ place }) => copier.copy(place))) return undefined;
+  const bytes = copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES);
+  if (bytes === undefined) return undefined;
+  const answers = kept.filter(({ section }) => section === 0).length;
+  return {
+    ...given,
+    ...{ bytes, recordsEnd: bytes.length, answers, authorities: kept.length - answers, additionals: 0 },
+  };
+}
+
+function countReasons(reasons: readonly (DropReason | undefined)[]): Map<DropReason, number> {
+  const counts = new Map<DropReason, number>();
+  for (const reason of reasons) if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return counts;
+}
+
+/** The reason why a record is removed: it does not belong to the question, is about one of the gateway's zones, or has a private address. */
+export type DropReason = "unrelated" | "own-zone" | "private-address";
+
+/** The types of records in a denial (RFC 2308 section 2, RFC 4035 section 3.1.3, RFC 5155 section 7.2). */
+const DENIALS: ReadonlySet<number> = new Set([RecordType.SOA, RecordType.NSEC, RecordType.NSEC3]);
+/** Types whose data names another host for the same service, and the bytes before that name. */
+const TARGET_AT: ReadonlyMap<number, number> = new Map([
+  [RecordType.CNAME, 0],
+  [RecordType.SVCB, 2],
+  [RecordType.HTTPS, 2],
+]);
+/** Bytes of the data of an RRSIG record before the signer's name (RFC 4034 section 3.1). */
+const SIGNER_AT = 18;
+
+/** The reason why each record is removed; undefined for a record that stays. */
+export function judgeRecords(
+  bytes: Uint8Array,
+  entries: readonly Entry[],
+  chain: Chain,
+  rules: ScrubRules,
+): (DropReason | undefined)[] {
+  const zones = enclosingZones(bytes, entries, chain);
+  const isSignature = ({ place }: Entry) =>
+    place.type === RecordType.RRSIG && chain.asked.type !== RecordType.RRSIG;
+  const reasons = entries.map((entry) =>
+    isSignature(entry) ? undefined : judge(bytes, entry, chain, zones, rules),
+  );
+  // A signature stays with its RRset. The signature of an RRset that lost a record is useless.
+  const kept = new Set<string>();
+  for (const [index, entry] of entries.entries())
+    if (!isSignature(entry) && reasons[index] === undefined) kept.add(setOf(entry, entry.place.type));
+  for (const [index, entry] of entries.entries())
+    if (!isSignature(entry) && reasons[index] !== undefined) kept.delete(setOf(entry, entry.place.type));
+  return entries.map((entry, index) => {
+    if (!isSignature(entry)) return reasons[index];
+    const covered = readWord(bytes, entry.place.dataStart);
+    const isSound = entry.place.class === chain.asked.class && hasReadableNames(bytes, entry.place);
+    return isSound && kept.has(setOf(entry, covered)) ? undefined : "unrelated";
+  });
+}
+
+function judge(
+  bytes: Uint8Array,
+  entry: Entry,
+  chain: Chain,
+  zones: readonly string[],
+  rules: ScrubRules,
+): DropReason | undefined {
+  const { section, owner, place } = entry;
+  const { asked, last, names, aliases, leadsHome } = chain;
+  if (rules.isOurs(owner.folded)) return "own-zone";
+  if (place.class !== asked.class || !hasReadableNames(bytes, place)) return "unrelated";
+  if (section === 1) {
+    const isDenial = DENIALS.has(place.type) && zones.some((zone) => isWithin(owner.key, zone));
+    return isDenial && (place.type !== RecordType.SOA || zones.includes(owner.key)) ? undefined : "unrelated";
+  }
+  if (aliases.has(entry)) return undefined;
+  if (place.type === RecordType.DNAME && isAbove(owner.key, names)) {
+    return rules.isOurs(readWireName(bytes, place.dataStart)!.folded) ? "own-zone" : undefined;
+  }
+  if (leadsHome || owner.key !== last.key) return "unrelated";
+  if (place.type !== asked.type && asked.type !== RecordType.ANY) return "unrelated";
+  const addresses = findAddresses(bytes, place);
+  if (addresses === undefined) return "unrelated";
+  if (rules.isTrusted(asked.name.key)) return undefined;
+  const targetAt = TARGET_AT.get(place.type);
+  if (targetAt !== undefined && rules.isOurs(readWireName(bytes, place.dataStart + targetAt)!.folded))
+    return "own-zone";
+  return addresses.some(rules.isPrivate) ? "private-address" : undefined;
+}
+
+/** The zones of the chain's names, as far as the authority section names them: by an SOA record, or as signers. */
+function enclosingZones(bytes: Uint8Array, entries: readonly Entry[], { names }: Chain): string[] {
+  const zones = new Set<string>();
+  for (const { section, owner, place } of entries) {
+    if (section !== 1) continue;
+    if (place.type === RecordType.SOA) zones.add(owner.key);
+    if (place.type === RecordType.RRSIG) {
+      const signer = readWireName(bytes, place.dataStart + SIGNER_AT);
+      if (signer !== undefined && signer.end <= place.end) zones.add(signer.key);
+    }
+  }
+  return [...zones].filter((zone) => [...names].some((name) => isWithin(name, zone)));
+}
+
+function isAbove(zone: string, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (name !== zone && isWithin(name, zone)) return true;
+  return false;
+}
+
+function setOf({ section, owner }: Entry, type: number): string {
+  return `${section} ${type} ${owner.key}`;
+}
+
+/** A question. */
+export interface Asked {
+  readonly name: WireName;
+  readonly type: number;
+  readonly class: number;
+}
+
+/** The names from a question's name along CNAME records (RFC 1034 section 3.6.2). */
+export interface Chain {
+  readonly asked: Asked;
+  /** Keys of the names, the question's first. */
+  readonly names: ReadonlySet<string>;
+  /** The name that has the records of the question's type. */
+  readonly last: WireName;
+  /** The CNAME records that were followed. */
+  readonly aliases: ReadonlySet<Entry>;
+  /** Whether it ends with a CNAME record whose target is in the gateway's zones, which the question's name is allowed to have. */
+  readonly leadsHome: boolean;
+}
+
+/** Types that can exist beside a CNAME record. */
+const NOT_FOLLOWED: ReadonlySet<number> = new Set([
+  RecordType.CNAME,
+  RecordType.RRSIG,
+  RecordType.NSEC,
+  RecordType.ANY,
+]);
+
+/**
+ * Follows the CNAME records of an answer, in any order; of several at one name it uses the first. Undefined if a target is in the gateway's
+ * zones.
+ */
+export function followChain(
+  bytes: Uint8Array,
+  entries: readonly Entry[],
+  asked: Asked,
+  rules: ScrubRules,
+): Chain | undefined {
+  const names = new Set([asked.name.key]);
+  const aliases = new Set<Entry>();
+  let last = asked.name;
+  const chain = (leadsHome: boolean): Chain => ({ asked, names, last, aliases, leadsHome });
+  if (NOT_FOLLOWED.has(asked.type)) return chain(false);
+  const byOwner = new Map<string, Entry>();
+  for (const entry of entries)
+    if (isAlias(entry, asked) && !byOwner.has(entry.owner.key)) byOwner.set(entry.owner.key, entry);
+  for (;;) {
+    const alias = byOwner.get(last.key);
+    const target = alias && readWireName(bytes, alias.place.dataStart);
+    if (alias === undefined || target?.end !== alias.place.end || names.has(target.key)) return chain(false);
+    if (rules.isOurs(target.folded)) {
+      if (!rules.isTrusted(asked.name.key)) return undefined;
+      aliases.add(alias);
+      return chain(true);
+    }
+    aliases.add(alias);
+    names.add(target.key);
+    last = target;
+  }
+}
+
+function isAlias({ section, place }: Entry, asked: Asked): boolean {
+  return section === 0 && place.type === RecordType.CNAME && place.class === asked.class;
+}

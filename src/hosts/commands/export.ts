@@ -1,0 +1,167 @@
+import { stringify } from "yaml";
+import { UsageError, ZoneName } from "../../config/values.ts";
+import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/identity.ts";
+import { nameOf, namespaceOf } from "../../merge/service-key.ts";
+import { type ListedRecord, listRecords, zoneFileLine } from "../../names/listing.ts";
+import { surveyOf } from "../../names/survey.ts";
+import { readCheckInputs } from "./check/check-input.ts";
+import { readFederation, readGrant } from "./flags.ts";
+import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "./offline-world.ts";
+import type { Output } from "./process.ts";
+import { describeCounts, describeObjections } from "./status.ts";
+
+/** Flags of `export`. */
+export interface ExportFlags {
+  readonly federation: string;
+  /** The registered domain; names for external clients are below it. */
+  readonly domain: string;
+  readonly format: "zone" | "dnsendpoint";
+  readonly clusterId?: string | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Host names; the first is the zone's primary. */
+  readonly nameServer?: readonly string[] | undefined;
+  readonly strict?: boolean | undefined;
+}
+
+/**
+ * Prints a federation's zone for external clients (federated service discovery, External Clients), for a
+ * programmable DNS provider. If a manifest cannot be read it prints nothing, since the provider would
+ * delete the missing records; with `--strict` findings and conflicts have the same effect. The exit code is
+ * then 1, else 0.
+ * @throws {UsageError} if an input cannot be read; the command line then exits with 2
+ */
+export async function exportFederation(
+  inputs: readonly string[],
+  flags: ExportFlags,
+  output: Output,
+  now: number,
+): Promise<0 | 1> {
+  const given = { name: flags.federation, zone: false, domain: flags.domain };
+  const federation = readFederation("--federation and --domain", given);
+  const nameServers = (flags.nameServer ?? []).map(readNameServer);
+  if (nameServers.length > 0 && flags.format !== "zone")
+    throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
+  const grants = (flags.speaksFor ?? []).map(readGrant);
+  const read = await readCheckInputs(inputs, flags.clusterId, undefined);
+  const entries = entriesOf(read.map(({ snapshot }) => snapshot));
+  const zone = canonicalZone(federation.domain)!;
+  const world = openWorld(entries, rulesFor(entries, grants), {
+    federations: [federation],
+    ttl: flags.ttl,
+    // The serial grows with each export (RFC 1982).
+    serial: Math.floor(now / 1000) % 2 ** 32,
+  });
+  const { services, conflicts, findings } = surveyOf(world);
+  for (const line of describeObjections(read, findings, conflicts)) output.err(line);
+  const broken = read.some(({ problems }) => problems.length > 0);
+  if (broken || (flags.strict === true && findings.length + conflicts.length > 0)) {
+    output.err("nothing is exported");
+    return 1;
+  }
+  const records = [...listRecords(world, { zone })];
+  if (flags.format === "zone") {
+    for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
+  } else {
+    const objects = describeDnsEndpoints(records, federation.name, services);
+    for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
+  }
+  const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");
+  output.err(describeCounts({ cluster: clusterIds(entries).length, record: ofServices.length }));
+  return 0;
+}
+
+/** The records with these name servers at the apex; unchanged if none are given. */
+function withNameServers(
+  records: readonly ListedRecord[],
+  zone: string,
+  nameServers: readonly string[],
+): ListedRecord[] {
+  const [primary] = nameServers;
+  if (primary === undefined) return [...records];
+  return records.flatMap((record) => {
+    if (record.name !== zone) return record;
+    if (record.type === "SOA") return { ...record, rdata: record.rdata.replace(/^\S+/, primary) };
+    return record.type === "NS" ? nameServers.map((rdata) => ({ ...record, rdata })) : record;
+  });
+}
+
+function readNameServer(text: string): string {
+  if (ZoneName.safeParse(text).success) return canonicalZone(text)!;
+  throw new UsageError(`--name-server ${JSON.stringify(text)} is not a host name such as ns1.example.org`);
+}
+
+/** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */
+export interface Endpoint {
+  readonly dnsName: string;
+  readonly recordType: string;
+  readonly recordTTL: number;
+  readonly targets: readonly string[];
+}
+
+/** ExternalDNS's custom resource (externaldns.k8s.io/v1alpha1), the input of `--source=crd`. */
+export interface DnsEndpoint {
+  readonly apiVersion: "externaldns.k8s.io/v1alpha1";
+  readonly kind: "DNSEndpoint";
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly endpoints: readonly Endpoint[] };
+}
+
+/** The types that ExternalDNS manages by default; a federation's external zone has no others. */
+const MANAGED = new Set(["A", "AAAA", "CNAME"]);
+/** The most labels of a cluster id before the service's name. */
+const MOST_CLUSTER_LABELS = 2;
+
+/**
+ * The records of a federation's external zone as one object for each service, named
+ * `<service>.<namespace>.<federation>`: a change then affects only one small object, and a deleted service
+ * removes its object.
+ * @param services their keys
+ */
+export function describeDnsEndpoints(
+  records: readonly ListedRecord[],
+  federation: string,
+  services: readonly string[],
+): DnsEndpoint[] {
+  const known = new Set(services.map((key) => `${nameOf(key)}.${namespaceOf(key)}`));
+  const byService = new Map<string, Map<string, Endpoint & { targets: string[] }>>();
+  for (const { name, type, ttl, rdata } of records) {
+    if (!MANAGED.has(type)) continue;
+    const service = serviceOf(name, federation, known);
+    if (service === undefined) continue;
+    const endpoints = byService.get(service) ?? new Map<string, Endpoint & { targets: string[] }>();
+    byService.set(service, endpoints);
+    const dnsName = withoutDot(name);
+    const target = type === "CNAME" ? withoutDot(rdata) : rdata;
+    const before = endpoints.get(`${dnsName} ${type}`);
+    if (before !== undefined) before.targets.push(target);
+    else
+      endpoints.set(`${dnsName} ${type}`, { dnsName, recordType: type, recordTTL: ttl, targets: [target] });
+  }
+  return [...byService].map(([service, endpoints]) => ({
+    apiVersion: "externaldns.k8s.io/v1alpha1",
+    kind: "DNSEndpoint",
+    metadata: {
+      name: `${service}.${federation.toLowerCase()}`,
+      labels: { [MANAGED_BY_LABEL]: OWN_MANAGER },
+    },
+    spec: { endpoints: [...endpoints.values()] },
+  }));
+}
+
+/** `<service>.<namespace>` of a name `[<cluster>.]<service>.<namespace>.<federation>.svc.…`. */
+function serviceOf(name: string, federation: string, known: ReadonlySet<string>): string | undefined {
+  const labels = name.toLowerCase().split(".");
+  for (let at = 0; at <= MOST_CLUSTER_LABELS; at++) {
+    const service = labels.slice(at, at + 2).join(".");
+    if (labels[at + 2] === federation.toLowerCase() && labels[at + 3] === "svc" && known.has(service))
+      return service;
+  }
+  return undefined;
+}
+
+function withoutDot(name: string): string {
+  return name.replace(/\.$/, "");
+}

@@ -1,0 +1,271 @@
+import { UsageError } from "../../config/values.ts";
+import { usableAddress } from "../../dns/address.ts";
+import { formatReverseName } from "../../dns/reverse.ts";
+import { explain } from "../../explain/explain.ts";
+import { SERVICE_EXPLAINER } from "../../explain/service.ts";
+import { LeaseTables } from "../../gateway/leases/lease-tables.ts";
+import { type JsonExplanation, jsonExplanation } from "../../http/explain.ts";
+import { type JsonAnswer, type JsonRecord, renderJsonAnswer } from "../../http/json.ts";
+import { JsonQuestionError, readJsonQuestion } from "../../http/json-question.ts";
+import { DNS_MESSAGE, JSON_TYPE } from "../../http/messages/fields.ts";
+import { nameOfCode, nameOfType } from "../../http/pages/page.ts";
+import { Accounts } from "../../names/accounts.ts";
+import type { EntryReader } from "../../names/entries.ts";
+import { resolve } from "../../resolve/resolve.ts";
+import { readCheckInputs } from "./check/check-input.ts";
+import { type PinFlags, readGrant, readPins } from "./flags.ts";
+import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
+import {
+  canonicalZone,
+  checkView,
+  entriesOf,
+  openStateFolder,
+  openWorld,
+  rulesFor,
+} from "./offline-world.ts";
+import type { Output } from "./process.ts";
+
+/** Flags of `query`. */
+export interface QueryFlags extends ConnectionFlags, PinFlags {
+  readonly manifests?: readonly string[] | undefined;
+  readonly stateDir?: string | undefined;
+  readonly view?: string | undefined;
+  readonly zone?: readonly string[] | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
+  readonly explain?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records. */
+export type QueryExitCode = 0 | 1 | 3;
+
+/**
+ * Looks a name up and prints the answer.
+ * @throws {UsageError} for wrong flags, a malformed question, and inputs that cannot be read
+ * @throws {RequestFailed} if the gateway does not answer
+ */
+export async function query(
+  name: string,
+  type: string | undefined,
+  flags: QueryFlags,
+  output: Output,
+): Promise<QueryExitCode> {
+  const question = readQuestion(name, type);
+  const result = await lookUp(question, flags);
+  for (const problem of result.problems ?? []) output.err(`problem: ${problem}`);
+  const { answer, explanation } = result;
+  if (flags.json === true)
+    output.out(JSON.stringify({ answer, ...(explanation && { explanation }) }, undefined, 2));
+  else {
+    for (const line of answerLines(result)) output.out(line);
+    if (explanation !== undefined) for (const line of explanationLines(explanation)) output.out(line);
+  }
+  if (answer.Status !== 0 && answer.Status !== 3) return 1;
+  if ((answer.Answer ?? []).length > 0) return 0;
+  // What a broken manifest has is not known.
+  return (result.problems ?? []).length > 0 ? 1 : 3;
+}
+
+async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
+  const { server, manifests = [], stateDir, zone = [] } = flags;
+  const sources = [server !== undefined, manifests.length > 0, stateDir !== undefined];
+  if (sources.filter(Boolean).length !== 1)
+    throw new UsageError("name one source: --server, --manifests or --state-dir");
+  if (server !== undefined) {
+    if (zone.length > 0)
+      throw new UsageError("--zone is for --manifests and --state-dir: a gateway has its own zones");
+    return askGateway(server, question, flags);
+  }
+  if (stateDir !== undefined) {
+    const { entries, problems, close } = openStateFolder(stateDir);
+    try {
+      return { ...answerOffline(question, entries, flags), source: stateDir, problems };
+    } finally {
+      close();
+    }
+  }
+  const inputs = await readCheckInputs(manifests, undefined, undefined);
+  const entries = entriesOf(inputs.map(({ snapshot }) => snapshot));
+  const problems = inputs.flatMap((input) => input.problems);
+  return { ...answerOffline(question, entries, flags), source: manifests.join(", "), problems };
+}
+
+async function askGateway(
+  server: string,
+  { search, message }: QueryQuestion,
+  flags: QueryFlags,
+): Promise<QueryResult> {
+  const connection = await connectTo(server, flags);
+  const at = flags.view === undefined ? "" : `/clusters/${encodeURIComponent(flags.view)}`;
+  try {
+    const { body, milliseconds } = await connection.post(`${at}/dns-query`, DNS_MESSAGE, message);
+    const answer = renderJsonAnswer(new Uint8Array(body), "");
+    const explained =
+      flags.explain === true ? await connection.get(`${at}/explain?${search}`, JSON_TYPE) : undefined;
+    const explanation = explained && (JSON.parse(explained.body.toString("utf8")) as JsonExplanation);
+    // In wire format an answer has its Extended DNS Errors only.
+    const Comment = explanation?.comment ?? answer.Comment.replace(/; $/, "");
+    return { answer: { ...answer, Comment }, explanation, source: `${connection.name}, ${milliseconds} ms` };
+  } finally {
+    await connection.close();
+  }
+}
+
+function readQuestion(name: string, type: string | undefined): QueryQuestion {
+  const bytes = usableAddress(name);
+  const asked = bytes === undefined ? name : formatReverseName(bytes);
+  const search = new URLSearchParams({
+    name: asked,
+    type: type ?? (bytes === undefined ? "A" : "PTR"),
+  }).toString();
+  try {
+    return { search, message: readJsonQuestion(`?${search}`).query };
+  } catch (error) {
+    if (error instanceof JsonQuestionError) throw new UsageError(error.message.replace("the parameter ", ""));
+    throw error;
+  }
+}
+
+const SECTIONS = ["Answer", "Authority", "Additional"] as const;
+
+/** An answer in the form of dig: comments begin with a semicolon, so that the rest is a zone file. */
+export function answerLines({ answer, source }: QueryResult): string[] {
+  const { name, type } = answer.Question[0]!;
+  const lines = [
+    `; ${nameOfCode(answer.Status)}${describeFlags(answer)}, from ${source}`,
+    `;${name}\tIN\t${nameOfType(type)}`,
+  ];
+  for (const section of SECTIONS) {
+    const records = answer[section] ?? [];
+    if (records.length === 0) continue;
+    if (section !== "Answer") lines.push(`; ${section.toLowerCase()}`);
+    lines.push(...records.map(recordLine));
+  }
+  if (answer.Comment !== "") lines.push(`; ${answer.Comment}`);
+  return lines;
+}
+
+function describeFlags({ TC, AD }: JsonAnswer): string {
+  return `${TC ? ", truncated" : ""}${AD ? ", validated by DNSSEC" : ""}`;
+}
+
+function recordLine({ name, type, TTL, data }: JsonRecord): string {
+  return `${name}\t${TTL}\tIN\t${nameOfType(type)}\t${data}`;
+}
+
+/** An explanation as comments of a zone file. */
+export function explanationLines(explanation: JsonExplanation): string[] {
+  const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, omitted } =
+    explanation;
+  const lines = [`${code}: ${message}`, `view: ${describeView(explanation)}`];
+  for (const { type, data, from } of records)
+    lines.push(`record ${type} ${data}: from ${from.length === 0 ? "the gateway" : from.join(", ")}`);
+  if (recordCount > records.length) lines.push(`${recordCount - records.length} records more`);
+  for (const { clusterId, expiresInSeconds } of leases)
+    lines.push(
+      expiresInSeconds === null
+        ? `lease: ${clusterId} is not live`
+        : `lease: ${clusterId} expires in ${expiresInSeconds} s unless its worker renews it`,
+    );
+  if (service !== undefined) {
+    lines.push(
+      `service: ${service.namespace}/${service.name}, ${service.type}; addresses: ${service.addresses}`,
+    );
+    for (const { clusterId, stated, countsFrom, because } of service.exporters)
+      lines.push(
+        `exported by ${clusterId} since ${stated}${countsFrom === undefined ? "" : `, counts from ${countsFrom}: ${because}`}`,
+      );
+    if (service.importers.length > 0) lines.push(`imported by ${service.importers.join(", ")}`);
+    for (const { property, value, decidedBy, because, otherwise } of service.properties) {
+      const others = otherwise.map(({ clusterId, value: theirs }) => `${clusterId}: ${theirs}`).join("; ");
+      lines.push(
+        `${property}: ${value}, decided by ${decidedBy ?? "the gateway"}: ${because}${others === "" ? "" : ` (set aside: ${others})`}`,
+      );
+    }
+  }
+  for (const conflict of conflicts) lines.push(`conflict: ${conflict.reason}: ${conflict.message}`);
+  for (const finding of findings)
+    lines.push(`finding: ${finding.clusterId}: ${finding.reason}: ${finding.message}`);
+  for (const { name, because } of suggestions) lines.push(`did you mean ${name} (${because})`);
+  lines.push(...omitted);
+  return lines.map((line) => `; ${line}`);
+}
+
+function describeView({ view: { cluster, region, zone, byLocation } }: JsonExplanation): string {
+  const near =
+    region === undefined
+      ? ""
+      : `, near ${[zone, region].filter((place) => place !== undefined).join(" in ")}`;
+  return `${cluster ?? "outside"}${near}${byLocation === true ? " (by location)" : ""}`;
+}
+
+/** The question in the parameters of the JSON form, and as a DNS message. */
+export interface QueryQuestion {
+  readonly search: string;
+  readonly message: Uint8Array<ArrayBuffer>;
+}
+
+/** An answer, where it is from, and why it is what it is. */
+export interface QueryResult {
+  readonly answer: JsonAnswer;
+  /** Without `--explain` undefined. */
+  readonly explanation: JsonExplanation | undefined;
+  /** `https://doh.example:8443, 12 ms`. */
+  readonly source: string;
+  /** Problems of the manifests: what they would have is not in the answer. */
+  readonly problems?: readonly string[];
+}
+
+/** What is answered without a gateway. */
+export interface OfflineFlags extends PinFlags {
+  readonly zone?: readonly string[] | undefined;
+  readonly speaksFor?: readonly string[] | undefined;
+  /** A cluster id; undefined for outside. */
+  readonly view?: string | undefined;
+  readonly explain?: boolean | undefined;
+}
+
+/**
+ * Answers a question from what clusters reported, like a gateway in which every cluster is live.
+ * @throws {UsageError} for a zone that cannot be served, an unknown cluster, or an invalid grant or pin
+ */
+export function answerOffline(
+  { message }: QueryQuestion,
+  entries: EntryReader,
+  { zone = [], speaksFor = [], view, explain: isExplained = false, ...pins }: OfflineFlags,
+): Omit<QueryResult, "source"> {
+  const rules = rulesFor(entries, speaksFor.map(readGrant), readPins(pins));
+  const names = ["clusterset.local", ...zone];
+  const isNew = (name: string, at: number) =>
+    names.findIndex((one) => canonicalZone(one) === canonicalZone(name)) === at;
+  const world = openWorld(entries, rules, { zones: names.filter(isNew) });
+  checkView(entries, view);
+  const leases = new LeaseTables(() => Number.POSITIVE_INFINITY);
+  const answered = resolve(message, {
+    world,
+    leases,
+    now: 0,
+    rotation: 0,
+    view,
+    outside: "refuse",
+  })!;
+  const answer = renderJsonAnswer(
+    answered.bytes,
+    `seen from ${view ?? "outside"}; without a gateway every cluster counts as live`,
+  );
+  if (!isExplained) return { answer, explanation: undefined };
+  const { name, type } = answer.Question[0]!;
+  const explanation = explain(
+    { world, accounts: new Accounts(world), explainer: SERVICE_EXPLAINER, leaseOf: () => undefined },
+    { name, type, view, isForwarded: false, status: answer.Status, records: answer.Answer ?? [] },
+  );
+  // Without a gateway there are no leases.
+  const json = jsonExplanation(
+    { ...explanation, leases: [] },
+    answer,
+    { cluster: view, isPrivate: false },
+    0,
+  );
+  return { answer, explanation: json };
+}

@@ -1,0 +1,162 @@
+export type { Logger } from "pino";
+
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { totalmem } from "node:os";
+import { destination, type Logger, pino, stdTimeFunctions } from "pino";
+import { auditToLog, describeAudit, type Log } from "../../assembly/log.ts";
+import { formatListenAddress, type ListenAddress, UsageError } from "../../config/values.ts";
+import { type Clock, createSteadyClock, type Uptime } from "../../gateway/clock.ts";
+import type { AuditSink } from "../../http/messages/environment.ts";
+import type { ProcessFacts, ThreadCounts } from "../../http/metrics/process-metrics.ts";
+import type { ControlCounts } from "../../http/push/desired.ts";
+import type { TlsSource } from "./tls/tls.ts";
+import { expiryOf } from "./tls/tls.ts";
+
+/** JSON lines on stderr, one event each, so that stdout has only a command's output. */
+export function createLogger(command: string, level: string): Logger {
+  return pino(
+    {
+      level,
+      base: { command },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination({ fd: 2, sync: true }),
+  );
+}
+
+/** Writes the log of an assembly with this logger. */
+export function logTo(logger: Logger): Log {
+  return (level, event, message, fields) => logger[level]({ event, ...fields }, message);
+}
+
+/** The destination of audit lines on Node. */
+export interface OpenAuditSink {
+  readonly sink: AuditSink;
+  close(): void;
+}
+
+/**
+ * Opens the destination of audit lines: the ordinary log whatever its level, or a file that lines are appended to. If a line
+ * cannot be written, the log gets an error; a full disk does not reject pushes.
+ * @throws {UsageError} if the file cannot be opened
+ */
+export function openAuditSink(file: string | undefined, logger: Logger, log: Log): OpenAuditSink {
+  if (file === undefined) {
+    const level = logger.level === "silent" ? "silent" : "info";
+    return { sink: auditToLog(logTo(logger.child({}, { level }))), close: () => {} };
+  }
+  const descriptor = open(file);
+  let isFailing = false;
+  return {
+    sink: (entry) => {
+      const time = new Date().toISOString();
+      const line = { level: "info", time, audit: true, event: "audit", ...entry, msg: describeAudit(entry) };
+      try {
+        writeSync(descriptor, `${JSON.stringify(line)}\n`);
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing) log("error", "audit-not-written", "lines of the audit log are lost", { err });
+        isFailing = true;
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, "a", 0o600);
+  } catch (error) {
+    throw new UsageError(`audit.logFile: cannot open the file: ${(error as Error).message}`);
+  }
+}
+
+/** The memory that this process may use, in bytes: the limit of its container, otherwise the memory of the machine. */
+export function memoryLimit(): number {
+  // Runtimes other than Node may lack it; 0 and very large numbers mean that there is no limit.
+  const constrained = process.constrainedMemory?.() ?? 0;
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+/** The facts of this process. */
+export function processFacts(
+  tls: TlsSource | undefined,
+  control: ControlCounts,
+  threads: ThreadCounts | undefined,
+): ProcessFacts {
+  return {
+    memoryLimitBytes: memoryLimit(),
+    control,
+    threads,
+    certificateExpiresAt: () => tls && expiryOf(tls.tls.cert),
+  };
+}
+
+const boot = readBoot();
+
+/**
+ * The clock of this process. Its time and the machine's uptime are monotonic, also while the wall clock is set; neither counts while the machine
+ * is suspended.
+ */
+export const nodeClock: Clock = { ...createSteadyClock(), uptime };
+
+function uptime(): Uptime | undefined {
+  // hrtime is CLOCK_MONOTONIC, which all processes of a Linux machine share (clock_gettime(2)).
+  return boot === undefined ? undefined : { boot, at: Number(process.hrtime.bigint() / 1_000_000n) };
+}
+
+/** The id of the machine's current boot (proc_sys_kernel(5)); undefined if it is unknown. */
+function readBoot(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The machine lacks the address or the protocol. */
+export class NoSuchAddress extends UsageError {}
+
+/** Ports below this are for processes with CAP_NET_BIND_SERVICE. */
+const FIRST_FREE_PORT = 1024;
+
+/**
+ * Explains why the gateway cannot listen on an address.
+ * @param flag the flag that chooses another address
+ */
+export function listenFailure(
+  error: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+  flag = "--listen",
+): UsageError {
+  const place = host === undefined ? `port ${port}` : formatListenAddress(host, port);
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new UsageError(
+        `${place} is taken: stop the program that listens there, or choose another ${flag} HOST:PORT`,
+      );
+    case "EACCES":
+      return new UsageError(
+        port < FIRST_FREE_PORT
+          ? `${place} is not allowed: give the process CAP_NET_BIND_SERVICE (AmbientCapabilities= in systemd, securityContext.capabilities.add: [NET_BIND_SERVICE] in Kubernetes), or choose a port above 1023 with ${flag} HOST:PORT`
+          : `${place} is not allowed: choose another ${flag} HOST:PORT`,
+      );
+    case "EADDRNOTAVAIL":
+    case "EAFNOSUPPORT":
+      return new NoSuchAddress(
+        `${place} is not an address of this machine: choose another ${flag} HOST:PORT`,
+      );
+    default:
+      return new UsageError(`cannot listen on ${place}: ${error.message}`);
+  }
+}
+
+/** Explains why a listener for DNS cannot listen on an address. */
+export function listenerFailure(
+  error: NodeJS.ErrnoException,
+  address: ListenAddress,
+  kind: "dns" | "dot",
+): UsageError {
+  return new UsageError(`${kind}.listen: ${listenFailure(error, address, `--${kind}`).message}`);
+}

@@ -1,0 +1,197 @@
+import type { MessagePort, Transferable } from "node:worker_threads";
+import type { CertificateIdentity } from "../../../access/certificates.ts";
+import type { Client } from "../../../access/client.ts";
+import type { HttpResponse } from "../../../http/messages/message.ts";
+import {
+  type Application,
+  type FetchHandler,
+  headersOf,
+  mayHaveBody,
+  targetOf,
+  toHttpResponse,
+} from "../server/fetch-request.ts";
+
+/**
+ * Requests that a thread has handed over and the main thread has not begun with. Above it they wait here, where those whose clients have gone
+ * are dropped: otherwise a client that sends requests and leaves would keep the main thread busy for minutes.
+ */
+const MOST_UNTAKEN = 64;
+
+/** Bodies up to here are handed over whole if they came with their requests: small pushes and renewals. */
+const MOST_WHOLE_BYTES = 64 * 1024;
+
+/** The response to a client that has gone: none is sent. */
+const CLIENT_GONE: HttpResponse = { status: 503, headers: {}, body: null };
+
+/** Hands requests to the main thread: pushes, transfers, pages, metrics, federations, explanations. */
+export class HandOver {
+  readonly #port: MessagePort;
+  readonly #waiting = new Map<number, (response: HandedResponse) => void>();
+  readonly #untaken = new Set<number>();
+  /** Requests that wait for room, in order. */
+  readonly #queue: (() => void)[] = [];
+  #last = 0;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on("message", (message: HandedResponse | TakenRequest) => {
+      if ("taken" in message) {
+        this.#taken(message.taken);
+        return;
+      }
+      const answered = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      answered?.(message);
+      this.#taken(message.id);
+    });
+  }
+
+  /** Answers with what the main thread answers. Bodies stream, no faster than they are read. */
+  readonly answer: Application = async (request) => {
+    const url = targetOf(request);
+    if (typeof url !== "string") return url;
+    const { method, rawHeaders: headers, client } = request;
+    const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
+    if (this.#untaken.size >= MOST_UNTAKEN || this.#queue.length > 0) {
+      await new Promise<void>((resolve) => this.#queue.push(resolve));
+      if (request.isClosed) {
+        this.#next();
+        return CLIENT_GONE;
+      }
+    }
+    const id = ++this.#last;
+    const body = arrived === undefined ? request.bodyStream() : arrived;
+    const handed: HandedRequest = { id, method, url, headers, client: plainClient(client), body };
+    return new Promise<HandedResponse>((resolve) => {
+      this.#port.postMessage(handed, transferred(body) as Transferable[]);
+      this.#waiting.set(id, resolve);
+      this.#untaken.add(id);
+      request.whenGone(() => this.#gone(id));
+    });
+  };
+
+  #gone(id: number): void {
+    if (this.#waiting.has(id)) this.#port.postMessage({ gone: id } satisfies GoneClient);
+  }
+
+  #taken(id: number): void {
+    if (this.#untaken.delete(id)) this.#next();
+  }
+
+  #next(): void {
+    this.#queue.shift()?.();
+  }
+}
+
+function plainClient({
+  address,
+  certificate,
+  certificateIdentity,
+  location,
+}: Client): HandedRequest["client"] {
+  return { address, certificate, certificateIdentity, location };
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A client in the form in which it can be posted. */
+export interface HandedClient extends Client {
+  readonly certificateIdentity: CertificateIdentity | undefined;
+}
+
+/** A request that an answering thread hands to the main thread. */
+export interface HandedRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly url: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly client: HandedClient;
+  /** Whole if it came with the request: a stream costs messages in both directions. Read as fast as the other thread takes it. */
+  readonly body: ReadableStream<Uint8Array> | Bytes | null;
+}
+
+/** The client of a request has gone before it had its response. */
+export interface GoneClient {
+  readonly gone: number;
+}
+
+/** Its response. */
+export interface HandedResponse extends HttpResponse {
+  readonly id: number;
+}
+
+/** The main thread has begun with a request, which takes longer. */
+export interface TakenRequest {
+  readonly taken: number;
+}
+
+/** What has to be transferred with a message that has a body. */
+export function transferred(
+  body: ReadableStream<Uint8Array> | Bytes | null,
+): (ReadableStream | ArrayBuffer)[] {
+  if (body === null) return [];
+  return [body instanceof ReadableStream ? body : body.buffer];
+}
+
+/**
+ * Answers the requests that an answering thread hands over.
+ * @param ended aborts when the thread has ended: then bodies that it would have sent or read end with an error
+ */
+export function answerHanded(
+  port: MessagePort,
+  fetch: FetchHandler,
+  ended: AbortSignal,
+  onError: (error: unknown) => void,
+): void {
+  const clients = new Map<number, AbortController>();
+  const answer = async ({ id, method, url, headers, client, body }: HandedRequest): Promise<void> => {
+    const gone = new AbortController();
+    clients.set(id, gone);
+    const request = new Request(url, {
+      ...{ method, headers: headersOf(headers), signal: gone.signal },
+      ...(body !== null && {
+        body: body instanceof ReadableStream ? endedBy(body, ended) : body,
+        duplex: "half",
+      }),
+    } as RequestInit);
+    const {
+      status,
+      headers: fields,
+      body: whole,
+      stream,
+    } = await toHttpResponse(await fetch(request, client));
+    // A body that nobody read would keep its ports open in both threads.
+    if (request.body?.locked === false) request.body.cancel().catch(() => {});
+    const streamed = stream && endedBy(stream, ended);
+    const message: HandedResponse = { id, status, headers: fields, body: whole, stream: streamed };
+    port.postMessage(message, transferred(streamed ?? whole) as Transferable[]);
+  };
+  port.on("message", (request: HandedRequest | GoneClient) => {
+    if ("gone" in request) {
+      clients.get(request.gone)?.abort();
+      return;
+    }
+    let isAnswered = false;
+    answer(request)
+      .catch((error) => {
+        onError(error);
+        port.postMessage({ id: request.id, status: 500, headers: {}, body: null } satisfies HandedResponse);
+      })
+      .finally(() => {
+        isAnswered = true;
+        clients.delete(request.id);
+      });
+    // Most are answered by then.
+    setImmediate(() => {
+      if (!isAnswered) port.postMessage({ taken: request.id } satisfies TakenRequest);
+    });
+  });
+}
+
+/** The other end of a stream in a thread that has ended is never heard of. */
+function endedBy(body: ReadableStream<Uint8Array>, ended: AbortSignal): ReadableStream<Uint8Array> {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  body.pipeTo(writable, { signal: ended }).catch(() => {});
+  return readable;
+}

@@ -1,0 +1,334 @@
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import { Hono } from "hono";
+import { visibilitiesOf } from "../../../access/rule.ts";
+import { QueryCounters } from "../../../answer/query-counters.ts";
+import { assemble } from "../../../assembly/assemble.ts";
+import type { Answers, Stages } from "../../../assembly/platform.ts";
+import { VERSION } from "../../../assembly/stages.ts";
+import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import { parseListenAddress } from "../../../config/values.ts";
+import type { ClusterMeta } from "../../../database/cluster-row.ts";
+import { Reader } from "../../../database/reader.ts";
+import type { StubStore, StubZones } from "../../../forward/stub-zones.ts";
+import { AnsweringState } from "../../../gateway/answering-state.ts";
+import type { Clock } from "../../../gateway/clock.ts";
+import type { DohGateway } from "../../../gateway/doh-gateway.ts";
+import type { ScopedGateway } from "../../../gateway/scoped-gateway.ts";
+import { Turns } from "../../../gateway/turns.ts";
+import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
+import { AccessCounters } from "../../../http/metrics/counts.ts";
+import { createPrometheusMetrics } from "../../../http/metrics/prometheus.ts";
+import { ConnectionErrors } from "../../../limits/counters.ts";
+import type { Visibility } from "../../../merge/visibility/visibility.ts";
+import { loadAccess } from "../access/node-admission.ts";
+import { openForReading } from "../database/open-database.ts";
+import { type Answering, startAnswering } from "../gateway/answering.ts";
+import { type Closers, startRefreshers } from "../gateway/closers.ts";
+import { createProtection, openLimits } from "../gateway/protection.ts";
+import { Reachability } from "../gateway/reach.ts";
+import { openStubZones } from "../gateway/stub-zones.ts";
+import { createLogger, logTo, nodeClock } from "../process.ts";
+import { type Application, answerByFetch, refusal } from "../server/fetch-request.ts";
+import { startNodeServer } from "../server/node-server.ts";
+import { openUpstreams, UpstreamConnector } from "../upstreams/configured-upstreams.ts";
+import { HandOver } from "./hand-over.ts";
+import type { PostedState, ThreadStart, ThreadState } from "./thread-messages.ts";
+import { measureThread } from "./thread-metrics.ts";
+import { ThreadSignals } from "./thread-sharing.ts";
+
+/** The main thread stores registrations. */
+const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
+/** What a thread has of the module that runs it. */
+export interface ThreadCalls {
+  /** Called with the cluster of a damaged row. */
+  readonly onDamage: (clusterId: string) => void;
+  /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
+  readonly addresses: () => Promise<ServeConfig>;
+}
+
+/** The paths that the main thread answers. */
+const EXPLAIN = /\/explain$/;
+
+/**
+ * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS from the database, which it only reads,
+ * and hands every other request to the main thread.
+ * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
+ */
+export async function startThread(
+  {
+    index,
+    config,
+    tls,
+    database: path,
+    sharesPorts,
+    limitMemory,
+    signals: memory,
+    clock: origin,
+    states,
+    requests,
+    metrics,
+  }: ThreadStart,
+  closers: Closers,
+  { onDamage, addresses }: ThreadCalls,
+): Promise<Answering> {
+  const logger = createLogger("serve", config.logLevel).child({ thread: index });
+  const log = logTo(logger);
+  // What each thread would say is said by the main thread.
+  const quiet = logger.child({}, { level: "error" });
+  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
+  const signals = new ThreadSignals(memory);
+  const clock = clockFrom(origin, signals);
+  const shared = openLimits(limitMemory, index);
+  const access = closers.add(await loadAccess(config, quiet));
+  const { admission, pushing } = access;
+  const connector = await UpstreamConnector.load(config.stub.upstreams);
+  const forwarding = closers.add(await openUpstreams(config.forward));
+  const stubs = closers.add(await openStubZones(config, connector, logger, shared.count("stub"), NO_STORE));
+  const counters = new QueryCounters(
+    new ConnectionErrors((source, err) =>
+      log("debug", "connection-error", "a connection failed", { source, err }),
+    ),
+  );
+  const accessCounters = new AccessCounters();
+  const { protection, load } = closers.add(createProtection(config, counters, shared));
+  const reachability = new Reachability(config, admission.rules, undefined);
+  const database = closers.add(openForReading(path));
+  const assembly = await assemble(config, {
+    ...{ version: VERSION, clock, log, access: admission, load, shared },
+    ...{ counters, accessCounters, stubs },
+    clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
+    clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
+    isOpenToItsNetwork: !isStated(config.access),
+    isInClear: tls === undefined,
+    upstreams: forwarding.upstreams,
+    generations: {
+      grants: grantsOf(config.push.credentials),
+      exportLimits: exportLimitsOf(config.push.credentials),
+      open(stages): Answers {
+        const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
+        const scopes = visibilitiesOf(admission.rules);
+        const { state, follow } = openState({
+          reader,
+          clock,
+          stages,
+          scopes,
+          signals,
+          states,
+          stubs,
+          config,
+        });
+        return {
+          gateway: followed(state.everything, follow),
+          pushRoutes: new Hono(),
+          of: ({ visibility }) => ({
+            gateway: followed(state.within(visibility), follow),
+            listed: () => undefined,
+          }),
+          close: async () => {},
+        };
+      },
+    },
+    metrics: (...counted) => {
+      const own = createPrometheusMetrics(...counted);
+      measureThread(metrics, own);
+      return own;
+    },
+    designated: reachability.designated,
+  });
+  closers.add(assembly);
+  const { app } = assembly;
+  const here = answerByFetch((request, client) => app.fetch(request, client));
+  const isReady = () => assembly.status().ready;
+  const health = { here, signals, isReady, clock: clock.now };
+  const application = answerHealth(health, new HandOver(requests).answer);
+  const listening = await addresses();
+  const answering = closers.addServer(
+    await startAnswering({
+      ...{ config: listening, listen: parseListenAddress(listening.listen), tls, protection, onError, clock },
+      ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, shared },
+      app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
+      startServer: (options) => startNodeServer({ ...options, application }),
+      logger: index === 0 ? logger : quiet,
+      reusePort: sharesPorts,
+    }),
+  );
+  reachability.listens(answering.port, answering.places);
+  closers.add(
+    startRefreshers(
+      [async () => void (await access.refresh()), () => connector.refresh(), () => forwarding.refresh()],
+      logger,
+    ),
+  );
+  return answering;
+}
+
+interface StateParts {
+  readonly reader: Reader;
+  readonly clock: Clock;
+  readonly stages: Stages;
+  readonly scopes: readonly Visibility[];
+  readonly signals: ThreadSignals;
+  readonly states: MessagePort;
+  readonly stubs: StubZones;
+  readonly config: Pick<ServeConfig, "store">;
+}
+
+/** What the thread answers from, and what has it follow the main thread. */
+function openState({ reader, clock, stages, scopes, signals, states, stubs, config }: StateParts) {
+  const state = new AnsweringState({
+    reader,
+    clock,
+    turns: new Turns(clock),
+    scopes,
+    names: stages.names,
+    queries: stages,
+    hold: (config.store?.leaseHoldSeconds ?? 0) * 1000,
+    behindSince: (now) => signals.behindSince(now),
+    serial: () => signals.serial,
+  });
+  const held = new Map<string, ClusterMeta>();
+  const follow = followStates({
+    states,
+    signals,
+    take: ({ stubs: registrations, held: leases = [] }) => {
+      if (registrations !== undefined) stubs.replaceAll(registrations);
+      for (const [clusterId, meta] of leases) held.set(clusterId, meta);
+    },
+    follow: () => {
+      state.follow();
+      for (const [clusterId, meta] of held) {
+        const { renewedAt = 0 } = state.live.get(clusterId) ?? {};
+        if (renewedAt < meta.renewedAt) state.hold(clusterId, meta);
+        else held.delete(clusterId);
+      }
+    },
+  });
+  return { state, follow };
+}
+
+/** A gateway that follows the main thread before it says anything. */
+function followed(gateway: ScopedGateway, follow: () => void): DohGateway {
+  return {
+    answer: (...query) => {
+      follow();
+      return gateway.answer(...query);
+    },
+    hasCluster: (clusterId) => {
+      follow();
+      return gateway.hasCluster(clusterId);
+    },
+    hasLeft: (clusterId) => {
+      follow();
+      return gateway.hasLeft(clusterId);
+    },
+    status: () => {
+      follow();
+      return gateway.status();
+    },
+  };
+}
+
+/** The gateway's clock in this thread, whatever became of the wall clock since the process started. */
+function clockFrom({ now, hrtime }: ThreadStart["clock"], signals: Pick<ThreadSignals, "wallOffset">): Clock {
+  const elapsed = Number(process.hrtime.bigint() - hrtime) / 1e6;
+  const ahead = Math.round(now + elapsed - nodeClock.now());
+  return { ...nodeClock, now: () => nodeClock.now() + ahead, wallOffset: () => signals.wallOffset };
+}
+
+/** The time that the main thread has for its answer, in milliseconds. A probe of Kubernetes waits for a second. */
+const PATIENCE = 500;
+/**
+ * For so long the main thread may stand still, in milliseconds. Meanwhile queries are answered from what it compiled last; an orchestrator that
+ * restarts the process for a shorter stop, such as a slow disk, would end these answers.
+ */
+const LONGEST_SILENCE = 60_000;
+
+/** What health checks in a thread ask. */
+export interface ThreadHealth {
+  /** Answers requests in this thread. */
+  readonly here: Application;
+  readonly signals: Pick<ThreadSignals, "isStarted" | "isFresh" | "silence">;
+  /** Whether this thread answers queries. */
+  readonly isReady: () => boolean;
+  /** The gateway's clock. */
+  readonly clock: () => number;
+}
+
+/**
+ * Answers health checks in this thread, and hands over all other requests. Queries are answered while the main thread is busy or stands still, so no
+ * probe may fail for that.
+ *
+ * - `/healthz` is answered here once all threads listen.
+ * - `/readyz` is handed over, since the main thread knows more, and answered here without details if that one does not answer in time.
+ */
+export function answerHealth(
+  { here, signals, isReady, clock }: ThreadHealth,
+  handOver: Application,
+): Application {
+  const readiness = () => (isReady() ? respond(200, "ready") : respond(503, "not ready"));
+  return async (request) => {
+    const path = pathOf(request.url);
+    const isHealth = path === "/healthz" || path === "/readyz";
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isHealth || !isRead || !signals.isStarted) return handOver(request);
+    if (path === "/healthz") {
+      const silence = signals.silence(clock());
+      if (silence <= LONGEST_SILENCE) return here(request);
+      return respond(503, `the thread that takes changes has not run for ${Math.round(silence / 1000)} s`);
+    }
+    if (!signals.isFresh(clock())) return readiness();
+    const late = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => late.resolve(undefined), PATIENCE);
+    const answered = await Promise.race([handOver(request), late.promise]);
+    clearTimeout(timer);
+    return answered ?? readiness();
+  };
+}
+
+function respond(status: number, line: string): HttpResponse {
+  return refusal(status, line, { "content-type": "text/plain; charset=utf-8" });
+}
+
+/** Where states come from, and what takes them. */
+export interface FollowParts {
+  readonly states: MessagePort;
+  readonly signals: Pick<ThreadSignals, "posted">;
+  /** Takes over what the database has. */
+  readonly follow: () => void;
+  /** Takes over what was posted. */
+  readonly take: (state: ThreadState) => void;
+}
+
+/** Until it is asked again whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
+const SOON = 1;
+
+/**
+ * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a client may reach two threads, and no thread answers
+ * from an older state than another thread did before.
+ * @returns takes over, at once, what changed by now: a query reads one word of shared memory for it
+ */
+export function followStates({ states, signals, follow, take }: FollowParts): () => void {
+  const waiting: PostedState[] = [];
+  const takePosted = (posted: number): void => {
+    while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) take(waiting.shift()!);
+  };
+  const takeSoon = (): void => {
+    takePosted(signals.posted);
+    if (waiting.length > 0) setTimeout(takeSoon, SOON);
+  };
+  states.on("message", (state: PostedState) => {
+    waiting.push(state);
+    takeSoon();
+  });
+  let seen: number | undefined;
+  return () => {
+    const { posted } = signals;
+    if (posted === seen) return;
+    for (let next = receiveMessageOnPort(states); next !== undefined; next = receiveMessageOnPort(states))
+      waiting.push(next.message as PostedState);
+    takePosted(posted);
+    follow();
+    seen = posted;
+  };
+}

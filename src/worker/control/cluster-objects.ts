@@ -1,0 +1,260 @@
+import type { KubernetesObject } from "../../extract/objects.ts";
+import {
+  DERIVED_PREFIX,
+  isManaged,
+  type ManagedObject,
+  MULTICLUSTER_GROUP,
+  SERVICE_NAME,
+} from "./objects.ts";
+
+/** The managed objects of one ServiceImport's name. */
+export interface OwnObjects {
+  /** Also one that is not managed. */
+  readonly import: ManagedObject | undefined;
+  readonly export: ManagedObject | undefined;
+  readonly services: readonly ManagedObject[];
+  readonly slices: readonly ManagedObject[];
+}
+
+interface Entry {
+  import?: ManagedObject;
+  export?: ManagedObject;
+  readonly services: Map<string, ManagedObject>;
+  readonly slices: Map<string, ManagedObject>;
+}
+
+/** What watches have reported of an object while it was written. */
+interface Reported {
+  newest: number;
+  /** The uid of the one that is gone. */
+  gone: string | undefined;
+}
+
+type Touched = ((key: string) => void) | undefined;
+
+/**
+ * What the control plane needs of its cluster, from the same watches that the snapshot comes from: namespaces, ServiceExports,
+ * ServiceImports, and its own Services and EndpointSlices. Other objects are not held.
+ */
+export class ClusterObjects {
+  readonly #entries = new Map<string, Entry>();
+  readonly #namespaces = new Set<string>();
+  /** The keys of own Services and EndpointSlices, by `<kind>/<namespace>/<name>`. */
+  readonly #owners = new Map<string, string>();
+  /** Objects of somebody else whose names ours could need, by `<kind>/<namespace>/<name>`; without their content. */
+  readonly #foreign = new Map<string, ManagedObject>();
+  /** The keys that wait for an object of somebody else to go, by `<kind>/<namespace>/<name>`. */
+  readonly #blocked = new Map<string, string>();
+  /** The uids of objects that were removed here, until a watch reports that they are gone. */
+  readonly #removed = new Set<string>();
+  /** Of objects that are being written, by `<kind>/<namespace>/<name>`. */
+  readonly #writing = new Map<string, Reported>();
+  readonly #touched: (key: string) => void;
+
+  /** @param touched called with `<namespace>/<name>` of each ServiceImport or ServiceExport whose objects changed */
+  constructor(touched: (key: string) => void) {
+    this.#touched = touched;
+  }
+
+  /** Whether the namespace exists and is not being deleted: in one that is, nothing can be made (403, `NamespaceTerminating`). */
+  hasNamespace(namespace: string): boolean {
+    return this.#namespaces.has(namespace);
+  }
+
+  /** All keys that have an object. */
+  keys(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  of(key: string): OwnObjects {
+    const entry = this.#entries.get(key);
+    return {
+      import: entry?.import,
+      export: entry?.export,
+      services: [...(entry?.services.values() ?? [])],
+      slices: [...(entry?.slices.values() ?? [])],
+    };
+  }
+
+  /**
+   * Holds an object as the API server returned it after a write. Neither that nor a watch that reports the same touches the key: it would be worked
+   * on a second time for nothing. What is newer than the write does.
+   * @param write makes the only write of that object at the time; undefined if it wrote nothing
+   */
+  async written<Stored extends ManagedObject | undefined>(
+    object: ManagedObject,
+    write: () => Promise<Stored>,
+  ): Promise<Stored> {
+    const identity = identityOf(object);
+    const reported: Reported = { newest: 0, gone: undefined };
+    this.#writing.set(identity, reported);
+    const stored = await write().finally(() => this.#writing.delete(identity));
+    if (stored === undefined) return stored;
+    const { uid, resourceVersion } = stored.metadata;
+    const isOver = reported.newest > Number(resourceVersion) || (uid !== undefined && uid === reported.gone);
+    if (isOver) this.#touched(keyOf(stored));
+    else this.#set(stored, false, true);
+    return stored;
+  }
+
+  /** Takes an object from a watch. */
+  upsert(object: KubernetesObject): void {
+    if (object.kind === "Namespace") {
+      this.#setNamespace(object);
+      return;
+    }
+    const seen = object as unknown as ManagedObject;
+    const writing = this.#writing.get(identityOf(seen));
+    if (writing !== undefined)
+      writing.newest = Math.max(writing.newest, Number(seen.metadata.resourceVersion));
+    this.#set(seen, false, writing !== undefined);
+  }
+
+  delete(object: KubernetesObject): void {
+    if (object.kind === "Namespace") {
+      this.#namespaces.delete(String(object.metadata?.name));
+      return;
+    }
+    const seen = object as unknown as ManagedObject;
+    const writing = this.#writing.get(identityOf(seen));
+    if (writing !== undefined) writing.gone = seen.metadata.uid;
+    this.#set(seen, true, false);
+  }
+
+  /** An object was deleted here: what watches still report of it from before does not bring it back. */
+  removed(object: ManagedObject): void {
+    const { uid } = object.metadata;
+    const own = this.of(keyOf(object));
+    const isHeld = [own.import, ...own.services, ...own.slices].some((one) => one?.metadata.uid === uid);
+    this.#set(object, true, true);
+    // Otherwise a watch has reported already that it is gone.
+    if (isHeld && uid !== undefined) this.#removed.add(uid);
+  }
+
+  /** Somebody else's object with the name that `wanted` needs, as far as watches tell. */
+  foreign(wanted: ManagedObject): ManagedObject | undefined {
+    return this.#foreign.get(identityOf(wanted));
+  }
+
+  /** Somebody else's object has the name that `wanted` needs: its key is touched when that object goes. */
+  isBlockedBy(blocking: ManagedObject, wanted: ManagedObject): void {
+    if (blocking.kind === "Service" || blocking.kind === "EndpointSlice")
+      this.#blocked.set(identityOf(blocking), keyOf(wanted));
+  }
+
+  #setNamespace({ metadata }: KubernetesObject): void {
+    const name = String(metadata?.name);
+    const was = this.#namespaces.has(name);
+    if (metadata?.deletionTimestamp === undefined) this.#namespaces.add(name);
+    else this.#namespaces.delete(name);
+    if (was !== this.#namespaces.has(name)) this.#touched(`${name}/`);
+  }
+
+  #set(object: ManagedObject, isGone: boolean, isQuiet: boolean): void {
+    const { namespace, name } = object.metadata;
+    const multicluster = object.apiVersion.startsWith(`${MULTICLUSTER_GROUP}/`);
+    const touched = isQuiet ? undefined : this.#touched;
+    if (multicluster && object.kind === "ServiceImport")
+      this.#setOne(`${namespace}/${name}`, "import", object, isGone, touched);
+    else if (multicluster && object.kind === "ServiceExport")
+      this.#setOne(`${namespace}/${name}`, "export", object, isGone, touched);
+    else if (object.kind === "Service" || object.kind === "EndpointSlice")
+      this.#setOwn(object, isGone, touched);
+  }
+
+  #setOwn(object: ManagedObject, isGone: boolean, touched: Touched): void {
+    const { namespace, name, labels } = object.metadata;
+    const field = fieldOf(object.kind);
+    const identity = identityOf(object);
+    const blocked = isGone ? this.#blocked.get(identity) : undefined;
+    if (blocked !== undefined) {
+      this.#blocked.delete(identity);
+      this.#touched(blocked);
+    }
+    const before = this.#owners.get(identity);
+    const service = labels?.[SERVICE_NAME];
+    const isLike = name.startsWith(DERIVED_PREFIX) || service !== undefined;
+    if (isLike && !isGone && !isManaged(object)) this.#foreign.set(identity, withoutContent(object));
+    else this.#foreign.delete(identity);
+    // Without its marks an object is somebody else's.
+    const key = !isGone && service !== undefined && isManaged(object) ? `${namespace}/${service}` : undefined;
+    const held = before === undefined ? undefined : this.#entry(before)[field].get(name);
+    if (this.#isOutdated(object, held, isGone)) return;
+    if (before !== undefined) {
+      const entry = this.#entry(before);
+      if (before !== key) {
+        entry[field].delete(name);
+        this.#owners.delete(identity);
+        this.#settle(before, entry);
+        touched?.(before);
+      }
+    }
+    if (key === undefined) return;
+    this.#entry(key)[field].set(name, object);
+    this.#owners.set(identity, key);
+    touched?.(key);
+  }
+
+  #setOne(
+    key: string,
+    field: "import" | "export",
+    object: ManagedObject,
+    isGone: boolean,
+    touched: Touched,
+  ): void {
+    const held = this.#entries.get(key)?.[field];
+    if (this.#isOutdated(object, held, isGone) || (isGone && held === undefined)) return;
+    const entry = this.#entry(key);
+    if (isGone) delete entry[field];
+    else entry[field] = object;
+    this.#settle(key, entry);
+    touched?.(key);
+  }
+
+  #entry(key: string): Entry {
+    const entry = this.#entries.get(key) ?? { services: new Map(), slices: new Map() };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  /** Holds no entry without objects. */
+  #settle(key: string, entry: Entry): void {
+    if (
+      entry.import === undefined &&
+      entry.export === undefined &&
+      entry.services.size === 0 &&
+      entry.slices.size === 0
+    )
+      this.#entries.delete(key);
+  }
+
+  /** A watch may still report what was before a write or a removal here, or again what is held. */
+  #isOutdated({ metadata }: ManagedObject, held: ManagedObject | undefined, isGone: boolean): boolean {
+    const { uid, resourceVersion, deletionTimestamp } = metadata;
+    if (isGone) {
+      this.#removed.delete(uid ?? "");
+      return held !== undefined && held.metadata.uid !== uid;
+    }
+    if (this.#removed.has(uid ?? "") && deletionTimestamp === undefined) return true;
+    return held !== undefined && Number(resourceVersion) <= Number(held.metadata.resourceVersion);
+  }
+}
+
+function fieldOf(kind: string): "services" | "slices" {
+  return kind === "Service" ? "services" : "slices";
+}
+
+function identityOf({ kind, metadata: { namespace, name } }: ManagedObject): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function withoutContent({ apiVersion, kind, metadata }: ManagedObject): ManagedObject {
+  const { namespace, name, uid } = metadata;
+  return { apiVersion, kind, metadata: { namespace, name, ...(uid !== undefined && { uid }) } };
+}
+
+/** Of a ServiceImport or ServiceExport, or of an object that belongs to one. */
+function keyOf({ kind, metadata: { namespace, name, labels } }: ManagedObject): string {
+  const isOwned = kind === "Service" || kind === "EndpointSlice";
+  return `${namespace}/${(isOwned ? labels?.[SERVICE_NAME] : undefined) ?? name}`;
+}

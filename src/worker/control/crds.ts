@@ -1,0 +1,118 @@
+import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/identity.ts";
+import type { KubernetesObject } from "../../extract/objects.ts";
+import type { SyncLogger } from "../object-source.ts";
+import { isManaged, type ManagedObject, MULTICLUSTER_GROUP, mark } from "./objects.ts";
+import type { Writes } from "./reconcile.ts";
+
+/** The version in which the API server serves each resource that the control plane writes; undefined while its CRD is missing. */
+export interface ServedVersions {
+  readonly serviceimports: string | undefined;
+  readonly serviceexports: string | undefined;
+  /** Only looked at where ClusterProperties are written. */
+  readonly clusterproperties?: string | undefined;
+}
+
+const NEWEST = "v1beta1";
+const MCS_CRDS = "https://raw.githubusercontent.com/kubernetes-sigs/mcs-api/v0.5.2/config/crd";
+/** No release of that project has the file. */
+const ABOUT_CRDS =
+  "https://raw.githubusercontent.com/kubernetes-sigs/about-api/2e06e60c3555205e5d8eb803ee3ee297ef6ecaec/config/crd";
+const GROUPS: Readonly<Record<keyof ServedVersions, readonly [group: string, crds: string]>> = {
+  serviceimports: [MULTICLUSTER_GROUP, MCS_CRDS],
+  serviceexports: [MULTICLUSTER_GROUP, MCS_CRDS],
+  clusterproperties: [ABOUT_GROUP, ABOUT_CRDS],
+};
+
+/** The command that installs or updates a CRD, as it is published. */
+export function applyCrd(resource: keyof ServedVersions): string {
+  const [group, crds] = GROUPS[resource];
+  return `kubectl apply --server-side --filename ${crds}/${group}_${resource}.yaml`;
+}
+
+/** What is missing, and what to apply; undefined if the API server serves everything. */
+export function describeMissing(served: ServedVersions): string | undefined {
+  const missing = resourcesOf(served).filter((resource) => served[resource] === undefined);
+  if (missing.length === 0) return undefined;
+  const names = missing.map((resource) => `${resource}.${GROUPS[resource][0]}`).join(" and ");
+  return `the API server does not serve ${names}: ${missing.map(applyCrd).join(" && ")}`;
+}
+
+/** Logs which versions are used and which CRDs are missing, when that changes. */
+export class ServedLog {
+  readonly #logger: SyncLogger;
+  #last = "";
+
+  constructor(logger: SyncLogger) {
+    this.#logger = logger;
+  }
+
+  /** @returns whether something is served otherwise than before */
+  report(served: ServedVersions): boolean {
+    const now = JSON.stringify(resourcesOf(served).map((resource) => [resource, served[resource]]));
+    if (now === this.#last) return false;
+    this.#last = now;
+    const missing = describeMissing(served);
+    if (missing !== undefined) this.#logger.warn({ ...served }, missing);
+    const older = resourcesOf(served).filter((one) => (served[one] ?? NEWEST) < NEWEST);
+    if (older.length > 0)
+      this.#logger.warn(
+        { ...served },
+        `older CRDs may lack fields, which are then left out; to update them: ${older.map(applyCrd).join(" && ")}`,
+      );
+    if (missing === undefined) this.#logger.info({ ...served }, "uses these versions of its CRDs");
+    return true;
+  }
+}
+
+function resourcesOf(served: ServedVersions): (keyof ServedVersions)[] {
+  return (Object.keys(GROUPS) as (keyof ServedVersions)[]).filter((resource) => resource in served);
+}
+
+/** The ClusterProperty that names the clusterset (KEP-2149). */
+const CLUSTERSET_PROPERTY = "clusterset.k8s.io";
+
+/** The ClusterProperties that say which cluster of which clusterset this is (KEP-2149), for clusters whose operator wants them written. */
+export class ClusterProperties {
+  /** The key under which they are worked on: no service has one without a slash. */
+  static readonly KEY = "clusterproperties";
+  readonly #values: ReadonlyMap<string, string>;
+  readonly #held = new Map<string, ManagedObject>();
+  readonly #touched: () => void;
+
+  constructor(clusterId: string, clusterset: string, touched: () => void) {
+    this.#values = new Map([
+      [CLUSTER_ID_PROPERTY, clusterId],
+      [CLUSTERSET_PROPERTY, clusterset],
+    ]);
+    this.#touched = touched;
+  }
+
+  /** Takes an object from a watch. */
+  upsert(object: KubernetesObject): void {
+    const property = object as unknown as ManagedObject;
+    if (!this.#values.has(property.metadata.name)) return;
+    this.#held.set(property.metadata.name, property);
+    this.#touched();
+  }
+
+  delete(object: KubernetesObject): void {
+    if (this.#held.delete(String(object.metadata?.name))) this.#touched();
+  }
+
+  /** Writes those that are missing or ours with another value. Somebody else's stays, even with another value. @throws {WriteError} */
+  async reconcile(version: string, writes: Pick<Writes, "apply" | "read" | "foreign">): Promise<void> {
+    for (const [name, value] of this.#values) {
+      const wanted = mark({
+        apiVersion: `${ABOUT_GROUP}/${version}`,
+        kind: "ClusterProperty",
+        metadata: { namespace: "", name },
+        spec: { value },
+      });
+      const held = this.#held.get(name) ?? (await writes.read(wanted));
+      const { value: now } = (held?.spec ?? {}) as { readonly value?: unknown };
+      if (held !== undefined && now === value) continue;
+      if (held !== undefined && !isManaged(held)) writes.foreign(held);
+      else this.#held.set(name, await writes.apply(wanted));
+    }
+  }
+}

@@ -1,0 +1,352 @@
+import {
+  type DesiredCondition,
+  type DesiredImport,
+  DesiredLine,
+  type DesiredSlice,
+} from "../../snapshot/desired/desired-line.ts";
+import { LineSplitter } from "../../snapshot/lines/line-splitter.ts";
+import { LinesError } from "../../snapshot/lines/lines-error.ts";
+import { GatewayError } from "../gateway-error.ts";
+import type { GatewayRequests } from "../gateway-requests.ts";
+import { SourceError, type SyncLogger } from "../object-source.ts";
+import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
+
+/** One slice of a service with its source cluster. */
+export interface NamedSlice {
+  readonly cluster: string;
+  readonly slice: string;
+  readonly desired: DesiredSlice;
+}
+
+/** What the gateway desires under one `<namespace>/<name>`. */
+export interface DesiredService {
+  readonly import?: DesiredImport;
+  /** By `<cluster>/<slice>`. */
+  readonly slices: ReadonlyMap<string, NamedSlice>;
+  /** Of the cluster's own ServiceExport; undefined if the gateway knows none. */
+  readonly conditions?: readonly DesiredCondition[];
+}
+
+/** A line of the desired state at a place where it cannot be, or a leap in it. */
+export class DesiredStateError extends Error {}
+
+interface Entry {
+  import?: DesiredImport;
+  slices: Map<string, NamedSlice>;
+  conditions?: readonly DesiredCondition[];
+}
+
+/** A line that counts from the next `position` on. */
+type StagedLine = Extract<DesiredLine, { import: string } | { service: string } | { export: string }>;
+
+/** No cluster id is like it. */
+const IMPORT = "";
+const NOTHING: DesiredService = { slices: new Map() };
+
+/**
+ * A cluster's desired state as its gateway last gave it whole. Lines are staged, and count from the next `position` on. Moments are
+ * milliseconds of a monotonic clock.
+ */
+export class DesiredState {
+  /** Where to resume; undefined before the first whole state, and after `forget`. */
+  position: string | undefined;
+  readonly #clock: () => number;
+  readonly #expiries = new Map<string, number>();
+  readonly #graceUntil: number;
+  #live: ReadonlySet<string> = new Set();
+  /** Whether the stream has named leases, and whether something stays because it has not. */
+  #hasLeases = false;
+  #isWithheld = false;
+  #entries = new Map<string, Entry>();
+  /** By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot; `IMPORT` for the import. */
+  readonly #removed = new Map<string, Set<string>>();
+  #staged: StagedLine[] = [];
+  #start: "snapshot" | "changes" | undefined;
+  #isKnown = false;
+
+  /** @param grace milliseconds for which clusters that the state has never named count as live, such as after a restart of the worker */
+  constructor(clock: () => number, grace: number) {
+    this.#clock = clock;
+    this.#graceUntil = clock() + grace;
+  }
+
+  /** A new stream begins: what was staged and not finished is dropped. */
+  begin(): void {
+    this.#staged = [];
+    this.#start = undefined;
+    // The gateway may know less than before: what it does not name is unknown until it names leases.
+    this.#hasLeases = false;
+  }
+
+  /** The next stream is of another gateway, or the state may have a leap: it must begin with a snapshot. What is desired stays until then. */
+  forget(): void {
+    this.position = undefined;
+  }
+
+  /**
+   * Takes the next line.
+   * @returns keys whose state may have changed, or `all`; undefined while lines are staged
+   * @throws {DesiredStateError} if the line cannot be here
+   */
+  take(line: DesiredLine): ReadonlySet<string> | "all" | undefined {
+    if ("start" in line) {
+      if (this.#start !== undefined) throw new DesiredStateError("a second start in one stream");
+      if (line.start === "changes" && this.position === undefined)
+        throw new DesiredStateError("changes without a state that they belong to");
+      this.#start = line.start;
+      return undefined;
+    }
+    if (this.#start === undefined) throw new DesiredStateError("the stream does not begin with start");
+    if ("leases" in line) return this.#renew(line.leases);
+    if (!("position" in line)) {
+      this.#staged.push(line);
+      return undefined;
+    }
+    const isWhole = this.#start === "snapshot";
+    if (isWhole) {
+      this.#entries = new Map();
+      this.#removed.clear();
+    }
+    const touched = this.#change();
+    this.#start = "changes";
+    this.#staged = [];
+    this.position = line.position;
+    this.#isKnown = true;
+    return isWhole ? "all" : touched;
+  }
+
+  /** Whether there was a whole state once. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Whether there is something to act on: a state, or none for so long that leases of other clusters have expired (KEP-1645, Endpoint TTL). */
+  get isUsable(): boolean {
+    return this.#isKnown || this.#clock() >= this.#graceUntil;
+  }
+
+  /** What is desired under a key. Slices of clusters whose lease expired are not, but for those of `own`. */
+  service(key: string, own: string): DesiredService {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return NOTHING;
+    const now = this.#clock();
+    const slices = new Map(
+      [...entry.slices].filter(([, { cluster }]) => cluster === own || this.#isLive(cluster, now)),
+    );
+    return { ...entry, slices };
+  }
+
+  /**
+   * Whether what a key has of a cluster may be removed because the state does not name it: the gateway removed it by a line of its own, or holds the
+   * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
+   */
+  mayRemove(key: string, clusterId: string): boolean {
+    if (!this.#isKnown) return !this.#isLive(clusterId, this.#clock());
+    const removed = this.#removed.get(key);
+    if (removed?.has(IMPORT) === true || removed?.has(clusterId) === true) return true;
+    if (!this.#isLive(clusterId, this.#clock())) return true;
+    if (!this.#hasLeases) this.#isWithheld = true;
+    return this.#hasLeases && this.#live.has(clusterId);
+  }
+
+  /** Nothing of the key is left in the cluster, so that its removals need not be remembered. */
+  settled(key: string): void {
+    this.#removed.delete(key);
+  }
+
+  /** All keys that have a desired state. */
+  keys(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  /** The next moment at which a lease or the grace ends; Infinity if there is none. */
+  nextExpiry(): number {
+    const now = this.#clock();
+    const ahead = [this.#graceUntil, ...this.#expiries.values()].filter((moment) => moment > now);
+    return Math.min(Number.POSITIVE_INFINITY, ...ahead);
+  }
+
+  #isLive(clusterId: string, now: number): boolean {
+    return (this.#expiries.get(clusterId) ?? this.#graceUntil) > now;
+  }
+
+  #renew(leases: Readonly<Record<string, number>>): "all" | undefined {
+    const now = this.#clock();
+    const before = this.#live;
+    this.#live = new Set(Object.keys(leases));
+    const isChanged =
+      before.size !== this.#live.size ||
+      [...this.#live].some((id) => !before.has(id) || !this.#isLive(id, now));
+    for (const [clusterId, seconds] of Object.entries(leases))
+      this.#expiries.set(clusterId, now + seconds * 1000);
+    const isDue = isChanged || this.#isWithheld;
+    this.#hasLeases = true;
+    this.#isWithheld = false;
+    return isDue ? "all" : undefined;
+  }
+
+  #noteRemoval(key: string, line: StagedLine): void {
+    if ("export" in line) return;
+    const removed = this.#removed.get(key) ?? new Set<string>();
+    const of = "import" in line ? IMPORT : line.cluster;
+    if (line.desired === null) this.#removed.set(key, removed.add(of));
+    else removed.delete(of);
+  }
+
+  #change(): ReadonlySet<string> {
+    const entries = this.#entries;
+    const touched = new Set<string>();
+    for (const line of this.#staged) {
+      const key = keyOf(line);
+      touched.add(key);
+      this.#noteRemoval(key, line);
+      const entry: Entry = entries.get(key) ?? { slices: new Map() };
+      merge(entry, line);
+      if (entry.import === undefined && entry.conditions === undefined && entry.slices.size === 0)
+        entries.delete(key);
+      else entries.set(key, entry);
+    }
+    return touched;
+  }
+}
+
+function keyOf(line: StagedLine): string {
+  if ("import" in line) return line.import;
+  return "service" in line ? line.service : line.export;
+}
+
+function merge(entry: Entry, line: StagedLine): void {
+  if ("import" in line) {
+    if (line.desired === null) delete entry.import;
+    else entry.import = line.desired;
+  } else if ("service" in line) {
+    const { cluster, slice, desired } = line;
+    if (desired === null) entry.slices.delete(`${cluster}/${slice}`);
+    else entry.slices.set(`${cluster}/${slice}`, { cluster, slice, desired });
+  } else {
+    if (line.conditions === null) delete entry.conditions;
+    else entry.conditions = line.conditions;
+  }
+}
+
+/** What the stream is read with. */
+export interface DesiredStreamOptions {
+  readonly clusterId: string;
+  /** Of the cluster's own lease: a stream that is silent for half of it is lost. */
+  readonly leaseSeconds: number;
+  /** The first one that answers is followed. */
+  readonly gateways: readonly GatewayRequests[];
+  readonly state: DesiredState;
+  /** Keys whose desired state may have changed. */
+  readonly touched: (keys: ReadonlySet<string> | "all") => void;
+  readonly logger: SyncLogger;
+  readonly backoff?: BackoffLimits;
+}
+
+const BACKOFF: BackoffLimits = { first: 500, most: 30_000 };
+/** Rejections that an operator must fix. */
+const SLOW_BACKOFF: BackoffLimits = { first: 5_000, most: 60_000 };
+/** Milliseconds. */
+const SHORTEST_STREAM = 1_000;
+const LONGEST_LINE = 4 * 1024 * 1024;
+const DECODER = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Follows a cluster's desired state at one gateway, and at the next one if that fails; resumes where it was. Positions belong to one gateway,
+ * so another one begins with a snapshot. Resolves when the signal aborts.
+ */
+export async function followDesiredState(options: DesiredStreamOptions, signal: AbortSignal): Promise<void> {
+  const { gateways, state, logger } = options;
+  let failures = 0;
+  for (let index = 0; !signal.aborted; ) {
+    const gateway = gateways[index % gateways.length]!;
+    try {
+      const begun = performance.now();
+      await readStream(options, gateway, signal, () => {
+        failures = 0;
+      });
+      // The gateway ends each stream after minutes, so that credentials are checked again.
+      if (performance.now() - begun < SHORTEST_STREAM) await pause(SHORTEST_STREAM, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      const message = error instanceof Error ? error.message : String(error);
+      logger.warn(
+        { gateway: gateway.name, failures, code: (error as { code?: unknown }).code },
+        `the desired state cannot be read: ${message}`,
+      );
+      const isPersons = error instanceof GatewayError && error.remedy === "person";
+      index++;
+      const isMalformed = error instanceof DesiredStateError || error instanceof LinesError;
+      if (gateways.length > 1 || isMalformed) state.forget();
+      await pause(backoffPause(failures, options.backoff ?? (isPersons ? SLOW_BACKOFF : BACKOFF)), signal);
+    }
+  }
+}
+
+/** How often a desired state is asked for that is read once: as a push with `--once` is tried. */
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Reads a cluster's desired state once, from the first gateway that has it. What time may fix is tried again a few times.
+ * @throws {GatewayError} of a gateway if none has it
+ * @throws {SourceError} `STOPPED` if the signal aborts before
+ */
+export async function readDesiredState(
+  options: Omit<DesiredStreamOptions, "touched">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { gateways, state, logger, backoff = BACKOFF } = options;
+  for (let attempt = 1; ; attempt++) {
+    const errors: unknown[] = [];
+    for (const gateway of gateways) {
+      const done = new AbortController();
+      const touched = () => state.isKnown && done.abort();
+      try {
+        await readStream({ ...options, touched }, gateway, AbortSignal.any([signal, done.signal]), () => {});
+        errors.push(new DesiredStateError(`${gateway.name} ended the stream before the state was whole`));
+      } catch (error) {
+        errors.push(error);
+      }
+      if (state.isKnown) return;
+      if (signal.aborted)
+        throw new SourceError("STOPPED", "stopped before the desired state was read", false);
+    }
+    const lasting = errors.find((error) => error instanceof GatewayError && error.remedy !== "soon");
+    if (lasting !== undefined || attempt === MOST_ATTEMPTS) throw lasting ?? errors[0];
+    logger.warn({ failures: attempt }, `the desired state cannot be read yet: ${String(errors[0])}`);
+    await pause(backoffPause(attempt, backoff), signal);
+  }
+}
+
+async function readStream(
+  { clusterId, leaseSeconds, state, touched }: DesiredStreamOptions,
+  gateway: GatewayRequests,
+  signal: AbortSignal,
+  whole: () => void,
+): Promise<void> {
+  const body = await gateway.openDesired(clusterId, state.position, leaseSeconds, signal);
+  const splitter = new LineSplitter(LONGEST_LINE);
+  state.begin();
+  for await (const piece of body) {
+    for (const bytes of splitter.feed(piece as Uint8Array)) {
+      const keys = state.take(readLine(bytes, splitter.lines));
+      if (state.position !== undefined) whole();
+      if (keys !== undefined) touched(keys);
+    }
+  }
+}
+
+function readLine(bytes: Uint8Array, line: number): DesiredLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(DECODER.decode(bytes));
+  } catch {
+    throw new DesiredStateError(`line ${line} is not JSON`);
+  }
+  const read = DesiredLine.safeParse(value);
+  if (read.success) return read.data;
+  throw new DesiredStateError(
+    `line ${line} is not a line of a desired state: ${read.error.issues[0]?.message ?? ""}`,
+  );
+}

@@ -1,0 +1,254 @@
+import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
+import type { ClusterObjects } from "./cluster-objects.ts";
+import { type Condition, conditionsOf, conditionsToApply, newsIn } from "./conditions.ts";
+import type { DesiredService, DesiredState } from "./desired.ts";
+import {
+  clusterSetIPsOf,
+  derivedService,
+  derivedServiceName,
+  differs,
+  endpointSlice,
+  importStatus,
+  isManaged,
+  type ManagedObject,
+  ownerReference,
+  SOURCE_CLUSTER,
+  serviceImport,
+} from "./objects.ts";
+import type { PrunedFields } from "./pruned-fields.ts";
+
+/** The ways to write, so that a plan can print what the control plane would do. */
+export interface Writes {
+  apply(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
+  /** Applies an object that is not there yet; undefined if there is one of that name, which is not touched. */
+  create(object: ManagedObject): Promise<ManagedObject | undefined>;
+  /** Writes an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list. */
+  merge(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
+  /** The object as it is now, not as it was last seen. */
+  read(object: ManagedObject): Promise<ManagedObject | undefined>;
+  remove(object: ManagedObject): Promise<void>;
+  /** Somebody else's object has a name that the control plane needs. */
+  foreign(object: ManagedObject): void;
+  /** A condition of an object changed, and no other one says so already. */
+  changed(object: ManagedObject, condition: Condition): void;
+}
+
+/** What one reconciliation works with. */
+export interface ReconcileContext {
+  readonly clusterId: string;
+  /** The served version of the MCS API. */
+  readonly version: string;
+  readonly state: DesiredState;
+  readonly objects: ClusterObjects;
+  readonly writes: Writes;
+  readonly pruned: PrunedFields;
+  /** RFC 3339. */
+  readonly now: () => string;
+}
+
+/**
+ * Brings the objects of one `<namespace>/<name>` to the desired state: the conditions of the cluster's own ServiceExport, the derived Service, the
+ * ServiceImport with its addresses, the slices, which the import owns, and its status. Writes only what differs, and each object once.
+ * @throws {WriteError} the caller tries again later
+ */
+export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
+  const { state, objects, clusterId } = context;
+  const [namespace, name] = key.split("/") as [string, string];
+  if (!objects.hasNamespace(namespace)) return;
+  if (!state.isKnown) return removeOthers(context, key);
+  const desired = state.service(key, clusterId);
+  // A conflict with a cluster that the gateway does not know for a while has not been resolved.
+  if (restsOnUnknown(context, key, desired.import)) return;
+  await reconcileExport(context, key, desired);
+  if (desired.import === undefined) await removeAll(context, key);
+  else await reconcileImport(context, { namespace, name }, desired, desired.import);
+}
+
+async function reconcileImport(
+  context: ReconcileContext,
+  at: { readonly namespace: string; readonly name: string },
+  desired: DesiredService,
+  wanted: DesiredImport,
+): Promise<void> {
+  const { objects, version, writes } = context;
+  const key = `${at.namespace}/${at.name}`;
+  const own = objects.of(key);
+  if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
+  if (own.import?.metadata.deletionTimestamp !== undefined) return;
+  const isHeadless = wanted.type === "Headless";
+  const service = isHeadless ? undefined : derivedService(at, wanted);
+  const derivedName = derivedServiceName(at.name);
+  const before = own.services.find(({ metadata }) => metadata.name === derivedName);
+  const derived = service && (await ensure(context, service, before));
+  const addresses = clusterSetIPsOf(derived);
+  const held = await ensure(context, serviceImport(version, at, wanted, addresses), objects.of(key).import);
+  if (held === undefined) {
+    if (derived !== undefined && before === undefined) await removeOne(context, derived);
+    return;
+  }
+  for (const one of own.services)
+    if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
+  // A Service of somebody else must not get the clusterset's endpoints.
+  const isBlocked = service !== undefined && derived === undefined;
+  const slices = [...(isBlocked ? [] : desired.slices.values())].map((slice) =>
+    endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
+  );
+  await reconcileSlices(context, key, slices);
+  await reconcileStatus(context, key, wanted, isHeadless || addresses !== undefined);
+}
+
+async function reconcileSlices(
+  context: ReconcileContext,
+  key: string,
+  slices: readonly ManagedObject[],
+): Promise<void> {
+  const { objects } = context;
+  const names = new Set(slices.map(({ metadata }) => metadata.name));
+  const held = new Map(objects.of(key).slices.map((slice) => [slice.metadata.name, slice]));
+  for (const slice of slices) {
+    const before = held.get(slice.metadata.name);
+    // `addressType` cannot be changed.
+    const isOther = before !== undefined && before.addressType !== slice.addressType;
+    if (isOther) await removeOne(context, before);
+    await ensure(context, slice, isOther ? undefined : before);
+  }
+  for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, key, slice);
+}
+
+async function reconcileStatus(
+  context: ReconcileContext,
+  key: string,
+  wanted: DesiredImport,
+  isReady: boolean,
+): Promise<void> {
+  const { objects, pruned, now } = context;
+  const held = objects.of(key).import;
+  if (held === undefined) return;
+  const { conditions, ...status } = importStatus(wanted, isReady);
+  const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
+  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
+  const current = applied ?? conditionsOf(held);
+  await applyWhole(context, { ...bare(held), status: { ...status, conditions: current } }, "status");
+}
+
+async function reconcileExport(
+  context: ReconcileContext,
+  key: string,
+  { conditions }: DesiredService,
+): Promise<void> {
+  const { objects, writes, pruned, now } = context;
+  const held = objects.of(key).export;
+  if (held === undefined || conditions === undefined) return;
+  const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
+  if (applied === undefined) return;
+  const object = { ...bare(held), status: { conditions: applied } };
+  await objects.written(object, () => apply(context, object, (kept) => writes.apply(kept, "status")));
+  for (const condition of newsIn(applied, conditionsOf(held))) writes.changed(held, condition);
+}
+
+async function removeAll(context: ReconcileContext, key: string): Promise<void> {
+  const { objects } = context;
+  const { import: held, services, slices } = objects.of(key);
+  for (const slice of slices) await removeSlice(context, key, slice);
+  if (held !== undefined && isManaged(held)) await removeOne(context, held);
+  for (const service of services) await removeOne(context, service);
+  const left = objects.of(key);
+  if (left.import === undefined && left.slices.length === 0) context.state.settled(key);
+}
+
+/** A worker that has started without a gateway knows nothing but the time: slices of other clusters go when no lease can hold any more. */
+async function removeOthers(context: ReconcileContext, key: string): Promise<void> {
+  for (const slice of context.objects.of(key).slices)
+    if (slice.metadata.labels?.[SOURCE_CLUSTER] !== context.clusterId) await removeSlice(context, key, slice);
+}
+
+/** A slice whose source cluster the gateway does not know stays until that cluster's lease has expired. */
+async function removeSlice(context: ReconcileContext, key: string, slice: ManagedObject): Promise<void> {
+  const cluster = slice.metadata.labels?.[SOURCE_CLUSTER] ?? "";
+  if (context.state.mayRemove(key, cluster)) await removeOne(context, slice);
+}
+
+async function removeOne({ objects, writes }: ReconcileContext, object: ManagedObject): Promise<void> {
+  if (object.metadata.deletionTimestamp !== undefined) return;
+  await writes.remove(object);
+  objects.removed(object);
+}
+
+/** Applies an object if it differs. Undefined if somebody else's object has its name. */
+async function ensure(
+  context: ReconcileContext,
+  wanted: ManagedObject,
+  held: ManagedObject | undefined,
+): Promise<ManagedObject | undefined> {
+  const { objects, writes, pruned } = context;
+  let found = held ?? objects.foreign(wanted);
+  if (found === undefined) {
+    const created = await objects.written(wanted, () => apply(context, wanted, writes.create));
+    if (created !== undefined) return created;
+    // Somebody else's, or ours, and no watch has reported it yet.
+    found = await writes.read(wanted);
+  }
+  if (found === undefined) return applyWhole(context, wanted);
+  if (!isManaged(found)) {
+    writes.foreign(found);
+    objects.isBlockedBy(found, wanted);
+    return undefined;
+  }
+  return differs(pruned.without(wanted), found) ? applyWhole(context, wanted) : found;
+}
+
+/** Applies an object, and replaces its lists where others have added to them. */
+function applyWhole(
+  context: ReconcileContext,
+  wanted: ManagedObject,
+  subresource?: "status",
+): Promise<ManagedObject> {
+  const { objects, writes, pruned } = context;
+  return objects.written(wanted, async () => {
+    const applied = await apply(context, wanted, (kept) => writes.apply(kept, subresource));
+    const kept = pruned.without(wanted);
+    const own = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
+    return differs(own, applied) ? writes.merge(kept, subresource) : applied;
+  });
+}
+
+/** Applies the fields of an object that the API server keeps. */
+async function apply<Stored extends ManagedObject | undefined>(
+  { pruned }: Pick<ReconcileContext, "pruned">,
+  wanted: ManagedObject,
+  send: (kept: ManagedObject) => Promise<Stored>,
+): Promise<Stored> {
+  for (;;) {
+    const kept = pruned.without(wanted);
+    try {
+      const stored = await send(kept);
+      if (stored !== undefined) pruned.learn(kept, stored);
+      return stored;
+    } catch (error) {
+      if (!pruned.learnFrom(wanted, error)) throw error;
+    }
+  }
+}
+
+/**
+ * Whether an import rests on a cluster that the gateway does not name and whose lease may still hold: a gateway that has lost its state
+ * knows less than the cluster has, for a while.
+ */
+function restsOnUnknown(
+  { state, objects }: ReconcileContext,
+  key: string,
+  wanted: DesiredImport | undefined,
+): boolean {
+  const held = objects.of(key).import;
+  if (held === undefined || !isManaged(held)) return false;
+  const { clusters } = (held.status ?? {}) as {
+    readonly clusters?: readonly { readonly cluster: string }[];
+  };
+  return (clusters ?? []).some(
+    ({ cluster }) => wanted?.clusters.includes(cluster) !== true && !state.mayRemove(key, cluster),
+  );
+}
+
+function bare({ apiVersion, kind, metadata: { namespace, name } }: ManagedObject): ManagedObject {
+  return { apiVersion, kind, metadata: { namespace, name } };
+}

@@ -1,0 +1,344 @@
+import { type Dispatcher, Pool } from "undici";
+import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
+import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
+import type { Degradation } from "../snapshot/report/degradation.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { describe } from "./api-failures.ts";
+import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
+import { packLines, type SentBody } from "./push-lines.ts";
+import type { RequestCount } from "./status.ts";
+
+/** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
+export interface Acknowledgement {
+  readonly generation: number;
+  readonly expiresAt: number;
+}
+
+/** What a request says of its cluster beside a state. */
+export interface RequestTerms {
+  readonly leaseSeconds: number;
+  /** What keeps the worker from reading all of its cluster. */
+  readonly degraded: readonly Degradation[];
+}
+
+/** The address of a gateway, credentials and trust. */
+export interface GatewayOptions {
+  /** Base URL of the gateway, without `/api/v1`. */
+  readonly gateway: string;
+  /** The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker runs. */
+  readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** Reads the cluster's client certificate and key in PEM again. */
+  readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  /** What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that holds the lease. Default: it has none. */
+  readonly instance?: (() => string | undefined) | undefined;
+  /** The most milliseconds for one request. Default 60,000. */
+  readonly timeoutMilliseconds?: number;
+}
+
+/** A certificate chain and its key, in PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The push API of one gateway, over kept-alive connections. */
+export class GatewayRequests {
+  /** Scheme, host and path as messages show them. */
+  readonly name: string;
+  readonly #options: GatewayOptions;
+  readonly #origin: string;
+  #pool: Pool;
+  /** The client certificate of the pool's connections. */
+  #shown: ClientCertificate | undefined;
+  readonly #path: string;
+  readonly #counts = new Map<string, RequestCount>();
+
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
+  constructor(options: GatewayOptions) {
+    const url = new URL(options.gateway);
+    if (url.protocol !== "https:" && url.protocol !== "http:")
+      throw new TypeError(`the gateway must be an https URL, not ${options.gateway}`);
+    this.#options = options;
+    this.#path = url.pathname.replace(/\/+$/, "");
+    this.name = url.origin + this.#path;
+    this.#origin = url.origin;
+    this.#pool = this.#connect();
+  }
+
+  /**
+   * Sends a full snapshot.
+   * @param after the newest generation that is known: a gateway that holds a newer one rejects it. Default: whatever is held is replaced
+   * @throws {GatewayError}
+   */
+  async replace(
+    snapshot: ClusterSnapshot,
+    { leaseSeconds, degraded }: RequestTerms,
+    signal: AbortSignal,
+    after?: number,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(snapshot.clusterId)}/snapshot${this.#query({ leaseSeconds, after })}`;
+    const body = await packLines(() => encodeSnapshot(snapshot, degraded));
+    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, leaseSeconds, signal);
+  }
+
+  /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
+  async patch(
+    clusterId: string,
+    baseGeneration: number,
+    patch: SnapshotPatch,
+    { leaseSeconds, degraded }: RequestTerms,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(clusterId)}/snapshot${this.#query({ baseGeneration, leaseSeconds })}`;
+    const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
+    return this.#acknowledged("PATCH", path, NDJSON_TYPE, body, leaseSeconds, signal);
+  }
+
+  /** Renews the lease without a change. @throws {GatewayError} */
+  renew(
+    clusterId: string,
+    generation: number,
+    { leaseSeconds, degraded }: RequestTerms,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(clusterId)}/lease${this.#query({ leaseSeconds })}`;
+    const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
+    return this.#acknowledged(
+      "POST",
+      path,
+      "application/json",
+      { content, isCompressed: false },
+      leaseSeconds,
+      signal,
+    );
+  }
+
+  /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
+  async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
+    await this.#request("DELETE", clusterPath(clusterId) + this.#query({ after }), {}, undefined, signal);
+  }
+
+  /**
+   * Opens the stream of the cluster's desired state. One that is silent for half of the cluster's lease is an error.
+   * @param after the position to resume from
+   * @throws {GatewayError}
+   */
+  async openDesired(
+    clusterId: string,
+    after: string | undefined,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const answer = await this.#send(
+      "GET",
+      `${clusterPath(clusterId)}/desired${this.#query({ after })}`,
+      {},
+      undefined,
+      signal,
+      { headersTimeout: requestLimit(leaseSeconds, 0), bodyTimeout: silenceLimit(leaseSeconds) },
+    );
+    if (answer.statusCode === 200) return answer.body;
+    const text = await readAnswer(answer.body);
+    throw rejectionOf(this.name, answer.statusCode, text, readRetryAfter(answer.headers["retry-after"]));
+  }
+
+  /** Requests so far by method and result. */
+  counts(): readonly RequestCount[] {
+    return [...this.#counts.values()];
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  /** The parameters that there are, with their question mark. */
+  #query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+    const all = { ...parameters, instance: this.#options.instance?.() };
+    const stated = Object.entries(all).filter(([, value]) => value !== undefined);
+    const text = stated.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
+    return text === "" ? "" : `?${text}`;
+  }
+
+  #count(method: string, status: string): void {
+    const key = `${method} ${status}`;
+    this.#counts.set(key, { method, status, count: (this.#counts.get(key)?.count ?? 0) + 1 });
+  }
+
+  async #acknowledged(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    type: string,
+    { content, isCompressed }: SentBody,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const fields = { "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) };
+    const limit = requestLimit(leaseSeconds, content.length);
+    const text = await this.#request(method, path, fields, content, signal, limit);
+    try {
+      const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
+      if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
+    } catch {
+      // Reported below, like an acknowledgement without a generation.
+    }
+    throw new GatewayError(
+      `${this.name} answered 200 without an acknowledgement: is this a clusterset-doh gateway? ${text.slice(0, 200)}`,
+      { status: 200, code: "NO_ACKNOWLEDGEMENT", remedy: "person" },
+    );
+  }
+
+  async #request(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    content: Buffer | undefined,
+    signal: AbortSignal,
+    most = 60_000,
+  ): Promise<string> {
+    const milliseconds = Math.min(most, this.#options.timeoutMilliseconds ?? most);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
+    const answer = await this.#send(method, path, fields, content, limit);
+    const status = answer.statusCode;
+    const text = await readAnswer(answer.body).catch((cause: unknown) => {
+      throw this.#unreachable(cause);
+    });
+    if (status >= 200 && status < 300) return text;
+    throw rejectionOf(this.name, status, text, readRetryAfter(answer.headers["retry-after"]));
+  }
+
+  /** Sends a request with the worker's credential, and counts it. */
+  async #send(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    content: Buffer | undefined,
+    signal: AbortSignal,
+    limits: { readonly headersTimeout?: number; readonly bodyTimeout?: number } = {},
+  ): Promise<Dispatcher.ResponseData> {
+    const headers: Record<string, string> = { ...fields };
+    if (this.#options.token !== undefined)
+      headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
+    await this.#showCertificate();
+    try {
+      const answer = await this.#pool.request({
+        method,
+        path: this.#path + path,
+        headers,
+        body: content ?? null,
+        signal,
+        ...limits,
+      });
+      this.#count(method, String(answer.statusCode));
+      return answer;
+    } catch (cause) {
+      this.#count(method, "none");
+      const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
+      if (rejected !== undefined)
+        throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
+      throw this.#unreachable(cause);
+    }
+  }
+
+  #unreachable(cause: unknown): GatewayError {
+    const message = `${this.name} cannot be reached: ${describe(cause)}`;
+    return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon", cause });
+  }
+
+  #connect(): Pool {
+    const { ca } = this.#options;
+    return new Pool(this.#origin, {
+      connections: 2,
+      // One request at a time gains nothing from HTTP/2: over HTTP/1.1 it is at the gateway's route 0.2 ms sooner.
+      allowH2: false,
+      connect: { timeout: 10_000, ...(ca !== undefined && { ca }), ...this.#shown },
+      keepAliveTimeout: 60_000,
+    });
+  }
+
+  /** Opens a new pool if the certificate changed; running requests finish on their connections. */
+  async #showCertificate(): Promise<void> {
+    const { clientCertificate } = this.#options;
+    if (clientCertificate === undefined) return;
+    let shown: ClientCertificate;
+    try {
+      shown = await clientCertificate();
+    } catch (cause) {
+      // The two files are not replaced atomically.
+      if (this.#shown !== undefined) return;
+      const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person", cause });
+    }
+    if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
+    this.#shown = shown;
+    const before = this.#pool;
+    this.#pool = this.#connect();
+    before.close().catch(() => undefined);
+  }
+
+  async #readToken(token: string | (() => string | Promise<string>)): Promise<string> {
+    let text: string;
+    try {
+      text = (typeof token === "string" ? token : await token()).trim();
+    } catch (cause) {
+      const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person", cause });
+    }
+    // RFC 6750 section 2.1; other characters could also be invalid in a header field.
+    if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
+    const message = `the token for ${this.name} is not a bearer token (RFC 6750): it is empty or contains characters other than letters, digits and -._~+/=`;
+    throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
+  }
+}
+
+function clusterPath(clusterId: string): string {
+  return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+const MOST_ANSWER_BYTES = 64 * 1024;
+
+/** The text of an answer; what is longer is cut off. */
+export async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MOST_ANSWER_BYTES) break;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Milliseconds of the field Retry-After, at most 300 seconds; 0 without it. */
+export function readRetryAfter(field: string | string[] | undefined): number {
+  const seconds = Number(field);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
+}
+
+/** Milliseconds. A large body may take long; nothing takes longer than that. */
+const LONGEST = 60_000;
+const SHORTEST = 5_000;
+/** Bytes of a body that is sent within moments. */
+const SMALL_BODY = 256 * 1024;
+
+/**
+ * Milliseconds after which a request counts as lost. Where packets get lost without a word, no other sign comes: a lease is renewed after a third of it,
+ * so that a third is left for another attempt, on another connection.
+ */
+export function requestLimit(leaseSeconds: number, bodyBytes: number): number {
+  return bodyBytes > SMALL_BODY ? LONGEST : between((leaseSeconds * 1000) / 3);
+}
+
+/**
+ * Milliseconds after which a silent stream of the desired state counts as lost. The gateway writes leases at least every third of the shortest one, and
+ * the reader's own is among them.
+ */
+export function silenceLimit(leaseSeconds: number): number {
+  return between((leaseSeconds * 1000) / 2);
+}
+
+function between(milliseconds: number): number {
+  // Node takes whole milliseconds alone: `AbortSignal.timeout`.
+  return Math.floor(Math.min(LONGEST, Math.max(SHORTEST, milliseconds)));
+}

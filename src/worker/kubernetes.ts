@@ -1,0 +1,208 @@
+import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
+import { ApiConnection } from "./api-connection.ts";
+import { describe } from "./api-failures.ts";
+import {
+  API_RESOURCES,
+  ApiServer,
+  type Discovery,
+  discoverVersions,
+  MISNAMED_GROUP,
+  nameOf,
+  withNodeAddresses,
+} from "./api-resources.ts";
+import type { KubeconfigOptions } from "./kubeconfig.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { type BackoffLimits, backoffPause, Failures, Wakeup } from "./pacing.ts";
+import { ResourceFeed } from "./resource-feed.ts";
+import type { SourceProblem } from "./status.ts";
+
+/** The API server and the options for reading it. */
+export interface KubernetesSourceOptions extends KubeconfigOptions {
+  readonly logger: SyncLogger;
+  /** Whether the cluster id is configured, so that no ClusterProperty is read. */
+  readonly clusterIdGiven: boolean;
+  /** Whether pods are read, for the names of verified pods. Default false. */
+  readonly pods?: boolean;
+  /** Whether the addresses of nodes are read, too, and not only their labels. Default false. */
+  readonly nodeAddresses?: boolean;
+  /** Milliseconds between two discoveries of the served versions; a missing resource starts one at once. Default 30,000. */
+  readonly discoveryMilliseconds?: number;
+  /** Milliseconds until the objects of a resource that is not served any more are removed. Default 10,000. */
+  readonly goneAfterMilliseconds?: number;
+  /** Pauses after transient failures. Default 500 ms to 10 s. */
+  readonly backoff?: BackoffLimits;
+  /** Pauses after rejections that an operator must fix. Default 2 s to 60 s. */
+  readonly slowBackoff?: BackoffLimits;
+  /** Milliseconds of failures until the source reports them as a problem: an API server may restart. Default 5000. */
+  readonly problemAfterMilliseconds?: number;
+  /** Objects for each page of a list. Default 500. */
+  readonly pageSize?: number;
+}
+
+const BACKOFF = { first: 500, most: 10_000 };
+// An API server that is starting rejects requests that it allows a moment later.
+const SLOW_BACKOFF = { first: 2_000, most: 60_000 };
+
+/** A watch without events is confirmed about every 30 seconds; after twice that the API server is silent. */
+const SILENT_AFTER = 60_000;
+/** Codes that concern the API server as a whole, so that no single resource is named. */
+const OF_SERVER = new Set(["API_UNREACHABLE", "API_UNAUTHENTICATED"]);
+
+/** A cluster's objects from its API server, kept current. */
+export class KubernetesSource implements ObjectSource {
+  readonly #options: KubernetesSourceOptions;
+  readonly #listener: SourceListener;
+  readonly api: ApiServer;
+  readonly #feeds: readonly ResourceFeed[];
+  readonly #absentSince = new Map<ResourceFeed, number>();
+  readonly #discoverNow = new Wakeup();
+  readonly #backoff: BackoffLimits;
+  readonly #discoveryFailures: Failures;
+  #saidNoExports = false;
+  #saidMisnamed = false;
+
+  /** @throws {SourceError} if the kubeconfig cannot be used. */
+  constructor(options: KubernetesSourceOptions, listener: SourceListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.api = new ApiServer(new ApiConnection(options, options.logger), options.pageSize);
+    this.#backoff = options.backoff ?? BACKOFF;
+    const problemAfter = options.problemAfterMilliseconds ?? 5000;
+    this.#discoveryFailures = new Failures(problemAfter);
+    const context = {
+      problemAfter,
+      api: this.api,
+      listener,
+      logger: options.logger,
+      backoff: this.#backoff,
+      slowBackoff: options.slowBackoff ?? SLOW_BACKOFF,
+      rediscover: () => this.#discoverNow.wake(),
+    };
+    const unneeded = new Set<ObjectKind>();
+    if (options.clusterIdGiven) unneeded.add("ClusterProperty");
+    if (options.pods !== true) unneeded.add("Pod");
+    const needed = API_RESOURCES.filter(({ kind }) => !unneeded.has(kind));
+    const resources = options.nodeAddresses === true ? needed.map(withNodeAddresses) : needed;
+    this.#feeds = resources.map((resource) => new ResourceFeed(resource, context));
+  }
+
+  /**
+   * A resource that is listed again does not count as missing: its objects stay as they were last reported until the new list is whole, and
+   * then change in one turn. What exists in all lists, old and new, is in every state meanwhile, as with the informers of any controller.
+   */
+  get complete(): boolean {
+    return this.#feeds.every(({ synced }) => synced);
+  }
+
+  /** The version in which a resource is read, such as `v1beta1` of `serviceimports`; undefined if it is not served. */
+  versionOf(resource: string, group: string): string | undefined {
+    return this.#feeds.find((feed) => feed.resource.resource === resource && feed.resource.group === group)
+      ?.version;
+  }
+
+  /** The oldest confirmation of all resources; resources that are not served or not allowed do not count. */
+  lastConfirmed(): number | undefined {
+    if (!this.#feeds.every(({ synced }) => synced)) return undefined;
+    const moments = this.#feeds.flatMap(({ confirmedAt }) => confirmedAt ?? []);
+    return moments.length === 0 ? undefined : Math.min(...moments);
+  }
+
+  problems(now: number): readonly SourceProblem[] {
+    const problems = [this.#discoveryFailures.problem(now) ?? []].flat();
+    for (const { resource, failures, confirmedAt } of this.#feeds) {
+      const problem = failures.problem(now);
+      if (problem !== undefined)
+        problems.push(OF_SERVER.has(problem.code) ? problem : { ...problem, subject: nameOf(resource) });
+      else if (confirmedAt !== undefined && now - confirmedAt >= SILENT_AFTER)
+        problems.push({ code: "API_UNREACHABLE", since: confirmedAt });
+    }
+    return problems;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { connection } = this.api;
+    const { url, context, identity } = connection;
+    this.#options.logger.info({ url, context, identity }, `reading the API server ${url} as ${identity}`);
+    signal.addEventListener("abort", () => connection.close(), { once: true });
+    for (const feed of this.#feeds) if (feed.resource.builtIn) feed.serve(feed.resource.versions[0]!);
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const discovery = await discoverVersions(this.api, signal);
+        failures = 0;
+        this.#discoveryFailures.over();
+        this.#follow(discovery);
+        await this.#discoverNow.wait(this.#nextDiscovery(), signal);
+      } catch (cause) {
+        if (signal.aborted) break;
+        failures++;
+        const error =
+          cause instanceof SourceError
+            ? cause
+            : new SourceError(
+                "API_UNREACHABLE",
+                `the discovery of the API server's resources failed: ${describe(cause)}`,
+                false,
+                cause,
+              );
+        this.#discoveryFailures.failed(error.code, performance.now());
+        this.#options.logger.warn({ code: error.code, failures }, error.message);
+        this.#listener.failed(error);
+        await this.#discoverNow.wait(backoffPause(failures, this.#backoff), signal);
+      }
+    }
+    for (const feed of this.#feeds) feed.stop();
+  }
+
+  #nextDiscovery(): number {
+    const { discoveryMilliseconds = 30_000, goneAfterMilliseconds = 10_000 } = this.#options;
+    const unsettled = this.#feeds.some(
+      ({ resource, synced, version }) => !resource.builtIn && !synced && version === undefined,
+    );
+    if (unsettled) return backoffPause(2, this.#backoff);
+    return this.#absentSince.size > 0
+      ? Math.min(discoveryMilliseconds, goneAfterMilliseconds)
+      : discoveryMilliseconds;
+  }
+
+  #follow({ versions, conclusive, misnamed }: Discovery): void {
+    if (misnamed && !this.#saidMisnamed)
+      this.#options.logger.warn(
+        { group: MISNAMED_GROUP },
+        `the API server serves ${MISNAMED_GROUP}, which is not read: install the MCS CRDs of ${MULTICLUSTER_GROUPS[0]} (sigs.k8s.io/mcs-api) and create the objects there`,
+      );
+    this.#saidMisnamed = misnamed;
+    for (const feed of this.#feeds) {
+      const { builtIn, resource, group } = feed.resource;
+      if (builtIn) continue;
+      const version = versions.get(`${resource}.${group}`);
+      if (version !== undefined) {
+        this.#absentSince.delete(feed);
+        feed.serve(version);
+      } else if (conclusive && feed.version === undefined) feed.clear();
+      else if (conclusive && this.#isGone(feed)) {
+        this.#absentSince.delete(feed);
+        this.#options.logger.warn(
+          { resource, group },
+          "the API server no longer serves it: its objects are removed",
+        );
+        feed.clear();
+      }
+    }
+    const served = [...versions.keys()].some((name) => /^service(?:ex|im)ports\./.test(name));
+    if (!served && conclusive && !this.#saidNoExports)
+      this.#options.logger.warn(
+        {},
+        "the API server serves neither ServiceExport nor ServiceImport: install the MCS CRDs (sigs.k8s.io/mcs-api), otherwise this cluster exports nothing",
+      );
+    this.#saidNoExports = !served;
+  }
+
+  // A restarting API server may briefly answer as if no CRDs existed.
+  #isGone(feed: ResourceFeed): boolean {
+    const now = performance.now();
+    const since = this.#absentSince.get(feed) ?? now;
+    this.#absentSince.set(feed, since);
+    return now - since >= (this.#options.goneAfterMilliseconds ?? 10_000);
+  }
+}

@@ -1,0 +1,259 @@
+import { type FSWatcher, watch } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { identifyObject } from "../extract/identity.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { Debounce, Wakeup } from "./pacing.ts";
+import type { SourceProblem } from "./status.ts";
+
+/** The directory of manifests and the options for changes. */
+export interface ManifestSourceOptions {
+  readonly directory: string;
+  /** Whether the source follows changes until the signal aborts. */
+  readonly watch: boolean;
+  readonly logger: SyncLogger;
+  /** Whether the first read may have broken files: what can be read counts. Default false. */
+  readonly allowBroken?: boolean;
+  /** Milliseconds between two reads of the directory without a notification. Default 5000. */
+  readonly pollMilliseconds?: number;
+}
+
+/**
+ * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
+ * state without it would remove it from the gateways. Later the last good content of a broken file counts. The file system's notifications report changes; since network and container
+ * file systems may lack them, the source also reads the directory at intervals.
+ */
+export class ManifestSource implements ObjectSource {
+  complete = false;
+  readonly #options: ManifestSourceOptions;
+  readonly #listener: SourceListener;
+  readonly #manifests: ManifestDirectory;
+  #objects = new Map<string, KubernetesObject>();
+  /** The file of each problem that was reported, by its text. */
+  #reported: ReadonlyMap<string, string> = new Map();
+  #unreadable: { readonly message: string; readonly since: number } | undefined;
+  /** When each file that cannot be read became so, by `performance.now()`. */
+  #broken: ReadonlyMap<string, number> = new Map();
+
+  constructor(options: ManifestSourceOptions, listener: SourceListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#manifests = new ManifestDirectory(options.directory);
+  }
+
+  /** A directory is current after each read. */
+  lastConfirmed(now: number): number | undefined {
+    return this.complete ? now : undefined;
+  }
+
+  problems(): readonly SourceProblem[] {
+    const broken = Array.from(this.#broken, ([subject, since]) => ({
+      code: "MANIFEST_BROKEN",
+      since,
+      subject,
+    }));
+    if (this.#unreadable === undefined) return broken;
+    return [{ code: "MANIFESTS_UNREADABLE", since: this.#unreadable.since }, ...broken];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { watch: watching, pollMilliseconds = 5000 } = this.#options;
+    const wakeup = new Wakeup();
+    // An editor writes and renames several times for one save.
+    const settle = new Debounce(() => wakeup.wake(), { quiet: 100, most: 1000 });
+    const watcher = watching ? this.#createWatch(() => settle.touch()) : undefined;
+    while (!signal.aborted) {
+      await this.#read(watcher);
+      await wakeup.wait(watching || !this.complete ? pollMilliseconds : Number.POSITIVE_INFINITY, signal);
+    }
+    settle.stop();
+    watcher?.close();
+  }
+
+  #createWatch(notify: () => void): DirectoryWatch {
+    const { directory, logger } = this.#options;
+    return new DirectoryWatch(notify, (error) =>
+      logger.warn(
+        { directory, error: String(error) },
+        "file system notifications do not work here; the worker looks for changes regularly",
+      ),
+    );
+  }
+
+  async #read(watcher: DirectoryWatch | undefined): Promise<void> {
+    const { directory, logger } = this.#options;
+    try {
+      const { objects, problems } = await this.#manifests.read(
+        (place, name) => watcher?.follow(place, name) ?? Promise.resolve(),
+      );
+      watcher?.retire();
+      if (this.#unreadable !== undefined)
+        logger.info({ directory }, "the manifest directory can be read again");
+      this.#unreadable = undefined;
+      const broken = problems.filter(isBroken);
+      const waits = !this.complete && broken.length > 0 && this.#options.allowBroken !== true;
+      this.#report(problems, waits);
+      if (waits) {
+        this.#listener.failed(new SourceError("MANIFEST_BROKEN", describeBroken(directory, broken), true));
+        return;
+      }
+      this.#update(objects.map(({ object }) => object));
+    } catch (cause) {
+      const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      if (this.#unreadable?.message !== message) logger.error({ directory }, message);
+      this.#unreadable = { message, since: this.#unreadable?.since ?? performance.now() };
+      this.#listener.failed(new SourceError("MANIFESTS_UNREADABLE", message, true, cause));
+    }
+  }
+
+  /** One line for each problem when it comes, and one for each file when its problems are gone. */
+  #report(problems: readonly ManifestProblem[], waits: boolean): void {
+    const { logger } = this.#options;
+    const reported = new Map<string, string>();
+    for (const problem of problems) {
+      const { code, file, line, column, message } = problem;
+      const text = `${file}:${line}:${column}: ${message}`;
+      reported.set(text, file);
+      if (this.#reported.has(text)) continue;
+      const fields = { code, file, line, column };
+      if (!isBroken(problem)) logger.warn(fields, text);
+      else if (waits) logger.error(fields, `${text}; ${NOTHING_YET}`);
+      else if (problem.hasContent === true)
+        logger.warn(
+          fields,
+          `${text}; the last content of the file that could be read counts until it is repaired`,
+        );
+      else logger.warn(fields, `${text}; nothing of the file counts until it is repaired`);
+    }
+    const wrong = new Set(reported.values());
+    for (const file of new Set(this.#reported.values()))
+      if (!wrong.has(file)) logger.info({ file }, `${file}: its problems are gone, and its content counts`);
+    this.#reported = reported;
+    const now = performance.now();
+    this.#broken = new Map(
+      problems.filter(isBroken).map(({ file }) => [file, this.#broken.get(file) ?? now]),
+    );
+  }
+
+  #update(objects: readonly KubernetesObject[]): void {
+    const before = this.#objects;
+    this.#objects = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
+    let changes = 0;
+    for (const [key, object] of before) {
+      if (this.#objects.has(key)) continue;
+      this.#listener.delete(object);
+      changes++;
+    }
+    for (const [key, object] of this.#objects) {
+      if (before.get(key) === object) continue;
+      this.#listener.upsert(object);
+      changes++;
+    }
+    if (!this.complete)
+      this.#options.logger.info(
+        { directory: this.#options.directory, objects: objects.length },
+        "manifests read",
+      );
+    if (!this.complete && objects.length === 0)
+      this.#options.logger.warn(
+        { directory: this.#options.directory },
+        "the manifest directory has no manifest (*.yaml, *.yml, *.json) of a kind that counts: the cluster is pushed without services",
+      );
+    if (changes === 0 && this.complete) return;
+    this.complete = true;
+    this.#listener.changed();
+  }
+}
+
+const NOTHING_YET =
+  "nothing is pushed until every file of the folder can be read, since what this one has is not known; --allow-broken pushes the rest";
+
+function describeBroken(directory: string, broken: readonly ManifestProblem[]): string {
+  const [first] = broken;
+  const files = broken.length === 1 ? "a file" : `${broken.length} files`;
+  return `${files} of the manifest directory ${directory} cannot be read: ${first!.file}:${first!.line}:${first!.column}: ${first!.message}; ${NOTHING_YET}`;
+}
+
+/** Whether a problem concerns a whole file, so that its last good content counts. */
+function isBroken({ code }: ManifestProblem): boolean {
+  return code === "BrokenFile" || code === "UnreadableFile";
+}
+
+interface Followed {
+  readonly watcher: FSWatcher;
+  /** Distinguishes a directory from another one that replaced it at the same path. */
+  readonly inode: string;
+}
+
+/**
+ * Notifies of changes in directories. Each directory has its own watch: Node's recursive watch (24, on Linux) follows every file by its inode,
+ * and misses all changes after another file was renamed over it.
+ */
+export class DirectoryWatch {
+  readonly #notify: () => void;
+  readonly #failed: (error: unknown) => void;
+  #followed = new Map<string, Followed>();
+  #kept = new Map<string, Followed>();
+
+  /** Calls `failed` once, if the first directory cannot be watched. */
+  constructor(notify: () => void, failed: (error: unknown) => void) {
+    this.#notify = notify;
+    let said = false;
+    this.#failed = (error) => {
+      if (!said) failed(error);
+      said = true;
+    };
+  }
+
+  /** Watches a directory, or one name in it, until a whole round between two calls of `retire` does not follow it. */
+  async follow(directory: string, name?: string): Promise<void> {
+    const key = JSON.stringify([directory, name]);
+    try {
+      const { dev, ino } = await stat(directory, { bigint: true });
+      const inode = `${dev}-${ino}`;
+      const before = this.#followed.get(key);
+      if (before?.inode === inode) this.#kept.set(key, before);
+      else {
+        before?.watcher.close();
+        const followed = { watcher: this.#watch(key, directory, name), inode };
+        this.#followed.set(key, followed);
+        this.#kept.set(key, followed);
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#failed(error);
+    }
+  }
+
+  /** Ends the round: stops watching directories that were not followed in it. */
+  retire(): void {
+    for (const [key, { watcher }] of this.#followed) if (!this.#kept.has(key)) watcher.close();
+    this.#followed = this.#kept;
+    this.#kept = new Map();
+  }
+
+  close(): void {
+    this.retire();
+    this.retire();
+  }
+
+  #watch(key: string, directory: string, name: string | undefined): FSWatcher {
+    const drop = () => {
+      watcher.close();
+      if (this.#followed.get(key)?.watcher === watcher) this.#followed.delete(key);
+      if (this.#kept.get(key)?.watcher === watcher) this.#kept.delete(key);
+    };
+    const watcher = watch(directory, (event, changed) => {
+      // Also the last event of a directory that is moved or deleted. It may come back with the same inode.
+      if (event === "rename" && changed === basename(directory)) drop();
+      else if (name !== undefined && changed !== null && changed !== name) return;
+      this.#notify();
+    });
+    watcher.on("error", (error) => {
+      drop();
+      this.#failed(error);
+    });
+    return watcher;
+  }
+}

@@ -1,0 +1,295 @@
+import type { Dirent } from "node:fs";
+import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  visit,
+} from "yaml";
+import { compareText, quote } from "../extract/fields.ts";
+import { identifyObject } from "../extract/identity.ts";
+import { suggestKind } from "../extract/misspelt.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+
+/** The content of a directory of manifests. */
+export interface Manifests {
+  /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** A callback for each directory before it is read, or for one name in it on which the content depends. */
+export type Follow = (directory: string, name?: string) => Promise<void>;
+
+interface KnownFile extends ManifestFile {
+  readonly signature: string;
+}
+
+/**
+ * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files and kustomization files are
+ * skipped. An unreadable part becomes a problem with file, line and column; all other parts count.
+ * @throws the error of node:fs if the directory itself cannot be read.
+ */
+export async function readManifests(directory: string): Promise<Manifests> {
+  return new ManifestDirectory(directory).read();
+}
+
+/** A directory of manifests for repeated reads; unchanged files are not read again. */
+export class ManifestDirectory {
+  readonly #directory: string;
+  #files = new Map<string, KnownFile>();
+  readonly #impliedNamespaces = new Map<string, KubernetesObject>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /**
+   * The current content. For a broken or unreadable file the last good content
+   * counts, in addition to its problems. A watch on each argument of `follow` notices every later change.
+   */
+  async read(follow: Follow = async () => undefined): Promise<Manifests> {
+    const files = new Map<string, KnownFile>();
+    await followPlace(resolve(this.#directory), follow);
+    for (const path of await listFiles(this.#directory, follow)) {
+      const file = await this.#readFile(path);
+      if (file !== undefined) files.set(path, file);
+    }
+    this.#files = files;
+    return combine([...files.values()], (name) => this.#implyNamespace(name));
+  }
+
+  #implyNamespace(name: string): KubernetesObject {
+    let object = this.#impliedNamespaces.get(name);
+    if (object === undefined) {
+      object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+      this.#impliedNamespaces.set(name, object);
+    }
+    return object;
+  }
+
+  async #readFile(path: string): Promise<KnownFile | undefined> {
+    const name = relative(this.#directory, path);
+    const before = this.#files.get(path);
+    let handle: FileHandle | undefined;
+    try {
+      handle = await open(path);
+      const signature = await signatureOf(handle);
+      if (before?.signature === signature) return before;
+      const { size } = await handle.stat();
+      if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
+      const text = await handle.readFile("utf8");
+      // The file changed during the read: the previous content counts until the next read.
+      if (before !== undefined && (await signatureOf(handle)) !== signature)
+        return { ...before, signature: "" };
+      const parsed = parseManifestFile(name, text);
+      return parsed.broken
+        ? { ...withContentOf(before, parsed.problems), signature }
+        : { ...parsed, signature };
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const problem: ManifestProblem = { code: "UnreadableFile", file: name, line: 1, column: 1, message };
+      return { ...withContentOf(before, [problem]), signature: "" };
+    } finally {
+      await handle?.close();
+    }
+  }
+}
+
+/** A file that cannot be read: its last good content counts. */
+function withContentOf(before: KnownFile | undefined, problems: readonly ManifestProblem[]) {
+  const hasContent =
+    before !== undefined && (!before.broken || before.problems.some((one) => one.hasContent));
+  return {
+    broken: true,
+    objects: before?.objects ?? [],
+    problems: problems.map((problem) => ({ ...problem, hasContent })),
+  };
+}
+
+async function signatureOf(handle: FileHandle): Promise<string> {
+  const { mtimeNs, ctimeNs, size, ino } = await handle.stat({ bigint: true });
+  return `${ino}-${size}-${mtimeNs}-${ctimeNs}`;
+}
+
+/** Follows the names that a path depends on: its own, and for a symbolic link that of its target. */
+async function followPlace(path: string, follow: Follow): Promise<void> {
+  await follow(dirname(path), basename(path));
+  const real = await realpath(path).catch(() => path);
+  if (real !== path) await follow(dirname(real), basename(real));
+}
+
+/** Manifest files under a directory, sorted; symbolic links are followed, each directory once. */
+async function listFiles(directory: string, follow: Follow, seen = new Set<string>()): Promise<string[]> {
+  const real = await realpath(directory);
+  if (seen.has(real)) return [];
+  seen.add(real);
+  await follow(real);
+  const files: string[] = [];
+  const entries = await readdir(directory, { withFileTypes: true });
+  for (const entry of entries.sort((left, right) => compareText(left.name, right.name))) {
+    if (entry.name.startsWith(".")) continue;
+    const path = join(directory, entry.name);
+    const kind = await kindOf(entry, path);
+    if (kind === "directory") files.push(...(await listFiles(path, follow, seen)));
+    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name) && !isKustomization(entry.name)) {
+      if (entry.isSymbolicLink()) await followPlace(resolve(path), follow);
+      files.push(path);
+    }
+  }
+  return files;
+}
+
+async function kindOf(entry: Dirent, path: string): Promise<"file" | "directory" | undefined> {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  if (!entry.isSymbolicLink()) return undefined;
+  const target = await stat(path).catch(() => undefined);
+  return target?.isFile() ? "file" : target?.isDirectory() ? "directory" : undefined;
+}
+
+function isKustomization(name: string): boolean {
+  return /^kustomization(?:\.ya?ml)?$/i.test(basename(name));
+}
+
+// As with `kubectl apply`: of two manifests of one object the later one counts.
+function combine(
+  files: readonly ManifestFile[],
+  implyNamespace: (name: string) => KubernetesObject,
+): Manifests {
+  const problems = files.flatMap((file) => file.problems);
+  const objects = new Map<string, ManifestObject>();
+  const implied = new Map<string, ManifestObject>();
+  for (const found of files.flatMap((file) => file.objects)) {
+    const identity = identifyObject(found.object);
+    if (identity === undefined) continue;
+    const { kind, group, namespace, name } = identity;
+    const key = JSON.stringify([kind, group, namespace, name]);
+    const before = objects.get(key);
+    if (before !== undefined) {
+      const { file, line, column } = before;
+      const message = `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} is also in ${found.file}:${found.line}, which counts; delete one of the two`;
+      problems.push({ code: "DuplicateObject", file, line, column, message });
+    }
+    objects.set(key, found);
+    if (namespace !== "" && !implied.has(namespace)) implied.set(namespace, found);
+  }
+  for (const [name, { file, line, column }] of implied) {
+    const key = JSON.stringify(["Namespace", "", "", name]);
+    if (objects.has(key)) continue;
+    objects.set(key, { object: implyNamespace(name), file, line, column });
+  }
+  return { objects: [...objects.values()], problems };
+}
+
+/** A Kubernetes object with its file, line and column; lines and columns count from 1. */
+export interface ManifestObject {
+  readonly object: KubernetesObject;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A part of the manifests that cannot be read or used. */
+export interface ManifestProblem {
+  /** `BrokenFile` and `UnreadableFile` concern a whole file, the others one object. */
+  readonly code: "BrokenFile" | "UnreadableFile" | "NotAnObject" | "UnknownKind" | "DuplicateObject";
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  /** Whether an earlier content of a broken or unreadable file counts. */
+  readonly hasContent?: boolean;
+}
+
+/** The content of one file. A broken file has no objects. */
+export interface ManifestFile {
+  readonly broken: boolean;
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+/**
+ * Reads the text of a manifest file: YAML documents or JSON, `List` objects as their items. Objects of kinds
+ * that a snapshot does not use are left out, with a problem if the kind is probably misspelt. A syntax error breaks the whole file, so that
+ * an unfinished edit never counts.
+ */
+export function parseManifestFile(file: string, text: string): ManifestFile {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  if (!Array.isArray(documents)) return { broken: false, objects: [], problems: [] };
+  const errors = documents.flatMap((document) => document.errors);
+  const [first] = errors;
+  if (first !== undefined) {
+    // One mistake makes the parser lose its place, and complain about what follows.
+    const more = errors.length === 1 ? "" : ` (the first of ${errors.length} errors in this file)`;
+    const problem = { code: "BrokenFile", ...place(first.pos[0]), message: first.message + more } as const;
+    return { broken: true, objects: [], problems: [problem] };
+  }
+
+  const objects: ManifestObject[] = [];
+  const problems: ManifestProblem[] = [];
+  const take = (node: Node | null | undefined, read: () => unknown) => {
+    if (node === null || node === undefined || (isScalar(node) && node.value === null)) return;
+    const where = place(node.range?.[0] ?? 0);
+    if (!isMap(node) || typeof node.get("kind") !== "string" || typeof node.get("apiVersion") !== "string") {
+      const message = "is not a Kubernetes object: it needs an apiVersion and a kind";
+      problems.push({ code: "NotAnObject", ...where, message });
+      return;
+    }
+    const items = node.get("items", true);
+    if (String(node.get("kind")).endsWith("List") && isSeq(items)) {
+      const values = (read() as { items: unknown[] }).items;
+      for (const [index, item] of items.items.entries()) take(item as Node | null, () => values[index]);
+      return;
+    }
+    const object = read() as KubernetesObject;
+    const meant = suggestKind(object);
+    if (meant !== undefined)
+      problems.push({
+        code: "UnknownKind",
+        ...where,
+        message: `kind ${quote(object.kind)} of ${quote(object.apiVersion)} is not read: write ${meant}`,
+      });
+    else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
+  };
+  for (const document of documents) {
+    try {
+      take(document.contents, () => document.toJS({ maxAliasCount: 100 }));
+    } catch (cause) {
+      // toJS throws for YAML aliases without an anchor and for too many aliases, without a position.
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const problem: ManifestProblem = {
+        code: "BrokenFile",
+        ...place(findLostAlias(document) ?? document.range[0]),
+        message,
+      };
+      return { broken: true, objects: [], problems: [problem] };
+    }
+  }
+  return { broken: false, objects, problems };
+}
+
+function findLostAlias(document: Document): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return undefined;
+      offset = alias.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}

@@ -1,0 +1,44 @@
+import type { KubernetesObject } from "../extract/objects.ts";
+import type { SourceProblem } from "./status.ts";
+
+/** The worker's logger; pino's loggers implement it. */
+export interface SyncLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** A source cannot read data that it needs. */
+export class SourceError extends Error {
+  readonly code: string;
+  /** Whether an operator must fix it, so that an early retry is useless. */
+  readonly permanent: boolean;
+
+  constructor(code: string, message: string, permanent: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.permanent = permanent;
+  }
+}
+
+/** The callbacks of a source. */
+export interface SourceListener {
+  upsert(object: KubernetesObject): void;
+  delete(object: KubernetesObject): void;
+  /** Objects were reported, or `complete` changed. */
+  changed(): void;
+  /** A read failed; the source has logged it and retries. */
+  failed(error: SourceError): void;
+}
+
+/** A source of a cluster's objects. */
+export interface ObjectSource {
+  /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once. */
+  readonly complete: boolean;
+  /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
+  lastConfirmed(now: number): number | undefined;
+  /** What keeps the source from reading all of its objects at `now` (`performance.now()`); empty if nothing does. */
+  problems(now: number): readonly SourceProblem[];
+  /** Reports the objects and their changes; resolves when the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}

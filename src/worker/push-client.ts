@@ -1,0 +1,358 @@
+import { isLoopbackHost } from "../dns/address.ts";
+import type { ChangeFollower, ChangingPart, ExtractedState } from "../extract/extracted-state.ts";
+import { equalJson, isJsonObject } from "../snapshot/json-value.ts";
+import type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
+import { diffJson } from "../snapshot/merge-patch.ts";
+import { type Degradation, degradationKey } from "../snapshot/report/degradation.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { GatewayError } from "./gateway-error.ts";
+import {
+  type Acknowledgement,
+  type GatewayOptions,
+  GatewayRequests,
+  type RequestTerms,
+} from "./gateway-requests.ts";
+import type { SyncLogger } from "./object-source.ts";
+import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
+import type { PushStatus } from "./status.ts";
+
+/** Options for pushing to one gateway. */
+export interface PushClientOptions extends GatewayOptions {
+  /** The lease in seconds: how long the gateway answers from the last push. */
+  readonly leaseSeconds: number;
+  readonly logger: SyncLogger;
+  /** Whether the last pushed state is known to be current, so that the lease may be renewed. */
+  readonly isCurrent: () => boolean;
+  /** What the worker reports of itself with each request. Default: nothing. `changed` says that it may be something else. */
+  readonly degraded?: () => readonly Degradation[];
+  /** Pauses after transient failures. Default 500 ms to 15 s. */
+  readonly backoff?: BackoffLimits;
+  /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
+  readonly slowBackoff?: BackoffLimits;
+  /** The budget of requests. Default 100 at once, 40 a second. */
+  readonly budget?: BudgetLimits;
+}
+
+/** What a client pushes: a cluster's state, which changes in place. */
+export interface PushSource {
+  readonly state: ExtractedState;
+  /** Brings the state up to date; false while it must not be pushed. */
+  refresh(): boolean;
+}
+
+interface Acknowledged {
+  readonly clusterId: string;
+  readonly generation: number;
+  /** When the lease began, by this machine's clock. */
+  readonly at: number;
+  /** The key of the report that the gateway has. */
+  readonly degraded: string;
+}
+
+const BACKOFF = { first: 500, most: 15_000 };
+const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
+const ATTEMPTS_ONCE = 5;
+/** Gateways accept 50 requests a second from a cluster by default (`limits.pushesPerSecond`). */
+const BUDGET = { perSecond: 40, burst: 100 };
+
+/**
+ * Pushes a cluster's state to one gateway and keeps the cluster's lease there. The first push is all of it; then the client pushes what
+ * changed since the last acknowledgement, and all of it again if the gateway has another generation. It pushes a change at once; it combines
+ * changes during a push into the next one.
+ */
+export class PushClient {
+  readonly #options: PushClientOptions;
+  readonly #requests: GatewayRequests;
+  readonly #wakeup = new Wakeup();
+  readonly #budget: Budget;
+  /** The cluster that was last pushed, acknowledged or not. */
+  #clusterId: string | undefined;
+  #acknowledged: Acknowledged | undefined;
+  /**
+   * The newest generation of that cluster that the gateway named. A request that comes late, after newer ones, replaces none of them. A refusal never makes it smaller: of gateways
+   * with one address, one may be behind.
+   */
+  #known: number | undefined;
+  /** When the last lease began, whatever the gateway has of the cluster now. */
+  #leasedAt: number | undefined;
+  /** What the gateway lacks of the state, as far as it acknowledged anything. */
+  #unsent = new UnsentChanges();
+  #failures = 0;
+  #failure: string | undefined;
+  /** No attempt before this moment, by performance.now(). */
+  #notBefore = 0;
+  /** The version of a state with rejected content, and the earliest time for another one. */
+  #refused: { readonly version: number; readonly anotherFrom: number } | undefined;
+
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
+  constructor(options: PushClientOptions) {
+    this.#options = options;
+    this.#requests = new GatewayRequests(options);
+    this.#budget = new Budget(options.budget ?? BUDGET);
+    const { protocol, hostname } = new URL(options.gateway);
+    if (protocol === "http:" && options.token !== undefined && !isLoopbackHost(hostname))
+      options.logger.warn(
+        { gateway: this.#requests.name },
+        "the worker sends the token to this gateway unencrypted; use https",
+      );
+  }
+
+  /** Reports that a newer state, or something else to report of the worker, may exist. */
+  changed(): void {
+    this.#wakeup.wake();
+  }
+
+  /** What the gateway has of the cluster, and what became of the requests. */
+  status(): PushStatus {
+    const { leaseSeconds } = this.#options;
+    const leased = this.#leasedAt;
+    return {
+      gateway: this.#requests.name,
+      leaseSeconds: leased === undefined ? undefined : leaseSeconds - (performance.now() - leased) / 1000,
+      requests: this.#requests.counts(),
+      failure: this.#failure,
+    };
+  }
+
+  /** Keeps the gateway current until the signal aborts. Refreshes the source when a push could start, not for each change. */
+  async run(source: PushSource, signal: AbortSignal): Promise<void> {
+    const { state } = source;
+    state.follow((...change) => this.#unsent.follow(...change));
+    while (!signal.aborted) {
+      const action = this.#nextAction(source);
+      if (typeof action === "number") {
+        await this.#wakeup.wait(action, signal);
+        continue;
+      }
+      const { version } = state;
+      try {
+        if (action === "renew") await this.#renew(this.#acknowledged!, signal);
+        else await this.#push(state, signal);
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error, version);
+      }
+    }
+  }
+
+  /**
+   * Pushes one snapshot to the gateway.
+   * @throws {GatewayError} at once if the gateway rejects it, else after five attempts.
+   */
+  async deliver(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#replace(snapshot, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const wait = this.#failed(error);
+        const passing = error instanceof GatewayError && error.remedy === "soon";
+        if (!passing || this.#failures >= ATTEMPTS_ONCE) throw error;
+        await pause(wait, signal);
+      }
+    }
+  }
+
+  /** Removes the cluster from the clusterset of this gateway. @throws {GatewayError} */
+  async leave(signal: AbortSignal): Promise<void> {
+    const clusterId = this.#clusterId;
+    if (clusterId === undefined) return;
+    await this.#requests.leave(clusterId, signal, this.#known);
+    this.#options.logger.info({ gateway: this.#requests.name, clusterId }, "left the clusterset");
+  }
+
+  async close(): Promise<void> {
+    await this.#requests.close();
+  }
+
+  /** What to send now, or the milliseconds until that may change. */
+  #nextAction(source: PushSource): "push" | "renew" | number {
+    const now = performance.now();
+    const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
+    // Changes during a pause are extracted once, at its end, unless another state could end the pause.
+    if (held > 0 && this.#refused === undefined) return held;
+    const { state } = source;
+    if (source.refresh()) {
+      if (this.#refused !== undefined && this.#refused.version !== state.version) {
+        this.#notBefore = this.#refused.anotherFrom;
+        this.#refused = undefined;
+        return this.#nextAction(source);
+      }
+      if (this.#acknowledged?.clusterId !== state.clusterId || !this.#unsent.isEmpty)
+        return held > 0 ? held : "push";
+    }
+    if (this.#acknowledged === undefined) return Number.POSITIVE_INFINITY;
+    const isReported = degradationKey(this.#degraded()) === this.#acknowledged.degraded;
+    const renewal = isReported ? this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3 : now;
+    if (now < renewal) return Math.max(held, renewal - now);
+    if (held > 0) return held;
+    // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
+    return this.#options.isCurrent() ? "renew" : 1000;
+  }
+
+  /** Pushes what changed, or all if nothing is acknowledged. Changes from now on are for the next push. */
+  async #push(state: ExtractedState, signal: AbortSignal): Promise<void> {
+    const held = this.#acknowledged?.clusterId === state.clusterId ? this.#acknowledged : undefined;
+    const sent = this.#unsent;
+    const patch = held === undefined ? undefined : sent.toPatch(state);
+    if (held !== undefined && patch === undefined) return;
+    this.#unsent = new UnsentChanges();
+    try {
+      if (held === undefined) await this.#replace(state.toSnapshot(), signal);
+      else await this.#patch(held, patch!, signal);
+    } catch (error) {
+      sent.add(this.#unsent);
+      this.#unsent = sent;
+      throw error;
+    }
+  }
+
+  async #replace(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
+    const { clusterId, exports, imports } = snapshot;
+    if (this.#clusterId !== clusterId) this.#known = undefined;
+    this.#clusterId = clusterId;
+    const generation = await this.#acknowledge(clusterId, (terms) =>
+      this.#requests.replace(snapshot, terms, signal, this.#known),
+    );
+    const sizes = { exports: Object.keys(exports).length, imports: Object.keys(imports).length };
+    const instance = this.#options.instance?.();
+    const fields = { gateway: this.#requests.name, clusterId, generation, instance, ...sizes };
+    this.#options.logger.info(fields, "snapshot acknowledged");
+  }
+
+  async #patch({ clusterId, generation }: Acknowledged, patch: SnapshotPatch, signal: AbortSignal) {
+    const acknowledged = await this.#acknowledge(clusterId, (terms) =>
+      this.#requests.patch(clusterId, generation, patch, terms, signal),
+    );
+    const fields = { gateway: this.#requests.name, generation: acknowledged };
+    this.#options.logger.info(fields, "changes acknowledged");
+  }
+
+  async #renew({ clusterId, generation }: Acknowledged, signal: AbortSignal): Promise<void> {
+    const isAgain = this.#failures > 0;
+    await this.#acknowledge(clusterId, (terms) => this.#requests.renew(clusterId, generation, terms, signal));
+    const fields = { gateway: this.#requests.name, generation };
+    if (isAgain) this.#options.logger.info(fields, "lease renewed again");
+  }
+
+  /** Sends a request and takes its acknowledgement. Returns the generation. */
+  async #acknowledge(
+    clusterId: string,
+    send: (terms: RequestTerms) => Promise<Acknowledgement>,
+  ): Promise<number> {
+    // The lease starts when the gateway accepts the request, which is after this moment.
+    const at = performance.now();
+    this.#budget.spend(at);
+    const degraded = this.#degraded();
+    const { generation } = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
+    this.#leasedAt = at;
+    this.#known = generation;
+    this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
+    this.#failures = 0;
+    this.#failure = undefined;
+    this.#notBefore = 0;
+    this.#refused = undefined;
+    return generation;
+  }
+
+  #degraded(): readonly Degradation[] {
+    return this.#options.degraded?.() ?? [];
+  }
+
+  /**
+   * Records a failure and returns the pause after it.
+   * @param version of the state whose push failed
+   */
+  #failed(error: unknown, version?: number): number {
+    const { logger, backoff = BACKOFF, slowBackoff = SLOW_BACKOFF } = this.#options;
+    const gateway = this.#requests.name;
+    if (!(error instanceof GatewayError)) throw error;
+    this.#failures++;
+    const { code, status, remedy } = error;
+    this.#failure = code;
+    const fields = { gateway, code, status, failures: this.#failures };
+    const { currentGeneration } = error;
+    const newest = newestOf(this.#known, currentGeneration);
+    const isNews = this.#acknowledged !== undefined || newest !== this.#known;
+    // The full snapshot follows at once, unless the gateway rejected just that, and says nothing new.
+    const resync = remedy === "resync" && isNews;
+    if (remedy === "resync") {
+      this.#acknowledged = undefined;
+      this.#known = newest;
+    }
+    if (remedy === "person" || remedy === "content") logger.error(fields, error.message);
+    else if (resync) logger.info(fields, error.message);
+    else logger.warn(fields, error.message);
+    const now = performance.now();
+    if (remedy === "content" && version !== undefined)
+      this.#refused = { version, anotherFrom: now + backoffPause(this.#failures, backoff) };
+    const slow = remedy === "person" || remedy === "content";
+    const wait = resync
+      ? 0
+      : Math.max(error.retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+    this.#notBefore = now + wait;
+    return wait;
+  }
+}
+
+function newestOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other !== undefined && other > one) ? other : one;
+}
+
+/**
+ * The entries of a state that changed since a gateway had it all, each as the gateway has it. A change and what is sent of it cost the same
+ * at any size of the state.
+ */
+export class UnsentChanges {
+  /** By table, then by key; undefined where the gateway has no entry. */
+  readonly #before = new Map<ChangingPart, Map<string, unknown>>();
+
+  /** Notes a change of the state. One that takes back another is as if neither had been. */
+  readonly follow: ChangeFollower = (part, key, before, after) => {
+    const entries = this.#entriesOf(part);
+    if (!entries.has(key)) entries.set(key, before);
+    else if (entries.get(key) === after) entries.delete(key);
+  };
+
+  /** The smallest patch that gives the gateway the state as it is now; undefined if it has that. Forgets entries that are as before. */
+  toPatch(state: ExtractedState): SnapshotPatch | undefined {
+    const patch: Record<string, unknown> = {};
+    for (const [part, entries] of this.#before)
+      for (const [key, before] of entries) {
+        const change = diffEntry(before, state.entry(part, key));
+        if (change === undefined) entries.delete(key);
+        else if (part === "topology") patch[part] = change;
+        else {
+          patch[part] ??= {};
+          (patch[part] as Record<string, unknown>)[key] = change;
+        }
+      }
+    return Object.keys(patch).length === 0 ? undefined : patch;
+  }
+
+  /** Takes the changes since these were sent: the gateway did not take them. */
+  add(later: UnsentChanges): void {
+    for (const [part, entries] of later.#before) {
+      const mine = this.#entriesOf(part);
+      for (const [key, before] of entries) if (!mine.has(key)) mine.set(key, before);
+    }
+  }
+
+  get isEmpty(): boolean {
+    for (const { size } of this.#before.values()) if (size > 0) return false;
+    return true;
+  }
+
+  #entriesOf(part: ChangingPart): Map<string, unknown> {
+    const entries = this.#before.get(part) ?? new Map<string, unknown>();
+    this.#before.set(part, entries);
+    return entries;
+  }
+}
+
+/** The change of one entry as a merge patch; null removes it; undefined if there is none. */
+function diffEntry(before: unknown, after: unknown): unknown {
+  if (after === undefined) return before === undefined ? undefined : null;
+  if (isJsonObject(before) && isJsonObject(after)) return diffJson(before, after);
+  return equalJson(before, after) ? undefined : after;
+}

@@ -1,0 +1,330 @@
+export type { SyncLogger } from "./object-source.ts";
+
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { SnapshotAssembler } from "../extract/assembler.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+import type { NodeAddressType } from "../extract/services/node-ports.ts";
+import { degradationKey } from "../snapshot/report/degradation.ts";
+import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
+import { KubernetesSource } from "./kubernetes.ts";
+import { ManifestSource } from "./manifest-source.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { type BackoffLimits, NextTurn } from "./pacing.ts";
+import { PushClient } from "./push-client.ts";
+import { type SourceProblem, toDegradations, type WorkerStatus } from "./status.ts";
+
+/** The source of a worker's objects. */
+export type SyncSource =
+  | { readonly kind: "kubernetes"; readonly kubeconfig?: string; readonly context?: string }
+  | {
+      readonly kind: "manifests";
+      readonly directory: string;
+      readonly watch: boolean;
+      /** Whether what can be read is pushed although the first read finds broken files. Default false. */
+      readonly allowBroken?: boolean;
+    };
+
+/** The options of a sync worker. */
+export interface SyncWorkerOptions {
+  readonly source: SyncSource;
+  /** Default: from the objects, see `chooseClusterId`. */
+  readonly clusterId?: string;
+  /** The cluster's own zone. Default: none. */
+  readonly clusterZone?: ClusterZone;
+  /** Reports node ports, with the nodes' addresses of this type. Default: no. */
+  readonly nodeAddresses?: NodeAddressType;
+  /** Base URLs; the gateways do not depend on each other. */
+  readonly gateways: readonly string[];
+  /** The cluster's bearer token, or a function that reads it before each request; absent if a certificate is used. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Reads the cluster's client certificate and key (PEM) before each request. */
+  readonly clientCertificate?: () => Promise<{ readonly cert: string; readonly key: string }>;
+  /** PEM certificates to trust for the gateways instead of the system's. */
+  readonly ca?: string;
+  /** Push one whole state, then end. */
+  readonly once: boolean;
+  /** The lease: how long a gateway answers from the last push, in seconds. Default 60. */
+  readonly leaseSeconds?: number;
+  /** Remove the cluster from the clusterset at the end. Default false: a restart leaves no gap. */
+  readonly leaveOnExit?: boolean;
+  /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
+  readonly staleAfterSeconds?: number;
+  /** The name of what the worker reads, which another worker with this cluster id must have, too. Default: that of the cluster, or of host and folder; none for manifests with `once`. */
+  readonly instance?: string;
+  /** Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default false. */
+  readonly readsClusterProperties?: boolean;
+  /** Gets every object, too: the control plane reads the cluster by the same watches. */
+  readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed">;
+  readonly signal: AbortSignal;
+  readonly logger: SyncLogger;
+  /** Pauses between attempts to reach a gateway. */
+  readonly backoff?: BackoffLimits;
+}
+
+/** Seconds for which a gateway answers from the last push, unless the operator chooses others. */
+export const DEFAULT_LEASE_SECONDS = 60;
+/** After how many failures a worker that does its work once gives up. */
+export const FAILURES_ONCE = 5;
+/** Milliseconds between two looks at what the worker has to report of itself. */
+const WATCH_INTERVAL = 1000;
+
+/** A sync worker that was put together. */
+export interface SyncWorker {
+  status(): WorkerStatus;
+  /** Where the objects come from. */
+  readonly source: ObjectSource;
+  /** The name of what it reads; undefined if it has none, or none yet. */
+  instance(): string | undefined;
+  /**
+   * Runs until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
+   * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
+   */
+  run(): Promise<void>;
+}
+
+/**
+ * Runs a sync worker: see `SyncWorker.run`.
+ * @throws {SourceError} if the kubeconfig cannot be used.
+ * @throws {TypeError} if a gateway is not an http or https URL.
+ */
+export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
+  await openSyncWorker(options).run();
+}
+
+/**
+ * Puts a sync worker together; nothing is read or sent yet.
+ * @throws {SourceError} if the kubeconfig cannot be used.
+ * @throws {TypeError} if a gateway is not an http or https URL.
+ */
+export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
+  const { signal, logger, clusterId, clusterZone, nodeAddresses, once, follower } = options;
+  const assembler = new SnapshotAssembler({
+    ...(clusterId !== undefined && { clusterId }),
+    ...(clusterZone !== undefined && { clusterZone }),
+    ...(nodeAddresses !== undefined && { nodeAddresses }),
+  });
+  const cluster = new ClusterInstance();
+  const instance = instanceOf(options, cluster);
+  const stop = new AbortController();
+  const ended = AbortSignal.any([signal, stop.signal]);
+  const whole = Promise.withResolvers<ClusterSnapshot>();
+  // Only awaited with `once`.
+  whole.promise.catch(() => undefined);
+  let failures = 0;
+  let clients: PushClient[] = [];
+  let complaint: { readonly message: string; readonly problem: SourceProblem } | undefined;
+
+  const refresh = (): boolean => {
+    if (!source.complete) return false;
+    try {
+      assembler.refresh();
+      complaint = undefined;
+      return true;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const { code } = error as { readonly code?: unknown };
+      if (message !== complaint?.message) logger.error({ code }, message);
+      const since = complaint?.problem.since ?? performance.now();
+      complaint = { message, problem: { code: typeof code === "string" ? code : "INTERNAL", since } };
+      whole.reject(error);
+      return false;
+    }
+  };
+  // Events of one turn of the event loop are handled together.
+  const changes = new NextTurn(() => {
+    if (!once) for (const client of clients) client.changed();
+    else if (refresh()) whole.resolve(assembler.state.toSnapshot());
+  });
+  const listener: SourceListener = {
+    upsert(object) {
+      cluster.see(object);
+      assembler.upsert(object);
+      follower?.upsert(object);
+    },
+    delete(object) {
+      assembler.delete(object);
+      follower?.delete(object);
+    },
+    changed() {
+      changes.call();
+      follower?.changed();
+    },
+    failed: (error: SourceError) => {
+      if (error.permanent || ++failures >= FAILURES_ONCE) whole.reject(error);
+    },
+  };
+  const source = openSource(options, listener);
+  const isCurrent = watchFreshness(source, options);
+  const degraded = () => {
+    const now = performance.now();
+    return toDegradations(
+      [...source.problems(now), ...(complaint === undefined ? [] : [complaint.problem])],
+      now,
+    );
+  };
+  clients = options.gateways.map(
+    (gateway) =>
+      new PushClient({
+        gateway,
+        token: options.token,
+        clientCertificate: options.clientCertificate,
+        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
+        instance,
+        leaseSeconds: options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
+        logger,
+        isCurrent,
+        degraded,
+      }),
+  );
+
+  const status = (): WorkerStatus => {
+    const now = performance.now();
+    const confirmed = source.lastConfirmed(now);
+    return {
+      complete: source.complete,
+      confirmedSeconds: confirmed === undefined ? undefined : (now - confirmed) / 1000,
+      degraded: degraded(),
+      gateways: clients.map((client) => client.status()),
+    };
+  };
+  const run = async () => {
+    let watching: NodeJS.Timeout | undefined;
+    let seen = degradationKey([]);
+    const running = source.run(ended);
+    running.catch((error: unknown) => whole.reject(error));
+    try {
+      if (once) await deliverOnce(whole.promise, clients, signal);
+      else {
+        const pushed = { state: assembler.state, refresh };
+        // Some problems begin without an event: nothing comes from an API server that hangs.
+        watching = setInterval(() => {
+          const key = degradationKey(degraded());
+          if (key === seen) return;
+          seen = key;
+          for (const client of clients) client.changed();
+        }, WATCH_INTERVAL);
+        await Promise.all([running, ...clients.map((client) => client.run(pushed, ended))]);
+        if (options.leaveOnExit === true) await leave(clients, logger);
+      }
+    } finally {
+      clearInterval(watching);
+      stop.abort();
+      changes.stop();
+      await running.catch(() => undefined);
+      await Promise.all(clients.map((client) => client.close()));
+    }
+  };
+  return { status, source, instance, run };
+}
+
+function instanceOf(
+  { source, once, instance }: SyncWorkerOptions,
+  cluster: ClusterInstance,
+): () => string | undefined {
+  if (instance !== undefined) return () => instance;
+  if (source.kind === "kubernetes") return () => cluster.name;
+  // Jobs that push once run on another host each time, and keep no lease that somebody else could take.
+  const name = once ? undefined : folderInstance(source.directory);
+  return () => name;
+}
+
+function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
+  const { source, logger, clusterId, clusterZone, nodeAddresses, readsClusterProperties } = options;
+  return source.kind === "manifests"
+    ? new ManifestSource({ ...source, logger }, listener)
+    : new KubernetesSource(
+        {
+          ...source,
+          clusterIdGiven: clusterId !== undefined && readsClusterProperties !== true,
+          pods: clusterZone?.pods === "verified",
+          nodeAddresses: nodeAddresses !== undefined,
+          logger,
+        },
+        listener,
+      );
+}
+
+/** Whether leases may be renewed; logs when that changes. */
+function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () => boolean {
+  const stale = (options.staleAfterSeconds ?? 900) * 1000;
+  let said = false;
+  return () => {
+    const now = performance.now();
+    const confirmed = source.lastConfirmed(now);
+    const age = confirmed === undefined ? Number.POSITIVE_INFINITY : now - confirmed;
+    const current = age <= stale;
+    if (current === said)
+      if (current) options.logger.info({}, "the API server answers again; the worker renews its leases");
+      else
+        options.logger.error(
+          { seconds: Math.round(age / 1000) },
+          "the API server has not answered for too long: the worker no longer renews its leases, and this cluster will leave the answers",
+        );
+    said = !current;
+    return current;
+  };
+}
+
+async function deliverOnce(
+  whole: Promise<ClusterSnapshot>,
+  clients: readonly PushClient[],
+  signal: AbortSignal,
+): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () =>
+    aborted.reject(new SourceError("STOPPED", "stopped before every gateway had acknowledged", false));
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    const snapshot = await Promise.race([whole, aborted.promise]);
+    const results = await Promise.allSettled(clients.map((client) => client.deliver(snapshot, signal)));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function leave(clients: readonly PushClient[], logger: SyncLogger): Promise<void> {
+  const results = await Promise.allSettled(clients.map((client) => client.leave(AbortSignal.timeout(5000))));
+  for (const result of results)
+    if (result.status === "rejected") logger.error({}, `could not leave: ${String(result.reason)}`);
+}
+
+/** What gateways take as the name of an instance. */
+export const INSTANCE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * The name of a cluster: the same for every worker that reads it, wherever and whenever it runs. It comes from the UID of the namespace
+ * kube-system (KEP-2149), or, where that is not to be seen, from that of the Service default/kubernetes.
+ */
+export class ClusterInstance {
+  #kubeSystem: string | undefined;
+  #kubernetes: string | undefined;
+
+  /** Looks at an object that the worker reads. */
+  see({ kind, metadata }: KubernetesObject): void {
+    const { name, namespace, uid } = metadata ?? {};
+    if (typeof uid !== "string") return;
+    if (kind === "Namespace" && name === "kube-system") this.#kubeSystem = uid;
+    else if (kind === "Service" && namespace === "default" && name === "kubernetes") this.#kubernetes = uid;
+  }
+
+  /** Undefined before one of the two objects was seen. */
+  get name(): string | undefined {
+    if (this.#kubeSystem !== undefined) return hashed("kube-system", this.#kubeSystem);
+    return this.#kubernetes === undefined ? undefined : hashed("kubernetes", this.#kubernetes);
+  }
+}
+
+/** The name of a folder of manifests on this host. */
+export function folderInstance(directory: string): string {
+  return hashed(hostname(), resolve(directory));
+}
+
+/** Hashed, since a gateway need not know what it is. */
+function hashed(...parts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
+}
