@@ -7,7 +7,7 @@ import { memoryLimit } from "../../process-facts.ts";
 import { type StartServer, startNodeServer } from "../../server/node-server.ts";
 import { cpuLimit } from "./cpu-limit.ts";
 
-/** `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes (docs/explanation/benchmarks.md). */
+/** `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes (docs/how-to/deploy/capacity.md). */
 const BYTES_PER_THREAD = 512 * 1024 * 1024;
 
 /** What a process may use. */

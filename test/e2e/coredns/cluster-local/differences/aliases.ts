@@ -216,7 +216,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     title: "The own name of a Service that owns a dotted name",
     corednsSays: "The CNAME.",
     weSay: "NXDOMAIN.",
-    reason: "As above.",
+    reason: "Multi-label subdomain support.",
     example: {
       question: { name: "renamed.aliases.svc.cluster.local", type: "A" },
       coredns: "renamed.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
