@@ -6,7 +6,7 @@ import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { LIMITS } from "../../src/limits/counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
-import { keysOfCell } from "./pages.ts";
+import { keysOfCell, textOf } from "./pages.ts";
 
 const documentation = readFileSync(new URL("../../docs/reference/limits.md", import.meta.url), "utf8");
 
@@ -44,15 +44,21 @@ interface Row {
   readonly beyond: string;
 }
 
-/** Rows of the tables whose first cell has keys. */
-const rows: Row[] = documentation
-  .split("\n")
-  .filter((line) => line.startsWith("| `"))
-  .map((line) => {
-    const [first, defaults, beyond] = line.slice(2, -2).split(" | ");
-    return { keys: keysOfCell(first!), defaults: defaults!, beyond: beyond! };
-  });
-const rowOf = (key: string) => rows.find(({ keys }) => keys.includes(key));
+/** Rows of a page's tables whose first cell has keys. */
+function rowsOf(page: string): Row[] {
+  return page
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) => {
+      const [first, defaults, beyond] = line.slice(2, -2).split(" | ");
+      return { keys: keysOfCell(first!), defaults: defaults!.replaceAll("`", ""), beyond: beyond! };
+    });
+}
+
+const rows = rowsOf(documentation);
+/** Limits of plain DNS, stub zones and forwarding stand beside the other keys of these groups. */
+const inConfiguration = rowsOf(textOf("docs/reference/configuration.md"));
+const rowOf = (key: string) => [...rows, ...inConfiguration].find(({ keys }) => keys.includes(key));
 
 const settings = numbersIn(ServeConfig.parse({}));
 const limits = settings.filter(([key]) => !NO_LIMITS.has(key));
@@ -67,7 +73,7 @@ const written = (value: number): string[] => [
 const { forwarder } = fakeForwarder({});
 const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
 
-describe("docs/reference/limits.md", () => {
+describe("docs/reference/limits.md and configuration.md", () => {
   it("is about settings that there are", () => {
     const known = new Set(settings.map(([key]) => key));
     const documented = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");
@@ -90,7 +96,7 @@ describe("docs/reference/limits.md", () => {
     const text = await metrics.render();
     const named = /`(clusterset_doh_\w+)/.exec(beyond)?.[1];
     if (named !== undefined) expect(text).toContain(`# TYPE ${named} `);
-    else if (!beyond.includes("not counted, since"))
+    else if (!beyond.includes("not counted, since") && !key.startsWith("dns.rateLimit."))
       // Bursts and the like count with the first key of their row.
       expect(
         [key, keys[0]!].some((one) => text.includes(`clusterset_doh_limited_total{limit="${one}"} 0\n`)),

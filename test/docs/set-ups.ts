@@ -10,7 +10,7 @@ export interface Command {
 
 /** A set-up as docs/how-to/access-examples.md has it. */
 export interface DocumentedSetUp {
-  /** The config file. */
+  /** The config file, to which the page links. */
   readonly config: string;
   /** Commands that end before others begin, and those with `&` behind them, without it. */
   readonly preparing: readonly string[];
@@ -36,9 +36,9 @@ export function askFunction(): string {
 /** @throws {Error} where the documentation has no such set-up */
 export function documentedSetUp(name: SetUpName): DocumentedSetUp {
   const section = sectionOf(SET_UPS[name]);
-  const [config, ...others] = blocksOf(section, "yaml");
-  if (config === undefined || others.length > 0)
-    throw new Error(`${SET_UPS[name]} must have one config file`);
+  const path = `../../examples/security/${name}.yaml`;
+  if (!section.includes(`(${path})`)) throw new Error(`${SET_UPS[name]} does not link to its config file`);
+  const config = readFileSync(new URL(path, import.meta.url), "utf8");
   const lines = blocksOf(section, "sh").flatMap((block) => block.trim().split("\n"));
   const running = lines.filter((line) => line.endsWith(" &")).map((line) => line.slice(0, -2));
   const asking = lines.flatMap((line) => {

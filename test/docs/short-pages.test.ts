@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, test } from "vitest";
@@ -12,8 +12,8 @@ import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 
 const readme = textOf("README.md");
 
-it("README.md has at most 120 lines and one picture", () => {
-  expect(readme.split("\n").length - 1).toBeLessThanOrEqual(120);
+it("README.md has at most 100 lines and one picture", () => {
+  expect(readme.split("\n").length - 1).toBeLessThanOrEqual(100);
   expect(readme.match(/```mermaid|!\[/g)).toHaveLength(1);
 });
 
@@ -109,9 +109,8 @@ describe("the set-ups of docs/how-to/access-examples.md", () => {
     expect(readdirSync(folder).sort()).toEqual(names.map((name) => `${name}.yaml`).sort());
   });
 
-  it.each(names)("%s is the very file, which is taken, and the commands use it", (name) => {
-    const { config, serving, pushing, asking } = documentedSetUp(name);
-    expect(config).toBe(readFileSync(`${folder}/${name}.yaml`, "utf8"));
+  it.each(names)("the gateway takes the file of %s, and the commands use it", (name) => {
+    const { serving, pushing, asking } = documentedSetUp(name);
     const { push } = readServeConfig({ config: `${folder}/${name}.yaml` });
     expect(serving).toBe(`clusterset-doh serve --config ${name}.yaml`);
     expect(pushing.map((line) => /--cluster-id (\S+)/.exec(line)?.[1])).toEqual(

@@ -40,7 +40,7 @@ export async function demo(
     listen: flags.listen,
     stateDir: flags.stateDir,
     zone: [ALIAS],
-    // Each further thread takes half a second of CPU time to start (docs/explanation/benchmarks.md).
+    // Each further thread takes half a second of CPU time to start (docs/how-to/deploy/capacity.md).
     threads: "0",
     clusterToken: CLUSTERS.map((clusterId) => `${clusterId}=${tokenFile(flags.stateDir, clusterId)}`),
   });

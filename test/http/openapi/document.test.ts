@@ -102,10 +102,15 @@ describe("the codes of errors", () => {
     expect(thrown.filter((one) => !codes.has(one) && !ofOthers.includes(one))).toEqual([]);
   });
 
-  it("that docs/how-to/troubleshoot.md explains are in the document", () => {
+  it("that docs/how-to/troubleshoot.md and push-api.md explain are in the document", () => {
     const names = new Set([...codes].map((one) => one.split(" ")[1]));
-    const [, section] = textOf("docs/how-to/troubleshoot.md").split(/^## Codes of the HTTP API$/m);
-    const rows = [...section!.split(/^## /m)[0]!.matchAll(/^\|.*$/gm)].map(([row]) => row.split("|"));
+    const sectionOf = (page: string, heading: string) =>
+      textOf(page).split(`\n## ${heading}\n`)[1]!.split(/^## /m)[0]!;
+    const sections = [
+      sectionOf("docs/how-to/troubleshoot.md", "Codes of the HTTP API"),
+      sectionOf("docs/reference/push-api.md", "Errors"),
+    ];
+    const rows = [...sections.join("\n").matchAll(/^\|.*$/gm)].map(([row]) => row.split("|"));
     // The first table has the status in front.
     const cells = rows.map(([, first, second]) => (/\d/.test(first!) ? second! : first!));
     const explained = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)]);

@@ -7,7 +7,7 @@ import { MOST_THREADS, type ServeConfig } from "../../../config/serve-config.ts"
 import { memoryLimit } from "../process.ts";
 import { type StartServer, startNodeServer } from "../server/node-server.ts";
 
-/** `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes (docs/explanation/benchmarks.md). */
+/** `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes (docs/how-to/deploy/capacity.md). */
 const BYTES_PER_THREAD = 512 * 1024 * 1024;
 
 /** What a process may use. */

@@ -4,54 +4,46 @@ import { chapters } from "../differences/index.ts";
 
 const introduction = `# Where answers differ from CoreDNS 1.15
 
-CoreDNS answers clusterset names inside a cluster, by the option \`multicluster\` of its plugin \`kubernetes\`. In import mode
-this gateway answers from the same ServiceImports and EndpointSlices. An end-to-end test sends some thirty thousand queries to both, and demands the same code, flags, answer, SOA and,
-for SRV, additional section. It leaves out the order of records, the weight in SRV and the serial in SOA. The test generates this page from the table with which it compares
-every answer, so a new or missing difference fails it.
-
-"MCS" is the specification of multicluster DNS, version 1.0.0. [Names and records](../reference/names-and-records.md) has the gateway's answers as a whole.
+End-to-end tests send some thirty thousand queries for the clusterset, and twenty thousand in each pod mode for a cluster's own zone, to CoreDNS and to this gateway on the same objects. Code, flags, answer, SOA and SRV's additional
+section must be equal, without order, SRV weights and SOA serials. This page is generated from their table of differences. "MCS" is multicluster DNS 1.0.0, "DNS" DNS-based service discovery 1.0.1, which
+decides in a cluster's own zone.
 `;
 
 const localIntroduction = `# Where answers differ in a cluster's own zone
 
-With \`sync --cluster-zone cluster.local\` the gateway answers a cluster's own names in that cluster's view, as CoreDNS does in the
-cluster. A second end-to-end test compares the two in the same way: some twenty thousand queries in
-each of the modes \`pods disabled\`, \`insecure\` and \`verified\`. "DNS" is the specification of DNS-based service discovery, version 1.0.1.
-
-## As in the clusterset zone
-
-These differences are the same as above, for the same reasons:
+The rows with † above, and these:
 `;
 
 /** docs/explanation/coredns-differences.md, from the tables of differences of both zones. */
 export function renderDocument(): string {
+  const everywhere = chapters.flatMap(({ differences }) => differences);
+  const local = localChapters.flatMap(({ differences }) => differences);
+  const inBoth = new Set([...sharedDifferences, ...local].map(({ id }) => id));
+  const ids = new Set(everywhere.map(({ id }) => id));
   return [
     introduction,
-    ...renderChapters(chapters),
+    ...renderTable(everywhere, (id) => (inBoth.has(id) ? " †" : "")),
     localIntroduction,
-    ...sharedDifferences.map(renderShortly),
-    "",
-    ...renderChapters(localChapters),
+    ...renderTable(local.filter(({ id }) => !ids.has(id))),
   ].join("\n");
 }
 
-function renderChapters(of: readonly { title: string; differences: readonly Description[] }[]): string[] {
-  return of.flatMap(({ title, differences }) => [
-    `## ${title}\n`,
-    "| query, and one of them | CoreDNS | here | why |",
-    "| --- | --- | --- | --- |",
-    ...differences.map(renderDifference),
+type Description = Pick<Difference, "id" | "title" | "corednsSays" | "weSay" | "reason">;
+
+function renderTable(differences: readonly Description[], mark = (_: string): string => ""): string[] {
+  return [
+    "| query | CoreDNS | here, by |",
+    "| --- | --- | --- |",
+    ...differences.map(({ id, title, corednsSays, weSay, reason }) => {
+      const cells = [`${title}${mark(id)}`, corednsSays, `${weSay.replace(/\.$/, "")} ${sourcesOf(reason)}`];
+      return `| ${cells.map((text) => text.replaceAll("|", "\\|").replace(/\.$/, "")).join(" | ")} |`;
+    }),
     "",
-  ]);
+  ];
 }
 
-type Description = Pick<Difference, "title" | "corednsSays" | "weSay" | "reason" | "example">;
-
-function renderShortly({ title }: Description): string {
-  return `- ${title}`;
-}
-
-function renderDifference({ title, corednsSays, weSay, reason, example: { question } }: Description): string {
-  const query = `${title}: \`${question.name} ${question.type}\``;
-  return `| ${[query, corednsSays, weSay, reason].map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+/** The sections that a reason names; the reason itself where it names none in brackets. */
+function sourcesOf(reason: string): string {
+  const [, sources] = /\(([^()]*(?:RFC|MCS|DNS|KEP)[^()]*)\)[^()]*$/.exec(reason) ?? [undefined, reason];
+  return `(${sources.replaceAll(/ sections? /g, " §").replace(/\.$/, "")})`;
 }

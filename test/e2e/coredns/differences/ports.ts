@@ -53,10 +53,9 @@ export const portDifferences: Difference[] = [
   {
     id: "addresses-at-port-name",
     title: "A and AAAA at `_<port>._<protocol>.<service>`",
-    corednsSays: "The addresses of the service, or of the endpoints with that port.",
+    corednsSays: "The addresses.",
     weSay: "NODATA.",
-    reason:
-      "MCS 2.3.2 and 2.4.2 give these names SRV records and no others; RFC 2782 puts the addresses at the target.",
+    reason: "These names have SRV only (MCS 2.3.2, 2.4.2, RFC 2782).",
     example: {
       question: { name: "_http._tcp.v4.shop.svc.clusterset.local", type: "A" },
       coredns: "_http._tcp.v4.shop.svc.clusterset.local A 10.200.0.2",
@@ -78,11 +77,9 @@ export const portDifferences: Difference[] = [
   {
     id: "lax-underscores",
     title: "`_<port>.<protocol>`, `<port>._<protocol>`, `_._<protocol>`, `_<port>._`",
-    corednsSays:
-      "The records of `_<port>._<protocol>`; an underscore alone matches every port or every protocol.",
+    corednsSays: "Those of `_<port>._<protocol>`; `_` is a wildcard.",
     weSay: "NXDOMAIN.",
-    reason:
-      "MCS 2.3.2 and 2.4.2 name `_<port>._<protocol>` and nothing else; so does RFC 2782. There are no wildcards in the specification.",
+    reason: "MCS 2.3.2, 2.4.2 and RFC 2782 have no wildcards.",
     example: {
       question: { name: "_good._.odd-ports.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -96,8 +93,7 @@ export const portDifferences: Difference[] = [
     title: "SRV at `<service>` with a port without a name",
     corednsSays: "All ports.",
     weSay: "The named ones.",
-    reason:
-      '"Unnamed ports do not have an SRV record" (MCS 2.3.2, 2.4.2). SRV records at the bare name are no part of the specification; mcs-api\'s conformance tests ask for them.',
+    reason: '"Unnamed ports do not have an SRV record" (MCS 2.3.2, 2.4.2).',
     example: {
       question: { name: "unnamed.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -114,10 +110,9 @@ export const portDifferences: Difference[] = [
   {
     id: "odd-ports",
     title: "SRV at `<service>` with a port that cannot have a record",
-    corednsSays: "All ports but -1: 70000 as 4464 and -2 as 65534, by their lower 16 bits; 0 as it is.",
-    weSay: "The ports that can have a record `_<port>._<protocol>`; the others become findings.",
-    reason:
-      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name becomes a label of a DNS name (RFC 6335 section 5.1). A number that is in no object would be wrong.",
+    corednsSays: "All but -1, by 16 bits; 0 as it is.",
+    weSay: "The possible ones, and findings.",
+    reason: "A port has 16 bits, and its name is a label (RFC 6335 sections 5.1 and 6).",
     example: {
       question: { name: "only-odd.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -134,9 +129,9 @@ export const portDifferences: Difference[] = [
   {
     id: "odd-port-names",
     title: "`_<port>._<protocol>.<service>` of a port that cannot have a record",
-    corednsSays: "The name exists, with the record if the number is not -1 or missing.",
+    corednsSays: "The name exists.",
     weSay: "NXDOMAIN.",
-    reason: "As above: without an SRV record nothing is at the name.",
+    reason: "As above.",
     example: {
       question: { name: "_big._tcp.odd-ports.data.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -148,10 +143,9 @@ export const portDifferences: Difference[] = [
   {
     id: "no-protocol",
     title: "`_<port>._tcp.<service>` of a ServiceImport's port without a protocol",
-    corednsSays: "NXDOMAIN; the port is there at `_<port>._` only.",
+    corednsSays: "NXDOMAIN.",
     weSay: "The SRV record.",
-    reason:
-      "The default of the Kubernetes API for a port's protocol is TCP (KEP-1645's `ServicePort` is that of `v1`); the CRD does not fill it in.",
+    reason: "The Kubernetes API's default is TCP.",
     example: {
       question: { name: "_plain._tcp.no-protocol.shop.svc.clusterset.local", type: "SRV" },
       coredns: "NXDOMAIN",
@@ -171,9 +165,8 @@ export const portDifferences: Difference[] = [
     id: "doubled-port-names",
     title: "SRV where two ports of a ServiceImport have one name",
     corednsSays: "Both.",
-    weSay: "The first; the other becomes a finding.",
-    reason:
-      'The ports of a service have "no duplicated names" (KEP-1645, Service Port). The API server rejects such a Service, but not such a ServiceImport.',
+    weSay: "The first; the other is a finding.",
+    reason: '"No duplicated names" (KEP-1645, Service Port).',
     example: {
       question: { name: "_http._tcp.doubled.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -200,10 +193,9 @@ export const portDifferences: Difference[] = [
   {
     id: "srv-at-endpoint",
     title: "SRV at `<hostname>.<clusterid>.<service>` of a headless service",
-    corednsSays: "A record for each port, with the name itself as the target.",
+    corednsSays: "Each port, the name itself as the target.",
     weSay: "NODATA.",
-    reason:
-      "MCS 2.4.1 gives these names A and AAAA records; the SRV records are at `_<port>._<protocol>.<service>` (MCS 2.4.2).",
+    reason: "MCS 2.4.1, 2.4.2.",
     example: {
       question: { name: "p0.cluster-a.v4.data.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -221,11 +213,10 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "whole-rrsets",
-    title: "Addresses beside SRV records where one hostname has endpoints with different ports",
-    corednsSays: "Those addresses of the target that have the port.",
+    title: "Additional addresses where endpoints of a hostname differ in ports",
+    corednsSays: "Those with the port.",
     weSay: "All addresses of the target.",
-    reason:
-      "A resolver caches what is in the additional section as the target's RRset, so it must be complete or absent (RFC 2181 section 5); the A query for the target gets all of them on both sides.",
+    reason: "An RRset is complete or absent (RFC 2181 section 5).",
     example: {
       question: { name: "_pg._tcp.split-ports.data.svc.clusterset.local", type: "SRV" },
       coredns:
