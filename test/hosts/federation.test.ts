@@ -223,28 +223,6 @@ describe("two gateways as K8S-DNS and Federated-DNS", () => {
     const [first, ...others] = (await addressesFrom(local, NAME))!;
     expect([first, others.sort()]).toEqual(["10.0.3.64", ["104.32.64.130", "108.120.45.12"]]);
   });
-
-  it("without a right to speak for the cluster, the option counts for nothing", async () => {
-    const outside = SHARDS.map(([, , external]) => external).sort();
-    const local = await startLocal({ sourceCluster: { self: "bar" }, ...access() });
-    expect((await addressesFrom(local, NAME))?.sort()).toEqual(outside);
-    const trusted = await startLocal({ sourceCluster: { self: "baz" }, ...access() });
-    expect((await addressesFrom(trusted, NAME))?.[0]).toBe("10.56.62.6");
-  });
-
-  it("names the client's own cluster if it has one", async () => {
-    const digest = createHash("sha256").update("another").digest("hex");
-    const local = await startLocal({
-      sourceCluster: { self: "foo" },
-      push: { credentials: [{ clusterId: "baz", tokenSha256: digest }] },
-      ...access(),
-    });
-    expect((await addressesFrom(local, NAME, { token: "another" }))?.[0]).toBe("10.56.62.6");
-    const json = await send(local, `/resolve?name=${NAME}`, { token: "another" });
-    expect(json.json()).toMatchObject({ Answer: [{ data: "10.56.62.6" }, {}, {}] });
-    expect(json.headers["cache-control"]).toMatch(/^private, /);
-  });
-
   it("a token that Federated-DNS does not know is SERVFAIL, not an answer for outside", async () => {
     const folderOfLocal = gateways.folder();
     writeFileSync(join(folderOfLocal, "wrong.token"), "wrong");
