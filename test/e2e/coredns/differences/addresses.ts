@@ -60,10 +60,6 @@ const isFromBadIp = (pair: Pair, { type, data }: ObservedRecord) =>
 export const addressDifferences: Difference[] = [
   {
     id: "no-ports",
-    title: "A ClusterSetIP service whose ServiceImport has no ports or no spec",
-    corednsSays: "NXDOMAIN, whatever its `spec.ips`.",
-    weSay: "A and AAAA for `spec.ips`; NODATA for the other types.",
-    reason: "MCS 2.3.1 demands the record of each clusterset IP, without a condition about ports.",
     example: {
       question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
       coredns: "NXDOMAIN",
@@ -74,12 +70,6 @@ export const addressDifferences: Difference[] = [
   },
   {
     id: "no-clusterset-ip",
-    title: "A ClusterSetIP service without `spec.ips` whose endpoints are known",
-    corednsSays: "NODATA for A, AAAA and SRV.",
-    weSay:
-      "The ready endpoints (or the exporters' load balancers, where those are known), and the SRV records.",
-    reason:
-      "KEP-1645 leaves it open how a ClusterSetIP is reached from outside; [names-and-records.md](../reference/names-and-records.md#views) has the order. MCS 2.3.2 asks for the SRV records of every named port.",
     example: {
       question: { name: "backed.shop.svc.clusterset.local", type: "A" },
       coredns: "NODATA",
@@ -97,12 +87,6 @@ export const addressDifferences: Difference[] = [
   },
   {
     id: "bad-ips",
-    title: "A text in `spec.ips` that is not a usable address",
-    corednsSays:
-      "A CNAME to the text beside the other addresses, also to the root for an empty one; `::ffff:10.200.0.18` as A 10.200.0.18; 0.0.0.0 as it is.",
-    weSay: "The addresses only; the rest becomes a finding.",
-    reason:
-      "A CNAME stands alone (RFC 1034 section 3.6.2, RFC 2181 section 10.1), and `spec.ips` holds IP addresses (KEP-1645). An IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and 0.0.0.0 means this host (RFC 1122 section 3.2.1.3).",
     example: {
       question: { name: "half-bad.shop.svc.clusterset.local", type: "A" },
       coredns:
@@ -135,11 +119,6 @@ export const addressDifferences: Difference[] = [
   },
   {
     id: "cluster-set-ip-endpoints",
-    title: "`<hostname>.<clusterid>.<service>` of a ClusterSetIP service",
-    corednsSays: "The endpoint, if the MCS implementation keeps EndpointSlices.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "MCS 2.4.1 has these names for headless services only; MCS 2.3.4 and KEP-1645 (Not Allowing Cluster-Specific Targeting via DNS) keep clients of a ClusterSetIP from choosing a cluster.",
     example: {
       question: { name: "w0.cluster-a.web.shop.svc.clusterset.local", type: "A" },
       coredns: "w0.cluster-a.web.shop.svc.clusterset.local A 10.1.0.1",

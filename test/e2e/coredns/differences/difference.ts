@@ -3,15 +3,9 @@ import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from
 import type { NamePlace, Place } from "../place.ts";
 import type { Question } from "../questions.ts";
 
-/** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose. */
+/** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose; docs/explanation/coredns-differences.md says why. */
 export interface Difference<Where extends NamePlace = Place> {
   id: string;
-  /** The question. */
-  title: string;
-  corednsSays: string;
-  weSay: string;
-  /** The reason, with its sections. */
-  reason: string;
   /** A question of the comparison with both answers as `summarize` writes them. */
   example: { question: Question; coredns: string; ours: string };
   /** Whether the two answers must differ in this way. */

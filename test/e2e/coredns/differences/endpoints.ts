@@ -38,10 +38,6 @@ const isDottedEndpoint = ({ place }: Pair, source: string | undefined) =>
 export const endpointDifferences: Difference[] = [
   {
     id: "dotted-cluster-id",
-    title: "Names below a cluster id of two labels",
-    corednsSays: "SRV records point to `<hostname>.<clusterid>.<service>`, which is NXDOMAIN itself.",
-    weSay: "The addresses; NODATA for the names above.",
-    reason: "A cluster id may be two labels with a dot between them (KEP-1645, Terminology: cluster id).",
     example: {
       question: { name: "dotty.c.dot.dotted.data.svc.clusterset.local", type: "A" },
       coredns: "NXDOMAIN",
@@ -59,11 +55,6 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "no-source-cluster",
-    title: "A headless service whose slices lack the label `multicluster.kubernetes.io/source-cluster`",
-    corednsSays: "A and AAAA as if the label was there; no answer at all for SRV.",
-    weSay: "NXDOMAIN, and a finding.",
-    reason:
-      '"Each imported EndpointSlice will also have a source-cluster label" (KEP-1645, Using EndpointSlice objects): without it, it is not known whose endpoints they are, and when to withdraw them.',
     example: {
       question: { name: "unlabelled.data.svc.clusterset.local", type: "A" },
       coredns: "unlabelled.data.svc.clusterset.local A 10.8.1.1",
@@ -73,10 +64,6 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "half-labelled",
-    title: "A headless service with some slices without the label",
-    corednsSays: "The endpoints of all slices for A and AAAA.",
-    weSay: "Those of the slices with the label.",
-    reason: "As above: one bad object does not spoil its neighbours.",
     example: {
       question: { name: "half-labelled.data.svc.clusterset.local", type: "A" },
       coredns:
@@ -100,12 +87,6 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "empty-label-srv",
-    title: "SRV of a headless service with a slice without a source cluster, or with an empty one",
-    corednsSays:
-      "No answer, over UDP or TCP: the target `<hostname>..<service>` is not a name, and the whole answer is dropped.",
-    weSay: "The SRV records of the other slices.",
-    reason:
-      "One bad object does not spoil its neighbours; a client that waits for an answer in vain asks the next server, or gives up (RFC 8906 section 2).",
     example: {
       question: { name: "_pg._tcp.empty-label.data.svc.clusterset.local", type: "SRV" },
       coredns: "no answer",
@@ -134,10 +115,6 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "hostname-without-cluster",
-    title: "`<hostname>.<service>` where a slice has no source cluster, or an empty one",
-    corednsSays: "The endpoint; for SRV no answer.",
-    weSay: "NXDOMAIN.",
-    reason: "MCS 2.4.1 has `<hostname>.<clusterid>.<service>` and nothing shorter.",
     example: {
       question: { name: "n1.empty-label.data.svc.clusterset.local", type: "A" },
       coredns: "n1.empty-label.data.svc.clusterset.local A 10.8.1.5",
@@ -147,11 +124,6 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "host-name-slices",
-    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
-    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
-    weSay: "NXDOMAIN, and a finding.",
-    reason:
-      "MCS 2.4.1 has endpoints with IPv4 and IPv6 addresses only, several CNAMEs at one name are forbidden (RFC 2181 section 10.1), and nothing says what the address type means (discovery.k8s.io/v1).",
     example: {
       question: { name: "host-names.data.svc.clusterset.local", type: "A" },
       coredns: "host-names.data.svc.clusterset.local CNAME host.example.com",

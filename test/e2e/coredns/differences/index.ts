@@ -13,9 +13,6 @@ export const chapters: readonly { title: string; differences: readonly Differenc
     differences: zoneDifferences({
       zone,
       version: "1.0.0",
-      versionReason: "MCS 2.2 demands the version of the multicluster schema, which is 1.0.0 (MCS 1).",
-      emptyReason:
-        "A name exists if it or a name below it has records (RFC 4592 section 2.2.3), and none of these has. Clients outside the cluster do not learn its namespaces.",
     }),
   },
   { title: "Ports and SRV", differences: portDifferences },

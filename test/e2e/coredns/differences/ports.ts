@@ -52,11 +52,6 @@ const isDoubled = ({ place }: Pair) => {
 export const portDifferences: Difference[] = [
   {
     id: "addresses-at-port-name",
-    title: "A and AAAA at `_<port>._<protocol>.<service>`",
-    corednsSays: "The addresses of the service, or of the endpoints with that port.",
-    weSay: "NODATA.",
-    reason:
-      "MCS 2.3.2 and 2.4.2 give these names SRV records and no others; RFC 2782 puts the addresses at the target.",
     example: {
       question: { name: "_http._tcp.v4.shop.svc.clusterset.local", type: "A" },
       coredns: "_http._tcp.v4.shop.svc.clusterset.local A 10.200.0.2",
@@ -77,12 +72,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "lax-underscores",
-    title: "`_<port>.<protocol>`, `<port>._<protocol>`, `_._<protocol>`, `_<port>._`",
-    corednsSays:
-      "The records of `_<port>._<protocol>`; an underscore alone matches every port or every protocol.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "MCS 2.3.2 and 2.4.2 name `_<port>._<protocol>` and nothing else; so does RFC 2782. There are no wildcards in the specification.",
     example: {
       question: { name: "_good._.odd-ports.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -93,11 +82,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "unnamed-ports",
-    title: "SRV at `<service>` with a port without a name",
-    corednsSays: "All ports.",
-    weSay: "The named ones.",
-    reason:
-      '"Unnamed ports do not have an SRV record" (MCS 2.3.2, 2.4.2). SRV records at the bare name are no part of the specification; mcs-api\'s conformance tests ask for them.',
     example: {
       question: { name: "unnamed.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -113,11 +97,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "odd-ports",
-    title: "SRV at `<service>` with a port that cannot have a record",
-    corednsSays: "All ports but -1: 70000 as 4464 and -2 as 65534, by their lower 16 bits; 0 as it is.",
-    weSay: "The ports that can have a record `_<port>._<protocol>`; the others become findings.",
-    reason:
-      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name becomes a label of a DNS name (RFC 6335 section 5.1). A number that is in no object would be wrong.",
     example: {
       question: { name: "only-odd.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -133,10 +112,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "odd-port-names",
-    title: "`_<port>._<protocol>.<service>` of a port that cannot have a record",
-    corednsSays: "The name exists, with the record if the number is not -1 or missing.",
-    weSay: "NXDOMAIN.",
-    reason: "As above: without an SRV record nothing is at the name.",
     example: {
       question: { name: "_big._tcp.odd-ports.data.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -147,11 +122,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "no-protocol",
-    title: "`_<port>._tcp.<service>` of a ServiceImport's port without a protocol",
-    corednsSays: "NXDOMAIN; the port is there at `_<port>._` only.",
-    weSay: "The SRV record.",
-    reason:
-      "The default of the Kubernetes API for a port's protocol is TCP (KEP-1645's `ServicePort` is that of `v1`); the CRD does not fill it in.",
     example: {
       question: { name: "_plain._tcp.no-protocol.shop.svc.clusterset.local", type: "SRV" },
       coredns: "NXDOMAIN",
@@ -169,11 +139,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "doubled-port-names",
-    title: "SRV where two ports of a ServiceImport have one name",
-    corednsSays: "Both.",
-    weSay: "The first; the other becomes a finding.",
-    reason:
-      'The ports of a service have "no duplicated names" (KEP-1645, Service Port). The API server rejects such a Service, but not such a ServiceImport.',
     example: {
       question: { name: "_http._tcp.doubled.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -199,11 +164,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "srv-at-endpoint",
-    title: "SRV at `<hostname>.<clusterid>.<service>` of a headless service",
-    corednsSays: "A record for each port, with the name itself as the target.",
-    weSay: "NODATA.",
-    reason:
-      "MCS 2.4.1 gives these names A and AAAA records; the SRV records are at `_<port>._<protocol>.<service>` (MCS 2.4.2).",
     example: {
       question: { name: "p0.cluster-a.v4.data.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -221,11 +181,6 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "whole-rrsets",
-    title: "Addresses beside SRV records where one hostname has endpoints with different ports",
-    corednsSays: "Those addresses of the target that have the port.",
-    weSay: "All addresses of the target.",
-    reason:
-      "A resolver caches what is in the additional section as the target's RRset, so it must be complete or absent (RFC 2181 section 5); the A query for the target gets all of them on both sides.",
     example: {
       question: { name: "_pg._tcp.split-ports.data.svc.clusterset.local", type: "SRV" },
       coredns:

@@ -41,10 +41,6 @@ const ptr = (pair: Pair) =>
 export const reverseDifferences: Difference[] = [
   {
     id: "ptr-of-clusterset-ip",
-    title: "PTR of a clusterset IP",
-    corednsSays: "NXDOMAIN.",
-    weSay: "The service.",
-    reason: "MCS 2.3.3 demands it.",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "PTR" },
       coredns: "NXDOMAIN",
@@ -56,12 +52,6 @@ export const reverseDifferences: Difference[] = [
   },
   {
     id: "ptr-of-endpoint",
-    title: "PTR of an imported endpoint",
-    corednsSays:
-      "No answer: without the label `kubernetes.io/service-name` the name that it makes up has an empty label.",
-    weSay:
-      "`<hostname>.<clusterid>.<service>` for a headless service, otherwise as for any name out of zone.",
-    reason: "MCS 2.4.3 demands it, for headless services.",
     example: {
       question: { name: "1.4.7.10.in-addr.arpa", type: "PTR" },
       coredns: "no answer",
@@ -74,11 +64,6 @@ export const reverseDifferences: Difference[] = [
   },
   {
     id: "ptr-of-own-service",
-    title: "PTR of an address that a Service of the cluster has as well",
-    corednsSays: "The Service, in `cluster.local`.",
-    weSay: "The clusterset service.",
-    reason:
-      "MCS 2.3.3 and 2.4.3 let the cluster's own record stand; but nobody outside of that cluster can use a name in `cluster.local`.",
     example: {
       question: { name: "77.77.96.10.in-addr.arpa", type: "PTR" },
       coredns: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.cluster.local",
@@ -91,11 +76,6 @@ export const reverseDifferences: Difference[] = [
   },
   {
     id: "reverse-other-types",
-    title: "Other types at a reverse name that has a PTR record",
-    corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA, with an SOA record of the name itself; the same record as the answer to SOA.",
-    reason:
-      "The name exists (RFC 2308 section 2.2). The gateway owns no name around it, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "A" },
       coredns: "NXDOMAIN",
@@ -110,11 +90,6 @@ export const reverseDifferences: Difference[] = [
   },
   {
     id: "reverse-unknown",
-    title: "Reverse names of other addresses",
-    corednsSays: "NXDOMAIN with authority for all of `in-addr.arpa` and `ip6.arpa`; NODATA for SOA.",
-    weSay: "REFUSED, as for every name out of zone.",
-    reason:
-      "The addresses are not the clusterset's (RFC 8914 section 4.21). A resolver that queries here first continues with a server that knows; NXDOMAIN would be final.",
     example: {
       question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
       coredns: "NXDOMAIN",

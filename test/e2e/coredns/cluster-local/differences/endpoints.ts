@@ -17,11 +17,6 @@ const isHostNamed = ({ place: { service } }: LocalPair) =>
 export const endpointDifferences: Difference<LocalPlace>[] = [
   {
     id: "cluster-ip-endpoints",
-    title: "`<hostname>.<service>` of a service with a cluster IP",
-    corednsSays: "The endpoint.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "DNS 2.4.1 has these names for headless services only. So a client of a cluster IP cannot choose an endpoint, and the zone of a large cluster is a fraction of the size.",
     example: {
       question: { name: "w0.web.shop.svc.cluster.local", type: "A" },
       coredns: "w0.web.shop.svc.cluster.local A 10.51.0.1",
@@ -32,11 +27,6 @@ export const endpointDifferences: Difference<LocalPlace>[] = [
   publishedDifference,
   {
     id: "host-name-slices",
-    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
-    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
-    weSay: "NXDOMAIN, and a finding.",
-    reason:
-      "DNS 2.4.1 has endpoints with IP addresses only, several CNAMEs at one name are forbidden (RFC 2181 section 10.1), and nothing says what the address type means (discovery.k8s.io/v1).",
     example: {
       question: { name: "h0.host-names.data.svc.cluster.local", type: "A" },
       coredns: "h0.host-names.data.svc.cluster.local CNAME host.example.com",

@@ -10,9 +10,6 @@ import { reverseDifferences } from "./reverse.ts";
 export const sharedDifferences: readonly LocalDifference[] = zoneDifferences({
   zone: localZone,
   version: "1.0.1",
-  versionReason: "DNS 2.2 asks for the version of the schema, which is 1.0.1 (DNS 1).",
-  emptyReason:
-    "A name exists if it or a name below it has records (RFC 4592 section 2.2.3), and none of these has.",
 });
 
 /** The others, by chapter of docs/explanation/coredns-differences.md. */

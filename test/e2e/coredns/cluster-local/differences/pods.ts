@@ -22,10 +22,6 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "below-pod",
     mode: "insecure",
-    title: "One or two labels below `a-b-c-d.<ns>.pod`",
-    corednsSays: "The record of the pod; it ignores the labels.",
-    weSay: "NXDOMAIN.",
-    reason: "DNS 2.6 has `a-b-c-d.<ns>.pod.<zone>` and nothing below it.",
     example: {
       question: { name: "x.10-50-0-1.shop.pod.cluster.local", type: "A" },
       coredns: "x.10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
@@ -36,11 +32,6 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "srv-at-pod",
     mode: "insecure",
-    title: "SRV at `a-b-c-d.<ns>.pod`",
-    corednsSays: "A record with port 0 and the name itself as the target.",
-    weSay: "NODATA.",
-    reason:
-      "DNS 2.6 gives these names address records only; nothing listens on port 0 (reserved, RFC 6335 section 6).",
     example: {
       question: { name: "10-50-0-1.shop.pod.cluster.local", type: "SRV" },
       coredns:
@@ -59,11 +50,6 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "mapped-pod",
     mode: "insecure",
-    title: "An IPv4-mapped IPv6 address as the name of a pod (`--ffff-a32-1`)",
-    corednsSays: "The IPv4 address, with modes that do not verify.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "DNS 2.6 writes an IPv4 address as `a-b-c-d`; an IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and no pod has it.",
     example: {
       question: { name: "--ffff-a32-1.shop.pod.cluster.local", type: "A" },
       coredns: "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",
@@ -76,11 +62,6 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "pod-zero",
     mode: "verified",
-    title: "A verified pod whose IPv6 address ends in `::`, with a zero behind (`fd00-50--0`)",
-    corednsSays: "NXDOMAIN; only `fd00-50--` is known.",
-    weSay: "The address at both names.",
-    reason:
-      "A host name does not end in a dash (RFC 1123 section 2.1, RFC 952), so many clients cannot query the other; endpoints without a hostname get the zero on both sides.",
     example: {
       question: { name: "fd00-50--0.shop.pod.cluster.local", type: "AAAA" },
       coredns: "NXDOMAIN",

@@ -70,11 +70,6 @@ const additionalsByPort = (pair: LocalPair) => {
 export const portDifferences: Difference<LocalPlace>[] = [
   {
     id: "addresses-at-port-name",
-    title: "A and AAAA at `_<port>._<protocol>.<service>`",
-    corednsSays: "The addresses of the service, or of the endpoints with that port.",
-    weSay: "NODATA.",
-    reason:
-      "DNS 2.3.2 and 2.4.2 give these names SRV records and no others; RFC 2782 puts the addresses at the target.",
     example: {
       question: { name: "_http._tcp.v4.shop.svc.cluster.local", type: "A" },
       coredns: "_http._tcp.v4.shop.svc.cluster.local A 10.96.1.2",
@@ -95,12 +90,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "lax-port-names",
-    title: "Two labels below a service that are not `_<port>._<protocol>`",
-    corednsSays:
-      "The records of `_<port>._<protocol>`, with one underscore or none: `http.tcp.<service>`; an underscore alone matches every port or every protocol.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "DNS 2.3.2 and 2.4.2 name `_<port>._<protocol>` and nothing else; so does RFC 2782. There are no wildcards in the specification.",
     example: {
       question: { name: "http.tcp.web.shop.svc.cluster.local", type: "SRV" },
       coredns:
@@ -111,11 +100,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "unnamed-ports",
-    title: "SRV at `<service>` with a port without a name",
-    corednsSays: "All ports.",
-    weSay: "The named ones.",
-    reason:
-      '"Unnamed ports do not have an SRV record" (DNS 2.3.2, 2.4.2). SRV records at the bare name are no part of the specification; CoreDNS\'s are kept as far as they agree with it.',
     example: {
       question: { name: "unnamed.shop.svc.cluster.local", type: "SRV" },
       coredns:
@@ -128,11 +112,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "odd-ports",
-    title: "SRV at `<service>` with a port that cannot have a record",
-    corednsSays: "All ports, 70000 as 4464 by its lower 16 bits, 0 as it is, and a name of 63 bytes.",
-    weSay: "The ports that can have a record `_<port>._<protocol>`; the others become findings.",
-    reason:
-      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name with an underscore is a label of 63 bytes at most (RFC 1035 section 2.3.4).",
     example: {
       question: { name: "odd-ports.data.svc.cluster.local", type: "SRV" },
       coredns:
@@ -145,10 +124,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "odd-port-names",
-    title: "`_<port>._<protocol>.<service>` of a port that cannot have a record",
-    corednsSays: "The name exists, with the record if the port has a number.",
-    weSay: "NXDOMAIN.",
-    reason: "As above: without an SRV record nothing is at the name.",
     example: {
       question: { name: "_big._tcp.odd-ports.data.svc.cluster.local", type: "SRV" },
       coredns:
@@ -159,11 +134,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "srv-at-endpoint",
-    title: "SRV at `<hostname>.<service>` of a headless service",
-    corednsSays: "A record for each port, with the name itself as the target.",
-    weSay: "NODATA.",
-    reason:
-      "DNS 2.4.1 gives these names A and AAAA records; the SRV records are at `_<port>._<protocol>.<service>` (DNS 2.4.2).",
     example: {
       question: { name: "p0.v4.data.svc.cluster.local", type: "SRV" },
       coredns:
@@ -181,11 +151,6 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "whole-rrsets",
-    title: "Addresses beside SRV records where one hostname has endpoints with different ports",
-    corednsSays: "Those addresses of the target that have the port.",
-    weSay: "All addresses of the target.",
-    reason:
-      "A resolver caches what is in the additional section as the target's RRset, so it must be complete or absent (RFC 2181 section 5); the A query for the target gets all of them on both sides.",
     example: {
       question: { name: "_pg._tcp.split-ports.data.svc.cluster.local", type: "SRV" },
       coredns:

@@ -63,12 +63,6 @@ const readyOnly = (pair: LocalPair) => bySpecification(pair, isReady);
 /** The difference that the field `publishNotReadyAddresses` makes. */
 export const publishedDifference: Difference<LocalPlace> = {
   id: "publish-not-ready",
-  title: "`publishNotReadyAddresses`, and endpoints whose condition says that they are not ready",
-  corednsSays:
-    "The ready ones only. It relies on Kubernetes' own controller, which marks all endpoints of such a Service ready; it believes slices of other controllers.",
-  weSay: "All endpoints.",
-  reason:
-    'An endpoint counts as ready if the service tolerates unready endpoints (DNS 2.1); the field has taken the place of the annotation, and "indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready" (Kubernetes API, ServiceSpec).',
   example: {
     question: { name: "eager.data.svc.cluster.local", type: "A" },
     coredns: "eager.data.svc.cluster.local A 10.52.2.5",
