@@ -69,11 +69,6 @@ const soaks: Readonly<Record<string, Soak>> = {
     env: { CONTROL_STEPS: "400" },
     seeds: ["CONTROL_SEED"],
   },
-  rights: {
-    shows: "each verb of the worker's and the control plane's roles, removed alone: what stays undone",
-    minutes: 20,
-    files: [`${E2E}/kubernetes/rights/rights.soak.test.ts`, `${E2E}/control/necessary-rights.soak.test.ts`],
-  },
   connectivity: {
     shows: "TCP connections of pods between two whole clusters, and the tutorial of multi-cluster services",
     minutes: 40,
@@ -110,7 +105,7 @@ ${list}
   mutation       changes the code and lists what the tests do not notice: npm run mutate -- --help
 
 Example:
-  npm run test:soak -- chaos rights
+  npm run test:soak -- chaos failover
 
 Each run has new seeds and prints them; ABUSE_SEED=7 and the like repeat one. A seed that fails becomes a case that CI runs.
 `;
