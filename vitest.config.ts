@@ -22,7 +22,6 @@ const ISOLATED_END_TO_END = [
 /** End-to-end tests that measure the memory of a gateway: two of them run at a time, after all others. */
 const MEASURING: string[] = [
   "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
-  "test/e2e/abuse/connections/connection-floods.e2e.test.ts",
   "test/e2e/abuse/connections/http1-attacks.e2e.test.ts",
   "test/e2e/abuse/queries/plain-dns-attacks.e2e.test.ts",
 ];

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ClientCertificate } from "../../../src/access/client/client.ts";
-import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
+import type { Sha256 } from "../../../src/access/digests.ts";
 import { inlineKeys } from "../../../src/access/oidc-keys.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
 import type { Admission } from "../../../src/access/rules/admission.ts";
@@ -151,20 +151,6 @@ const UNKNOWN = [
 ] as const;
 
 describe("a client", () => {
-  it.each(KNOWN)("is admitted by %s", async (_, request, rule) => {
-    const admission = authority().admit(request);
-    // Nothing has to be waited for where the host hashes at once.
-    expect(admission).not.toBeInstanceOf(Promise);
-    expect(resultOf(await admission)).toBe(rule);
-    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toBe(rule);
-    expect(resultOf(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
-  });
-
-  it.each(UNKNOWN)("is rejected with %s", async (_, request, refusal) => {
-    expect(resultOf(await authority().admit(request))).toEqual(refusal);
-    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
-  });
-
   it.each(UNKNOWN)(
     "has the public rule with %s, unless that is a wrong credential",
     async (_, request, refusal) => {
