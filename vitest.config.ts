@@ -22,11 +22,7 @@ const ISOLATED_END_TO_END = [
 /** End-to-end tests that measure the memory of a gateway: two of them run at a time, after all others. */
 const MEASURING: string[] = [
   "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
-  "test/e2e/abuse/http2/mutated-frames.e2e.test.ts",
-  "test/e2e/abuse/connections/connection-floods.e2e.test.ts",
   "test/e2e/abuse/connections/http1-attacks.e2e.test.ts",
-  "test/e2e/abuse/queries/attack-classes.e2e.test.ts",
-  "test/e2e/abuse/queries/mutated-queries.e2e.test.ts",
   "test/e2e/abuse/queries/plain-dns-attacks.e2e.test.ts",
 ];
 
@@ -44,7 +40,6 @@ const LONG: string[] = [
   "test/e2e/replica/servers/sentinel.e2e.test.ts",
   "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
   "test/e2e/replica/many/chaos.e2e.test.ts",
-  "test/e2e/durability/following/churn.e2e.test.ts",
 ];
 
 class LongFirst extends BaseSequencer {

@@ -87,31 +87,6 @@ const noAnswer = (signal: AbortSignal) =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
 
 describe("two processes and one Lease", () => {
-  test("the first one leads for as long as it renews, and the second one does not", async () => {
-    const leases = new Leases();
-    const first = candidate(leases, "first");
-    await seconds(0);
-    const second = candidate(leases, "second");
-    for (let minute = 0; minute < 10; minute++) {
-      await seconds(60);
-      expect([first.state.leads, second.state.leads]).toEqual([true, false]);
-    }
-  });
-
-  test("the second one leads within seconds when the first one ends by itself", async () => {
-    const leases = new Leases();
-    const first = candidate(leases, "first");
-    await seconds(0);
-    const second = candidate(leases, "second");
-    await seconds(20);
-    first.stop();
-    await first.ended;
-    expect(leases.holder).toBe("");
-    await seconds(2.5);
-    expect(second.state.leads).toBe(true);
-    expect(leases.lease!.spec).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
-  });
-
   test.each([0, 4, 9, 14])(
     "a leader without an answer from second %i on has ended before the other one leads",
     async (silentFrom) => {

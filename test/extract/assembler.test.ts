@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
@@ -103,69 +103,7 @@ describe("objects", () => {
     const { findings } = assemble([namespace("shop"), one], "east").snapshot();
     expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
   });
-
-  test.each([
-    ["v1", "Service"],
-    ["v1", "Pod"],
-    ["v1", "Node"],
-    ["discovery.k8s.io/v1", "EndpointSlice"],
-    ["multicluster.x-k8s.io/v1beta1", "ServiceExport"],
-    ["multicluster.x-k8s.io/v1beta1", "ServiceImport"],
-    ["about.k8s.io/v1beta1", "ClusterProperty"],
-  ])("of %s %s may lack all other fields", (apiVersion, kind) => {
-    const bare = { apiVersion, kind, metadata: { name: "web", namespace: "shop" } };
-    const others = everything.filter((one) => one.kind !== kind);
-    expect(() => assemble([...others, bare], "east").snapshot()).not.toThrow();
-  });
 });
-
-describe("parts of a snapshot", () => {
-  let assembler: SnapshotAssembler;
-  beforeEach(() => {
-    assembler = new SnapshotAssembler({ clusterId: "east" });
-  });
-
-  const add = (...objects: Parameters<SnapshotAssembler["upsert"]>[0][]) =>
-    objects.map((object) => assembler.upsert(object));
-  describe("equal parts stay the same objects", () => {
-    const ZONE = "topology.kubernetes.io/zone";
-
-    test("the topology over nodes that change nothing in it", () => {
-      add(node("a", { [ZONE]: "z1" }), node("b", { [ZONE]: "z1" }));
-      const first = assembler.snapshot();
-      expect(first.topology).toEqual({ zones: ["z1"] });
-      add(node("c", { [ZONE]: "z1" }));
-      expect(assembler.snapshot()).toBe(first);
-      add(node("c", { [ZONE]: "z2" }));
-      expect(assembler.snapshot().topology).toEqual({ zones: ["z1", "z2"] });
-      assembler.delete(node("c", {}));
-      expect(assembler.snapshot().topology).toEqual({ zones: ["z1"] });
-    });
-
-    test("a namespace or a node without labels, once more", () => {
-      add(namespace("shop"), service("shop/web"), serviceExport("shop/web"));
-      const first = assembler.snapshot();
-      add({ apiVersion: "v1", kind: "Node", metadata: { name: "bare" } }, { apiVersion: "v1", kind: "Node" });
-      add(namespace("shop"));
-      expect(assembler.snapshot().exports["shop/web"]).toBe(first.exports["shop/web"]);
-    });
-
-    test("the cluster id is that of kube-system, once it is there", () => {
-      const own = new SnapshotAssembler();
-      own.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system" } });
-      expect(() => own.snapshot()).toThrow("the cluster has no id");
-      own.upsert(namespace("kube-system", { uid: "uid-1" }));
-      expect(own.snapshot().clusterId).toBe("uid-1");
-      own.upsert({
-        apiVersion: "about.k8s.io/v1beta1",
-        kind: "ClusterProperty",
-        metadata: { name: "cluster.clusterset.k8s.io" },
-      });
-      expect(own.snapshot().clusterId).toBe("uid-1");
-    });
-  });
-});
-
 const exported = (spec = {}, more: readonly KubernetesObject[] = [], exportSpec = {}) =>
   extractSnapshot(
     [namespace("shop"), service("shop/web", spec), serviceExport("shop/web", exportSpec), ...more],
@@ -199,27 +137,6 @@ describe("an endpoint in two slices (discovery.k8s.io/v1)", () => {
     expect(members).toEqual({ "10.0.0.1": { address: "10.0.0.1", zone: "b" } });
   });
 });
-
-describe("the order of", () => {
-  test("endpoints and groups is that of their keys", () => {
-    const ends = [{ addresses: ["10.0.0.3"] }, { addresses: ["10.0.0.2", "10.0.0.1"] }];
-    const { endpoints } = exported({}, [
-      slice("shop/web-1", ofService("web"), ends, { ports: [{ name: "z", port: 1 }] }),
-      slice("shop/web-2", ofService("web"), ends, { ports: [{ name: "a", port: 1 }] }),
-      slice("shop/web-3", ofService("web"), [], { ports: [{ name: "empty", port: 1 }] }),
-    ]);
-    expect(Object.keys(endpoints)).toEqual(["a/TCP/1", "z/TCP/1"]);
-    expect(Object.keys(endpoints["a/TCP/1"]!.members)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
-  });
-
-  test("exported labels is that of their keys", () => {
-    expect(Object.keys(exported({}, [], { exportedLabels: { b: "", a: "" } }).exportedLabels!)).toEqual([
-      "a",
-      "b",
-    ]);
-  });
-});
-
 describe("bounds of a snapshot", () => {
   test.each<[string, object, string, unknown]>([
     ["a port of 31 bits", { ports: [{ port: 2 ** 31 - 1 }] }, "ports", 1],

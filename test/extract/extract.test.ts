@@ -6,7 +6,6 @@ import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import {
   clusterProperty,
   namespace,
-  node,
   object,
   ofImport,
   ofService,
@@ -138,11 +137,6 @@ describe("exports (KEP-1645, Exporting Services)", () => {
       }),
     });
   });
-
-  test("a Service without ServiceExport is not exported", () => {
-    expect(extract(service("shop/web")).exports).toEqual({});
-  });
-
   test("an export without creationTimestamp counts as the youngest", () => {
     const { exports } = extract(
       service("shop/web"),
@@ -277,15 +271,6 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
       "10.0.0.1",
     ]);
   });
-
-  test("keeps odd values that a snapshot can hold", () => {
-    const odd = slice("shop/web-1", ofService("web"), [{ addresses: ["999.1.1.1"], hostname: "a..B" }], {
-      ports: [{ name: "a.b", port: 99999 }],
-    });
-    expect(endpointsOf(odd)["a.b/TCP/99999"]!.members).toEqual({
-      "999.1.1.1#a..B": { address: "999.1.1.1", hostname: "a..B" },
-    });
-  });
 });
 
 describe("imports (KEP-1645, Importing Services)", () => {
@@ -362,19 +347,6 @@ describe("namespaces, topology, cluster id", () => {
     const leftover = extract(...web);
     expect([leftover.exports, leftover.findings]).toEqual([{}, {}]);
   });
-
-  test("the topology has the region of most nodes and the zones of all", () => {
-    const at = (region: string, zone: string) => ({
-      "topology.kubernetes.io/region": region,
-      "topology.kubernetes.io/zone": zone,
-    });
-    expect(
-      extract(node("n1", at("eu", "eu-b")), node("n2", at("us", "us-a")), node("n3", at("us", "us-a")))
-        .topology,
-    ).toEqual({ region: "us", zones: ["eu-b", "us-a"] });
-    expect(extract(node("n1", {}))).not.toHaveProperty("topology");
-  });
-
   test.each([
     ["given", "east", "west", "uid-1", "east"],
     ["the ClusterProperty", undefined, "west.registry", "uid-1", "west.registry"],
@@ -405,12 +377,5 @@ describe("namespaces, topology, cluster id", () => {
     expect(() => extractSnapshot(objects)).toThrow(
       expect.objectContaining({ code, message: expect.stringContaining("--cluster-id") }),
     );
-  });
-
-  test("ignores objects of other kinds and API groups", () => {
-    const knative = object("serving.knative.dev/v1", "Service", "shop/web");
-    expect(extract(knative, serviceExport("shop/web")).findings).toHaveProperty([
-      "ServiceExport/shop/web/NoService",
-    ]);
   });
 });

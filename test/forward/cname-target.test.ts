@@ -14,12 +14,11 @@ import {
   extendedErrors,
   type ForwarderChanges,
   fakeForwarder,
-  optRecord,
   says,
   soaRecord,
   withEdns,
 } from "./fake-forwarder.ts";
-import { answerTo, dead, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
+import { answerTo, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
 
 const NAME = "www.shop.svc.cluster.local";
 const TARGET = "web.Example.com";
@@ -120,12 +119,6 @@ describe("an alias that leads outside", () => {
     expect(decoded(answer.bytes).answers).toHaveLength(1);
     expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([15]);
   });
-
-  it("passes an Extended DNS Error on", async () => {
-    const { answer } = await ask(dead).answered;
-    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([23]);
-  });
-
   it("is answered alone if the client may not query its target", () => {
     const refused = ask(silent, { changes: { limits: { queriesInFlight: 0 } } });
     expect(decoded(atOnce(refused.answered).answer.bytes)).toMatchObject({
@@ -141,26 +134,6 @@ describe("an alias that leads outside", () => {
     expect(decoded(local.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "127.0.0.1" }]);
     const { answered, given } = ask(silent, { policy: "refuse" });
     expect(atOnce(answered).answer).toBe(given);
-  });
-
-  it("is queried with the client's type, DNSSEC OK and CD", async () => {
-    const { forwarder, asked } = fakeForwarder({ one: says({}) });
-    const outside = new Outside({
-      given: "refuse",
-      localZones: new LocalZones({ own: [], also: [], except: [] }),
-      forwarder,
-    });
-    const message = queryFor(
-      NAME,
-      { flags: 0x0110, additionals: [optRecord([], { flag_do: true })] },
-      "AAAA",
-    );
-    await outside.answer(message, resolve(message, world(TARGET))!, "forward", undefined, "public");
-    expect(decoded(asked[0]!.query)).toMatchObject({
-      flag_cd: true,
-      questions: [{ type: "AAAA" }],
-      additionals: [{ flag_do: true }],
-    });
   });
 });
 

@@ -4,7 +4,7 @@ import { localityView } from "../../src/zone/locality.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { patchCluster, putSnapshot } from "./open-gateway.ts";
+import { putSnapshot } from "./open-gateway.ts";
 import { openKeyed } from "./open-keyed.ts";
 
 function open() {
@@ -23,37 +23,6 @@ function open() {
   };
   return { gateway, clock, ask };
 }
-
-test("names are answered from what is pushed, with TTLs that do not outlive the lease", async () => {
-  const { gateway, clock, ask } = open();
-  expect(ask().rcode).toBe("SERVFAIL");
-  const west = await putSnapshot(gateway, shopSnapshot("west", 2), { leaseSeconds: 20 });
-  await putSnapshot(gateway, shopSnapshot("east", 1), { leaseSeconds: 100 });
-  expect(ask()).toEqual({
-    rcode: "NOERROR",
-    addresses: ["10.0.0.0", "10.0.0.1"],
-    ttls: new Set([20]),
-  });
-
-  const patch = {
-    exports: {
-      "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.1": { ready: false } } } } },
-    },
-  };
-  const patched = await patchCluster(gateway, "west", west.generation, patch, { leaseSeconds: 20 });
-  expect(ask().addresses).toEqual(["10.0.0.0"]);
-
-  await clock.advance(15_000);
-  expect(ask("hello.shop.svc.clusterset.local").rcode).toBe("NXDOMAIN");
-  await gateway.renew("west", patched.generation, { leaseSeconds: 60 });
-  expect(ask().ttls).toEqual(new Set([30]));
-
-  await clock.advance(60_000);
-  expect(ask()).toMatchObject({ rcode: "NOERROR", addresses: ["10.0.0.0"] });
-  await clock.advance(25_000);
-  expect(ask().rcode).toBe("SERVFAIL");
-});
-
 test("the view of a cluster whose lease expired never has another cluster's clusterset IPs", async () => {
   const { gateway, clock, ask } = open();
   const [east, west] = twoClusters();

@@ -1,15 +1,12 @@
-import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../src/config/values.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { decoded } from "../forward/fake-upstreams.ts";
-import { emptySnapshot } from "../snapshot/worlds.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
-import { ask, Gateways, push, type Sent, send } from "./gateways.ts";
+import { ask, Gateways, send } from "./gateways.ts";
 
 let authority: PemPair;
 let controller: PemPair;
@@ -177,103 +174,6 @@ describe("queries below a stub zone", () => {
     expect(decoded(await ask(gateway, NAME)).rcode).toBe("SERVFAIL");
   });
 });
-
-describe("two gateways as K8S-DNS and Federated-DNS", () => {
-  // The addresses of the specification's example.
-  const SHARDS = [
-    ["foo", "10.0.3.64", "104.32.64.128"],
-    ["bar", "10.0.4.20", "104.32.64.130"],
-    ["baz", "10.56.62.6", "108.120.45.12"],
-  ] as const;
-  const NAME = "myservice.myns.myfederation.svc.federation";
-  const tokenOf = (clusterId: string) => `token-of-${clusterId}`;
-  let federated: RunningGateway;
-
-  beforeEach(async () => {
-    federated = await gateways.start(gateways.folder(), {
-      federations: [{ name: "myfederation" }],
-      push: {
-        credentials: SHARDS.map(([clusterId]) => ({
-          clusterId,
-          tokenSha256: createHash("sha256").update(tokenOf(clusterId)).digest("hex"),
-        })),
-      },
-      sourceCluster: { trusted: [{ clusterId: "baz", addresses: ["127.0.0.0/8"] }] },
-    });
-    for (const [clusterId, clusterIP, external] of SHARDS)
-      await push(federated, shardSnapshot(clusterId, clusterIP, external), tokenOf(clusterId));
-  });
-
-  async function startLocal(config: object): Promise<RunningGateway> {
-    const local = gateways.folder();
-    writeFileSync(join(local, "foo.token"), tokenOf("foo"));
-    const started = await startIn(local, config);
-    const json = { nameservers: [`${federated.url}/dns-query`] };
-    await send(started, PATH, { method: "POST", json, client: controller });
-    return started;
-  }
-  const access = (more: object = {}) => ({
-    stub: { upstreams: [{ origin: federated.url, caFile: federated.certificateFile, ...more }] },
-  });
-  const addressesFrom = async (asked: RunningGateway, name: string, sent: Sent = {}) =>
-    decoded(await ask(asked, name, sent)).answers?.map((record) => "data" in record && record.data);
-
-  it("answer with the clusterIP of the source cluster first (Service Discovery/Lookup)", async () => {
-    const local = await startLocal({ sourceCluster: { self: "foo" }, ...access({ tokenFile: "foo.token" }) });
-    const [first, ...others] = (await addressesFrom(local, NAME))!;
-    expect([first, others.sort()]).toEqual(["10.0.3.64", ["104.32.64.130", "108.120.45.12"]]);
-  });
-
-  it("without a right to speak for the cluster, the option counts for nothing", async () => {
-    const outside = SHARDS.map(([, , external]) => external).sort();
-    const local = await startLocal({ sourceCluster: { self: "bar" }, ...access() });
-    expect((await addressesFrom(local, NAME))?.sort()).toEqual(outside);
-    const trusted = await startLocal({ sourceCluster: { self: "baz" }, ...access() });
-    expect((await addressesFrom(trusted, NAME))?.[0]).toBe("10.56.62.6");
-  });
-
-  it("names the client's own cluster if it has one", async () => {
-    const digest = createHash("sha256").update("another").digest("hex");
-    const local = await startLocal({
-      sourceCluster: { self: "foo" },
-      push: { credentials: [{ clusterId: "baz", tokenSha256: digest }] },
-      ...access(),
-    });
-    expect((await addressesFrom(local, NAME, { token: "another" }))?.[0]).toBe("10.56.62.6");
-    const json = await send(local, `/resolve?name=${NAME}`, { token: "another" });
-    expect(json.json()).toMatchObject({ Answer: [{ data: "10.56.62.6" }, {}, {}] });
-    expect(json.headers["cache-control"]).toMatch(/^private, /);
-  });
-
-  it("a token that Federated-DNS does not know is SERVFAIL, not an answer for outside", async () => {
-    const folderOfLocal = gateways.folder();
-    writeFileSync(join(folderOfLocal, "wrong.token"), "wrong");
-    const wrong = await startIn(folderOfLocal, access({ tokenFile: "wrong.token" }));
-    const json = { nameservers: [`${federated.url}/dns-query`] };
-    await send(wrong, PATH, { method: "POST", json, client: controller });
-    expect(decoded(await ask(wrong, NAME)).rcode).toBe("SERVFAIL");
-  });
-});
-
-/** `myns/myservice` as one cluster exports it: a clusterIP, and a load balancer's address. */
-function shardSnapshot(clusterId: string, clusterIP: string, external: string): ClusterSnapshot {
-  return {
-    ...emptySnapshot(clusterId),
-    namespaces: { myns: {} },
-    exports: {
-      "myns/myservice": {
-        exportedAt: "2026-01-01T00:00:00Z",
-        serviceType: "LoadBalancer",
-        headless: false,
-        ports: [{ name: "http", protocol: "TCP", port: 80 }],
-        clusterIPs: [clusterIP],
-        loadBalancer: [{ ip: external }],
-        endpoints: {},
-      },
-    },
-  };
-}
-
 /** One TLS 1.3 connection that asks for the list of federations: its answer, and its session to resume. */
 function tlsSession(session?: Buffer, client?: PemPair) {
   const { hostname, port } = new URL(gateway.url);

@@ -36,46 +36,6 @@ async function limited(gateway: RunningGateway, limit: string): Promise<number> 
 }
 
 describe("a gateway on Node", () => {
-  it.each([true, false])("rejects clients above their rate, on every path (HTTP/2: %s)", async (http2) => {
-    const clients = { ...SLOW, requestsPerSecond: 1, requestBurst: 6, exempt: [] };
-    const gateway = await start({ clients });
-    const statuses = [];
-    const paths: [string, Sent][] = [
-      ["/dns-query", QUERY],
-      ["/resolve?name=a.test", {}],
-      ["/", {}],
-      ["/api/v1/clusters/west/snapshot", { method: "PUT", token: "wrong", json: {} }],
-    ];
-    for (let round = 0; round < 4; round++)
-      for (const [path, sent] of paths) statuses.push((await send(gateway, path, { ...sent, http2 })).status);
-    expect(statuses.slice(0, 4)).toEqual([200, 200, 200, 401]);
-    expect(statuses.slice(4)).toContain(429);
-    const { status, headers } = await send(gateway, "/healthz", { http2 });
-    expect([status, headers["retry-after"]]).toEqual([200, undefined]);
-    await until(async () => expect(await limited(gateway, "clients.requestsPerSecond")).toBeGreaterThan(0));
-  });
-
-  it("does not count exempt clients, such as loopback, and none if the limit is off", async () => {
-    for (const clients of [SLOW, { ...SLOW, requestsPerSecond: 0, exempt: [] }]) {
-      const gateway = await start({ clients });
-      for (let round = 0; round < 6; round++)
-        expect((await send(gateway, "/dns-query", QUERY)).status).toBe(200);
-      expect(await limited(gateway, "clients.requestsPerSecond")).toBe(0);
-    }
-  });
-
-  it("distinguishes the clients of a trusted proxy, and trusts no other", async () => {
-    const from = async (gateway: RunningGateway, forwardedFor: string) =>
-      (await send(gateway, "/dns-query", { ...QUERY, headers: { "x-forwarded-for": forwardedFor } })).status;
-    const clients = { requestsPerSecond: 1, requestBurst: 1, exempt: [] };
-    const proxied = await start({ clients: { ...clients, trustedProxies: ["127.0.0.1"] } });
-    expect(await from(proxied, "192.0.2.1")).toBe(200);
-    expect(await from(proxied, "198.51.100.7, 192.0.2.1")).toBe(429);
-    expect(await from(proxied, "192.0.2.1, 192.0.2.2")).toBe(200);
-    const direct = await start({ clients });
-    expect([await from(direct, "192.0.2.1"), await from(direct, "192.0.2.2")]).toEqual([200, 429]);
-  });
-
   it("keeps half of its places for DNS and pushes: pages and JSON get 503, queries, snapshots and renewals do not", async () => {
     const gateway = await start({ limits: { requestsInFlight: 8 } });
     const session = connect(gateway.url, { ca: readFileSync(gateway.certificateFile!) });
@@ -109,25 +69,6 @@ describe("a gateway on Node", () => {
     await until(async () => expect(await status("/setup")).toBe(200));
     expect(await limited(gateway, "limits.loopDelayMilliseconds")).toBeGreaterThan(3);
     session.destroy();
-  });
-
-  it("rejects queries above the longest length, and counts them", async () => {
-    const gateway = await start({ limits: { queryBytes: 40 } });
-    const get = `/dns-query?dns=${"A".repeat(80)}`;
-    expect([(await send(gateway, "/dns-query", QUERY)).status, (await send(gateway, get)).status]).toEqual([
-      413, 414,
-    ]);
-    expect(await limited(gateway, "limits.queryBytes")).toBe(2);
-  });
-
-  it("takes the limits on pushes from its configuration", async () => {
-    const gateway = await start({ limits: { pushLevels: 12, pushBurst: 2, pushesPerSecond: 1 } });
-    const path = "/api/v1/clusters/west/snapshot";
-    const lines = sealed(headerLine("west"), `["pods","a/b",${"[".repeat(13)}`);
-    const put = async () => (await send(gateway, path, { method: "PUT", token: "test", lines })).json();
-    const codes = [await put(), await put(), await put()].map(({ code }) => code);
-    expect(codes).toContain("JSON_TOO_DEEP");
-    expect(await limited(gateway, "limits.pushLevels")).toBeGreaterThan(0);
   });
 });
 

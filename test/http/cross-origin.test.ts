@@ -1,12 +1,6 @@
 import { describe, it } from "vitest";
 import type { AllowedOrigins } from "../../src/http/messages/fields.ts";
-import {
-  closedOriginCases,
-  crossOriginCases,
-  listedOriginCases,
-  neverReadableCases,
-  ORIGIN,
-} from "../conformance/cases/cross-origin.ts";
+import { closedOriginCases } from "../conformance/cases/cross-origin.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { FakeGateway, NOW } from "./fake-gateway.ts";
 import { openApp } from "./open-app.ts";
@@ -22,10 +16,4 @@ const app = (allowedOrigins?: AllowedOrigins) =>
 
 describe("CORS", () => {
   it.each(titled(closedOriginCases))("by default, %s", (_, entry) => checkCase(app().fetch, entry));
-
-  it.each(titled(crossOriginCases))("with *, %s", (_, entry) => checkCase(app("*").fetch, entry));
-
-  it.each(titled(neverReadableCases))("with *, %s", (_, entry) => checkCase(app("*").fetch, entry));
-
-  it.each(titled(listedOriginCases))("with a list, %s", (_, entry) => checkCase(app([ORIGIN]).fetch, entry));
 });

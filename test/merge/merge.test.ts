@@ -2,26 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Grants } from "../../src/merge/grants.ts";
 import { createPinTable, type Pins } from "../../src/merge/pins.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { endpoints, exported, exporting, imported, importing, port, snapshot, web } from "./fixtures.ts";
 import { mergeClusterset } from "./merged.ts";
 
 describe("KEP-1645 Terminology: namespace sameness", () => {
-  it("one namespaced name is one service, others are others", () => {
-    const a = snapshot("a", {
-      namespaces: { shop: {}, "shop-b": {} },
-      exports: { "shop-b/web": exported(), "shop/web": exported(), "shop/api": exported() },
-    });
-    const { services } = mergeClusterset([exporting("b"), a]);
-    expect(services.map(({ namespace, name, exporters }) => [namespace, name, exporters])).toEqual([
-      ["shop", "api", ["a"]],
-      ["shop", "web", ["a", "b"]],
-      ["shop-b", "web", ["a"]],
-    ]);
-  });
-
   it("what lies in a namespace that the cluster has no more is gone, with a finding", () => {
     const gone = { ...exporting("a"), namespaces: {}, imports: { "shop/db": imported() } };
     const merged = mergeClusterset([gone, exporting("b")]);
@@ -32,36 +18,7 @@ describe("KEP-1645 Terminology: namespace sameness", () => {
     ]);
   });
 });
-
-describe("KEP-1645 Importing Services: the last un-export removes the service", () => {
-  it("while anyone exports, it is there", () => {
-    expect(mergeClusterset([exporting("a"), exporting("b")]).services).toHaveLength(1);
-    expect(mergeClusterset([snapshot("a"), exporting("b")]).services).toMatchObject([
-      { exporters: ["b"], reportedBy: ["b"] },
-    ]);
-    expect(mergeClusterset([snapshot("a"), snapshot("b")]).services).toEqual([]);
-  });
-
-  it("the next oldest decides after the oldest has left (Service Types, note)", () => {
-    const older = exporting("a", { exportedAt: "2025-01-01T00:00:00Z", headless: true });
-    expect(mergeClusterset([older, exporting("b")]).services[0]!.type).toBe("Headless");
-    expect(mergeClusterset([exporting("b")]).services[0]!.type).toBe("ClusterSetIP");
-  });
-});
-
 describe("clusters and findings", () => {
-  it("clusters come sorted by code unit, with topology", () => {
-    const a = snapshot("a", { topology: { region: "eu", zones: ["b", "Z", "a"] } });
-    const clusters = new SnapshotEntries([snapshot("b"), a, snapshot("a-b"), snapshot("a.b")]).clusters();
-    expect(clusters.map(({ clusterId }) => clusterId)).toEqual(["a", "a-b", "a.b", "b"]);
-    expect(clusters[0]).toEqual({
-      clusterId: "a",
-      region: "eu",
-      zones: ["Z", "a", "b"],
-    });
-    expect(clusters[1]!.region).toBeUndefined();
-  });
-
   it("findings pass through with their cluster id", () => {
     const finding = {
       reason: "NoService",
@@ -89,14 +46,6 @@ describe("clusters and findings", () => {
         ]);
       }
     }
-  });
-
-  it("no cluster makes an empty clusterset", () => {
-    expect(mergeClusterset([])).toEqual({
-      services: [],
-      conflicts: [],
-      findings: [],
-    });
   });
 });
 
@@ -247,12 +196,6 @@ describe("push.credentials[].exports", () => {
       merged({}, old, young),
     );
   });
-
-  it("leaves a service out that nobody else exports", () => {
-    const { services, findings } = merged({ exports: new Map([["east", []]]) }, old);
-    expect(services).toEqual([]);
-    expect(findings).toHaveLength(1);
-  });
 });
 
 describe("services[].owner", () => {
@@ -266,14 +209,6 @@ describe("services[].owner", () => {
     expect(conflicts[0]).toMatchObject({ winner: "west", disagree: ["east"] });
     expect(conflicts[0]?.message).toContain('pinned service export in "west"');
   });
-
-  it("is as if the owner had the oldest export", () => {
-    const oldest = withAge("west", "2023-01-01T00:00:00Z", 82);
-    const [asPinned] = merged(pinned, old, young).services;
-    const [asOldest] = merged({}, old, oldest).services;
-    expect({ ...asPinned, since: undefined }).toEqual({ ...asOldest, since: undefined });
-  });
-
   it("is a finding where the owner does not export the service, and the oldest export decides", () => {
     const { services, findings } = merged(pinned, old);
     expect(services).toEqual(merged({}, old).services);

@@ -81,15 +81,6 @@ describe("the records of a zone in a view", () => {
       "1.0.201.10.in-addr.arpa. 9 PTR web.shop.svc.clusterset.test.",
     );
   });
-
-  it("do not have a namespace that the view's cluster lacks (KEP-1645)", () => {
-    const names = (view: string | undefined) =>
-      lines(undefined, view).filter((line) => line.includes(".ops.svc."));
-    expect(names("west")).toEqual([]);
-    expect(names("east")).not.toEqual([]);
-    expect(names(undefined)).toEqual(names("east"));
-  });
-
   it("of a cluster's own zone exist in its view alone", () => {
     const own = lines("cluster.local.", "east");
     expect(own).toContain("alias.shop.svc.cluster.local. 9 CNAME www.example.com.");
@@ -163,27 +154,6 @@ describe("what decides whether a view has a record", () => {
     const compiled = worldOf(clusters, { zones: ["clusterset.test"], ...given });
     return Array.from(listRecords(compiled, { view, zone }), (record) => Object.values(record).join(" "));
   };
-
-  it("is not the namespace for hosts of the gateway, which every view has", () => {
-    const hosts = [{ name: "gw.ops.svc.clusterset.test", addresses: ["192.0.2.53"] }];
-    for (const view of ["east", "west", undefined])
-      expect(listed({ hosts }, view)).toContain("gw.ops.svc.clusterset.test. 5 A 192.0.2.53");
-  });
-
-  it("is not the namespace for the name server, whose name is ns.dns", () => {
-    const nameServerAddresses = ["192.0.2.54", "2001:db8::54"];
-    expect(listed({ nameServerAddresses }, "west").filter((line) => line.startsWith("ns.dns"))).toEqual([
-      "ns.dns.clusterset.test. 5 A 192.0.2.54",
-      "ns.dns.clusterset.test. 5 AAAA 2001:db8::54",
-    ]);
-  });
-
-  it("is the namespace for reverse names of the clusterset", () => {
-    const line = "9.0.1.10.in-addr.arpa. 5 PTR one.east.log.ops.svc.clusterset.test.";
-    expect(listed({}, "east")).toContain(line);
-    expect(listed({}, "west").filter((one) => one.includes("9.0.1.10."))).toEqual([]);
-  });
-
   it("gives each of many SRV records a weight of at least 1", () => {
     const services = listed({}).filter((line) => line.startsWith("_http._tcp.wide.shop.svc."));
     expect(services).toHaveLength(101);

@@ -1,50 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { udpTransport } from "../../src/resolve/message/transport.ts";
 import { sleep, within } from "../../src/transfer/deadline.ts";
-import { local } from "../conformance/cases/cluster-local.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
-import { encodeQuery } from "../resolve/ask.ts";
-import { shopSnapshot } from "../snapshot/worlds.ts";
-import { openFresh, openPair, WEB } from "./pair.ts";
+import { openPair } from "./pair.ts";
 
 describe("a secondary", () => {
-  it("answers in the view of a query, and over its transport, as the primary does", async () => {
-    const { clock, held, gateway, secondary, done, ask } = await openFresh();
-    const shop = shopSnapshot("east", 40);
-    const services = { "shop/own": local({ clusterIPs: ["10.3.0.1"] }) };
-    const clusterZone = { name: "cluster.local", pods: "disabled" as const };
-    await held.put({ ...shop, clusterZone, services });
-    clock.stall(5000);
-    await ask();
-    const own = "own.shop.svc.cluster.local";
-    for (const [name, view] of [
-      [own, "east"],
-      [own, "west"],
-      [own, undefined],
-      [WEB, undefined],
-    ] as const)
-      for (const transport of [undefined, udpTransport(512)]) {
-        const now = clock.now();
-        const answer = secondary.answer(encodeQuery(name, "A"), view, now, transport);
-        expect(await done(Promise.resolve(answer))).toEqual(
-          gateway.answer(encodeQuery(name, "A"), view, now, transport),
-        );
-      }
-    const inEast = await secondary.answer(encodeQuery(own, "A"), "east", clock.now());
-    expect(inEast).toMatchObject({ outcome: "answer" });
-  });
-
   it("has a world to list services from as soon as it answers", async () => {
     const { secondary, push, ask } = await openPair();
     expect(secondary.world).toBeUndefined();
     await push("west", 2);
     await ask();
     expect(secondary.world!.frame.zones.map(({ name }) => name)).toContain("clusterset.local.");
-  });
-
-  it("ignores bytes that are not a query", async () => {
-    const { clock, secondary } = await openFresh();
-    expect(secondary.answer(new Uint8Array(3), undefined, clock.now())).toBeUndefined();
   });
 });
 

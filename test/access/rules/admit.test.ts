@@ -7,7 +7,7 @@ import type { ClientCertificate } from "../../../src/access/client.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
 import type { Admission } from "../../../src/access/rule.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
-import { SecretTable, type Sha256, sha256BySubtle } from "../../../src/access/secrets.ts";
+import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
@@ -150,20 +150,6 @@ const UNKNOWN = [
 ] as const;
 
 describe("a client", () => {
-  it.each(KNOWN)("is admitted by %s", async (_, request, rule) => {
-    const admission = authority().admit(request);
-    // Nothing has to be waited for where the host hashes at once.
-    expect(admission).not.toBeInstanceOf(Promise);
-    expect(resultOf(await admission)).toBe(rule);
-    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toBe(rule);
-    expect(resultOf(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
-  });
-
-  it.each(UNKNOWN)("is rejected with %s", async (_, request, refusal) => {
-    expect(resultOf(await authority().admit(request))).toEqual(refusal);
-    expect(resultOf(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
-  });
-
   it.each(UNKNOWN)(
     "has the public rule with %s, unless that is a wrong credential",
     async (_, request, refusal) => {

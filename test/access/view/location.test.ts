@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Client } from "../../../src/access/client.ts";
 import type { LocationSettings } from "../../../src/access/view.ts";
@@ -10,9 +9,7 @@ import {
   clientRequest,
   OPTION_CODE,
   TRUSTED,
-  viewCases,
 } from "../../conformance/cases/client-views.ts";
-import { titled } from "../../conformance/http-case.ts";
 import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
@@ -143,48 +140,5 @@ describe("the client's location (docs/how-to/location.md)", () => {
   it("a cluster that left is passed over", async () => {
     gateway.state = { ...gateway.state, clusters: [] };
     expect((await ask({}, american)).view).toBeUndefined();
-  });
-});
-
-describe("without the setting", () => {
-  const code = fc.string({ maxLength: 12 });
-  const anyLocation = fc.record(
-    { country: code, continent: code, regionCode: code, colo: code },
-    { requiredKeys: [] },
-  );
-  const field = fc.stringMatching(/^[A-Za-z0-9, .:-]{0,20}$/);
-  const headers = fc.record({
-    "cf-ipcountry": field,
-    "x-vercel-ip-country": field,
-    "cloudfront-viewer-country": field,
-    "x-forwarded-for": field,
-  });
-
-  it.each(titled(viewCases))("a location changes no byte and no header field: %s", async (_, asked) => {
-    const send = async (app: ReturnType<typeof openApp>, more: object, client: Partial<Client>) => {
-      const request = clientRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
-      const response = await app.fetch(request, client);
-      return {
-        status: response.status,
-        headers: [...response.headers],
-        body: new Uint8Array(await response.arrayBuffer()),
-        view: gateway.asked.at(-1)?.view,
-      };
-    };
-    const clientAddress = "127.0.0.1";
-    const app = appWith(undefined);
-    const before = await send(
-      openApp({ gateway, clock: () => NOW, zones: [], version: "0", views }),
-      {},
-      { address: clientAddress },
-    );
-    await fc.assert(
-      fc.asyncProperty(headers, anyLocation, async (fields, located) => {
-        expect(
-          await send(app, { ...fields, ...asked.headers }, { address: clientAddress, location: located }),
-        ).toEqual(before);
-      }),
-      { numRuns: 25 },
-    );
   });
 });

@@ -6,10 +6,7 @@ import {
   clientRequest,
   OPTION_CODE,
   TRUSTED,
-  viewCases,
-  viewHttpCases,
 } from "../../conformance/cases/client-views.ts";
-import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
@@ -44,18 +41,6 @@ async function ask(asked: ClientQuery, from: string | undefined, method: "GET" |
 }
 
 describe("a client", () => {
-  it.each(titled(viewCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
-    for (const method of METHODS) {
-      const { status, headers } = await ask(asked, "127.0.0.1", method);
-      expect(status).toBe(200);
-      expect(gateway.asked.at(-1)?.view).toBe(view);
-      expect(headers.get("cache-control")).toBe(cacheControl);
-      expect(headers.get("vary")).toBe(vary);
-    }
-  });
-
-  it.each(titled(viewHttpCases))("%s", (_, entry) => checkCase(app.fetch, entry));
-
   it.each<[string, ClientQuery, string | undefined, string | undefined]>([
     ["an option without an address", { option: "cluster-a" }, undefined, undefined],
     ["an option over IPv6", { option: "cluster-a" }, "fd00::1", "cluster-a"],

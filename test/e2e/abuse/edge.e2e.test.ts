@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { attackQueries } from "../../resolve/hostile/attack-queries.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { ZONE } from "../clients/listening-gateway.ts";
@@ -8,7 +9,6 @@ import { startWorker, type WorkerProcess } from "../edge/wrangler.ts";
 import { startGateway } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { METHODS, pathsWith, type Route, routesOf } from "./paths/routes.ts";
-import { attackQueries } from "./queries/attack-queries.ts";
 
 const { exports: own, ...parts } = shopSnapshot("east");
 /** With the services that the queries of attacks are for. */

@@ -80,7 +80,8 @@ export async function startListeningGateway(
   return { gateway, dnsPort, viewPort, dotPort, push };
 }
 
-function snapshots(webAddresses: readonly string[]) {
+/** What both clusters push. */
+export function snapshots(webAddresses: readonly string[]) {
   const many = Array.from({ length: BIG_SIZE }, (_, index) => ({
     address: `10.3.${index >> 8}.${index & 255}`,
   }));

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { derivedServiceName, endpointSliceName } from "../../../src/worker/control/objects.ts";
 import { desiredImport, linesOf } from "../../control/desired-lines.ts";
+import { eventually } from "../harness/answers.ts";
 import { infraManifests, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
@@ -15,7 +16,7 @@ import {
   serviceExport,
   serviceImport,
 } from "../servers/kubernetes/objects.ts";
-import { requestToken } from "../servers/kubernetes/service-account.ts";
+import { type PolicyRule, requestToken } from "../servers/kubernetes/service-account.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
 import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
@@ -225,4 +226,24 @@ test("when nothing is desired, everything of ours goes and nothing of others", a
     endpointSlice("shop", "theirs-1", { endpoints: [] }),
   ])
     expect((await get(object)).metadata.name).toBe(object.metadata.name);
+});
+
+test("in all of this the worker used each right to write", async () => {
+  // An apply that makes an object needs the right to create it, too.
+  const used = () =>
+    server.writes().flatMap(({ verb, resource, code }) => {
+      if (code >= 300) return [];
+      return verb === "patch" && code === 201
+        ? [`patch ${resource}`, `create ${resource}`]
+        : [`${verb} ${resource}`];
+    });
+  const roles = infraManifests(join(workerFolder, "components/control")).filter(
+    ({ kind, metadata }) => kind.endsWith("Role") && metadata.name.endsWith("sync-worker-control"),
+  );
+  const granted = roles.flatMap(({ rules }) =>
+    (rules as PolicyRule[]).flatMap(({ resources, verbs }) =>
+      resources.flatMap((one) => verbs.filter((verb) => verb !== "get").map((verb) => `${verb} ${one}`)),
+    ),
+  );
+  await eventually(() => [...new Set(used())].sort()).toEqual(granted.sort());
 });

@@ -3,7 +3,6 @@ import { readExtendedError } from "../../conformance/extended-error.ts";
 import type { Answered } from "../harness/answers.ts";
 import { type GatewayClient, shorten } from "../harness/gateway-client.ts";
 import { waitFor } from "../servers/wait.ts";
-import type { DevProcess } from "./harness/dev-process.ts";
 
 /** An answer, and whether it is marked as stale. */
 export interface Seen {
@@ -15,8 +14,6 @@ export interface Seen {
 
 /** Extended DNS Errors 3 and 19 (RFC 8914 sections 4.4 and 4.20). */
 const STALE = [3, 19];
-/** What docs/reference/transfer.md promises, in milliseconds. */
-const BOUND = 5000;
 
 /** Queries the addresses of a name, which is given without `.svc.clusterset.test`. */
 export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
@@ -39,18 +36,4 @@ export async function seeUntil(gateway: GatewayClient, name: string, expected: A
     throw new Error(`${cause.message}; it is ${JSON.stringify(all.at(-1))}`, { cause });
   });
   return all;
-}
-
-/**
- * The answers that violate the bound: other than `expected`, not marked as stale, and queried later than the bound after the
- * object served `expected`.
- * @param worker whose object got `expected` by the last push
- */
-export function tooLate(all: readonly Seen[], expected: Answered, worker: DevProcess): Seen[] {
-  const pushed = worker.events("pushed").at(-1);
-  if (pushed === undefined) throw new Error("nothing was pushed");
-  const from = Date.parse(`${pushed.time}`) + BOUND;
-  return all.filter(
-    ({ asked, answer, stale }) => asked > from && !stale && !isDeepStrictEqual(answer, expected),
-  );
 }

@@ -8,6 +8,7 @@ import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { installPodMonitorCrd } from "../servers/kubernetes/crds.ts";
+import { installGkeCrds } from "../servers/kubernetes/gke-crds.ts";
 import { clusterProperty, type KubeObject } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 
@@ -62,6 +63,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
     expect(errorsIn(worker.log())).toEqual([]);
     expect(worker.log()).not.toMatch(/forbid/i);
+    expect(listedIn(worker.log())).toEqual(grantedBy(accessManifests()));
   });
 
   test("--pods verified needs the component cluster-local; then only the cluster itself has its zone", async () => {
@@ -88,12 +90,43 @@ describe("the rights that infra/kubernetes gives a worker", () => {
       expect.stringMatching(/^10\.96\./),
     ]);
     expect((await gateway.lookup(web, "A")).rcode).toBe("REFUSED");
+    expect(listedIn(worker.log())).toEqual(grantedBy(accessManifests(component)));
     expect(errorsIn(worker.log())).toEqual([]);
     await expect(clientOf(server, kubeconfig).api("GET", "/api/v1/secrets")).rejects.toMatchObject({
       status: 403,
     });
   });
+
+  test("with the component gke it reads that group, too, and nothing else", async () => {
+    await worker?.stop();
+    await installGkeCrds(server.admin);
+    const granted = accessManifests(join(workerFolder, "components/gke"));
+    const kubeconfig = await kubeconfigOfWorker(server, () => granted);
+    worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
+    const { log } = worker;
+    await eventually(() => listedIn(log())).toEqual(grantedBy(granted));
+    expect(errorsIn(log())).toEqual([]);
+  });
 });
+
+/** The resources that roles let the worker list and watch, each right of which it needs. */
+function grantedBy(objects: readonly KubeObject[]): string[] {
+  const rules = objects.flatMap(({ rules }) => (rules ?? []) as PolicyRule[]);
+  for (const { verbs } of rules) expect(verbs).toEqual(["list", "watch"]);
+  return rules
+    .flatMap(({ apiGroups: [group], resources }) => resources.map((one) => `${one}.${group}`))
+    .sort();
+}
+
+/** The resources that the worker has listed and watches. */
+function listedIn(log: string): string[] {
+  const lines = log
+    .slice(0, log.lastIndexOf("\n") + 1)
+    .split("\n")
+    .filter((line) => line.startsWith("{"));
+  const listed = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "listed");
+  return [...new Set(listed.map(({ resource, group = "" }) => `${resource}.${group}`))].sort();
+}
 
 function clientOf(server: ApiServer, kubeconfig: string): ApiClient {
   const { users } = JSON.parse(readFileSync(kubeconfig, "utf8")) as { users: { user: { token: string } }[] };

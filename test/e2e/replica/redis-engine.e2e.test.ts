@@ -53,15 +53,6 @@ test("rows of a large change are there for a time, and those that did not come t
   expect((await rowsOf(log)).entries).toHaveLength(1);
   log.close();
 });
-
-test("an engine that may evict keys is not used, nor one that nobody listens at", async () => {
-  const { run } = logs.redis;
-  await run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
-  await expect(logs.open("x")).rejects.toThrow(/allkeys-lru.*set maxmemory-policy to noeviction/);
-  await run("CONFIG", "SET", "maxmemory-policy", "noeviction");
-  await expect(logs.open("x", { url: "redis://127.0.0.1:1" })).rejects.toThrow(/ECONNREFUSED/);
-});
-
 test("a log of another format version is not opened, and not changed by gateways that have it open", async () => {
   const prefix = logs.newPrefix();
   const log = await logs.open(prefix);

@@ -10,7 +10,6 @@ import { patchCluster, putSnapshot } from "../../gateway/open-gateway.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 import { exported, snapshot } from "../../merge/fixtures.ts";
 import { readerOf, rowsOf } from "../../replica/replicas.ts";
-import { FaultProxy } from "../servers/network.ts";
 import { RedisLogs } from "./redis-logs.ts";
 
 let logs: RedisLogs;
@@ -85,54 +84,6 @@ test("a gateway loads the rows that others have while they change", async () => 
 });
 
 describe("an engine", () => {
-  test("that stops for longer than a gateway waits carries a change out later: it is among the entries", async () => {
-    const one = await start(logs.newPrefix());
-    const { generation } = await putSnapshot(one.gateway, large(1));
-    logs.redis.process.signal("SIGSTOP");
-    await expect(one.gateway.renew("west", generation)).rejects.toMatchObject({
-      code: "STORE_FAILED",
-      message: expect.stringContaining("no reply"),
-    });
-    await expect
-      .poll(() => one.gateway.status().storeTrouble?.reason, { timeout: 20_000 })
-      .toContain("no reply");
-    logs.redis.process.signal("SIGCONT");
-    await expect.poll(() => one.replica.position, { timeout: 20_000 }).toBe(2);
-    await one.gateway.renew("west", generation);
-    expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
-    await one.gateway.close();
-  });
-
-  test("whose route is lost without a word is noticed, and followed again over another connection", async () => {
-    const prefix = logs.newPrefix();
-    const one = await start(prefix);
-    const network = await FaultProxy.start(logs.redis.port);
-    const far = await start(prefix, { url: `redis://127.0.0.1:${network.port}` });
-    network.swallow();
-    await putSnapshot(one.gateway, large(1));
-    await expect.poll(() => far.gateway.status().storeTrouble, { timeout: 20_000 }).toBeDefined();
-    expect(far.replica.position).toBe(0);
-    await network.heal();
-    await agreed(one, far);
-    expect(far.events.map(({ event }) => event)).not.toContain("log-reloaded");
-    for (const { gateway } of [one, far]) await gateway.close();
-    await network.close();
-  });
-
-  test("that lost everything gets it again from a gateway", async () => {
-    const prefix = logs.newPrefix();
-    const [one, other] = [await start(prefix), await start(prefix)];
-    await putSnapshot(one.gateway, large(3000));
-    await agreed(one, other);
-    const generation = generationOf(one);
-    for (const key of await logs.keys(prefix)) await logs.onKey(prefix, "DEL", key);
-    await expect.poll(() => logs.keys(prefix), { timeout: 20_000 }).toContain("rows:west");
-    await one.gateway.renew("west", generation);
-    const late = await start(prefix);
-    await agreed(one, other, late);
-    for (const { gateway } of [one, other, late]) await gateway.close();
-  });
-
   test.each([
     ["whose rows were deleted", (prefix: string) => logs.onKey(prefix, "DEL", "rows:west")],
     [
@@ -160,14 +111,5 @@ describe("an engine", () => {
     await agreed(one, late, later);
     expect(later.gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east", "west"]);
     for (const { gateway } of [one, late, later]) await gateway.close();
-  });
-
-  test("with another format is not read", async () => {
-    const prefix = logs.newPrefix();
-    await logs.onKey(prefix, "HSET", "head", "format", "1");
-    await expect(start(prefix)).rejects.toMatchObject({
-      code: "STORE_FAILED",
-      message: expect.stringContaining("format version 1"),
-    });
   });
 });

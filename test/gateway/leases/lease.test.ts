@@ -61,30 +61,6 @@ describe("a cluster whose lease expired", () => {
     expect(opened.served()).toBe("east:e");
     return { ...opened, generation };
   };
-
-  test("comes back with a renewal of its generation, over a restart as well", async () => {
-    const { gateway, served, open, generation } = await expired();
-    const restarted = open();
-    expect(served(restarted)).toBe("east:e");
-    expect(await restarted.renew("west", generation)).toMatchObject({ generation });
-    for (const one of [restarted, open()]) {
-      expect(served(one)).toBe("east:e west:w");
-      expect(one.status().clusters[1]).toMatchObject({ generation, live: true, exports: 1 });
-    }
-    await gateway.close();
-  });
-
-  test("comes back with a patch of its generation, and with nothing of another one", async () => {
-    const { gateway, served, generation } = await expired();
-    const other = { code: "GENERATION_MISMATCH", current: generation };
-    await expect(gateway.renew("west", generation + 1)).rejects.toMatchObject(other);
-    await expect(patchCluster(gateway, "west", generation - 1, {})).rejects.toMatchObject(other);
-    expect(served()).toBe("east:e");
-    await patchCluster(gateway, "west", generation, { topology: { region: "x" } });
-    expect(served()).toBe("east:e west:x");
-    expect(gateway.status().clusters[1]).toMatchObject({ exports: 1 });
-  });
-
   test("comes back with the push that it sent before", async () => {
     const { gateway, served } = await expired();
     await putSnapshot(gateway, west);
@@ -121,30 +97,6 @@ describe("a cluster whose lease expired", () => {
 });
 
 describe("when every cluster expired", () => {
-  test("names are not denied, until one comes back", async () => {
-    const { gateway, clock, served } = openGateway();
-    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
-    await clock.advance(10_000);
-    expect(served()).toBe("SERVFAIL");
-    expect(gateway.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
-    expect(gateway.hasCluster("west")).toBe(true);
-    await putSnapshot(gateway, regional("east", "e"));
-    expect(served()).toBe("east:e");
-  });
-
-  test("names are not denied when the others left either, until the expired one leaves too", async () => {
-    const { gateway, clock, served } = openGateway();
-    await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
-    await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
-    await clock.advance(10_000);
-    expect(await gateway.leave("east")).toBe(true);
-    expect(served()).toBe("SERVFAIL");
-    expect(await gateway.leave("west")).toBe(true);
-    expect(served()).toBe("");
-    expect([gateway.hasCluster("west"), gateway.hasLeft("west")]).toEqual([false, true]);
-    expect(await gateway.leave("west")).toBe(false);
-  });
-
   test("a restart denies nothing, as a gateway does that knows no cluster", async () => {
     const { gateway, clock, open, served } = openGateway();
     expect(served(open())).toBe("SERVFAIL");

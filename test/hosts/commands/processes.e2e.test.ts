@@ -1,6 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,19 +54,6 @@ function start(args: string[]) {
   };
   return { child, lines, exited, until };
 }
-
-function get(url: string, ca: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    request(url, { ca, agent: false }, async (response) => {
-      let text = "";
-      for await (const part of response) text += part;
-      resolve({ status: response.statusCode ?? 0, text });
-    })
-      .on("error", reject)
-      .end();
-  });
-}
-
 it("prints no stack when stdout is closed early", () => {
   const directory = join(folder, "cluster-a");
   mkdirSync(directory);
@@ -104,29 +90,6 @@ describe("an old Node", () => {
 });
 
 describe("serve", () => {
-  it("listens, logs JSON lines, and stops cleanly on SIGTERM", async () => {
-    const { child, exited, until, lines } = start([
-      "serve",
-      "--listen",
-      "localhost:0",
-      "--state-dir",
-      "state",
-    ]);
-    const { url, zones } = await until("listening");
-    expect(zones).toEqual(["clusterset.local"]);
-    await until("no-credentials");
-    const ca = readFileSync(join(folder, "state", "tls", "self-signed.crt"), "utf8");
-    expect(await get(`${url}/healthz`, ca)).toEqual({ status: 200, text: "ok\n" });
-    expect((await get(`${url}/readyz`, ca)).status).toBe(503);
-    expect((await get(`${url}/metrics`, ca)).text).toContain("clusterset_doh_ready 0");
-    child.kill("SIGTERM");
-    // With the last line: a stop that takes too long says so.
-    expect([await exited, lines.at(-1)]).toMatchObject([
-      0,
-      { level: "info", command: "serve", event: "stopped" },
-    ]);
-  });
-
   it("names a port that is in use", async () => {
     const first = start(["serve", "--listen", "127.0.0.1:0", "--state-dir", "state"]);
     const { url } = await first.until("listening");

@@ -32,14 +32,4 @@ describe("stopSignal", () => {
     await once(shell.stdout, "end");
     expect(printed()).toContain("stopped");
   });
-
-  it("is aborted by SIGTERM", async () => {
-    const environment = { ...process.env };
-    delete environment.npm_lifecycle_event;
-    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { env: environment });
-    await once(child.stdout, "data");
-    child.kill("SIGTERM");
-    const [text] = await once(child.stdout.setEncoding("utf8"), "data");
-    expect(text).toContain("stopped");
-  });
 });

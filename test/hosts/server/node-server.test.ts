@@ -4,7 +4,6 @@ import { networkInterfaces } from "node:os";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits.ts";
-import { UsageError } from "../../../src/config/values.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { serversOf } from "./tls-fixture.ts";
 
@@ -63,21 +62,6 @@ async function answered(stream: ClientHttp2Stream): Promise<string> {
 }
 
 describe("protocols", () => {
-  it("speaks HTTP/2 over TLS", async () => {
-    const stream = http2(await start()).request({ ":method": "POST" });
-    stream.end("two");
-    expect(await answered(stream)).toBe("POST two");
-  });
-
-  it("speaks HTTP/1.1 over TLS, and in clear behind a proxy", async () => {
-    for (const secure of [true, false]) {
-      const server = await start({}, secure);
-      const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);
-      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\none");
-      expect(await received(socket)).toMatch(/^HTTP\/1\.1 200 .*POST one$/s);
-    }
-  });
-
   it("listens on both addresses of localhost, where there are both", async () => {
     const server = await startNodeServer({
       listen: { host: "localhost", port: 0 },
@@ -97,20 +81,6 @@ describe("protocols", () => {
       expect(await answered(stream), host).toBe("GET ");
     }
   });
-
-  it("rejects a port that is in use, with the next step", async () => {
-    const { port } = (await start()).address;
-    const again = startNodeServer({
-      listen: { host: "127.0.0.1", port },
-      tls: servers.tls,
-      fetch: echo,
-      limits: DEFAULT_SERVER_LIMITS,
-    });
-    await expect(again).rejects.toThrow(UsageError);
-    await expect(again).rejects.toThrow(
-      /is taken: stop the program that listens there, or choose another --listen/,
-    );
-  });
 });
 
 describe("requests that other servers accept", () => {
@@ -121,16 +91,6 @@ describe("requests that other servers accept", () => {
     expect(await received(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
-
-// These wait for the server to act, however long that takes: each would hang without its bound.
-describe("clients that hold on", () => {
-  it("are announced how many streams they may open", async () => {
-    const session = http2(await start({ streamsPerConnection: 7 }));
-    await new Promise((resolve) => session.once("remoteSettings", resolve));
-    expect(session.remoteSettings.maxConcurrentStreams).toBe(7);
-  });
-});
-
 describe("stopping", () => {
   it("finishes a request in progress and accepts no new connection", async () => {
     let release = () => {};

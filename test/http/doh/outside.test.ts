@@ -87,19 +87,6 @@ describe("a name out of zone", () => {
     expect(later.packet.answers).toMatchObject([{ ttl: 18 }]);
     expect(later.response.headers.get("cache-control")).toBe("max-age=18");
   });
-
-  it("is forwarded after a POST, too, unlike names in the zones", async () => {
-    const { app, asked, ask } = appOf();
-    const post = await app.request("/dns-query", {
-      method: "POST",
-      headers: { "content-type": DNS },
-      body: new Uint8Array(queryFor(NAME)),
-    });
-    expect(decoded(new Uint8Array(await post.arrayBuffer())).answers).toMatchObject([{ data: "192.0.2.1" }]);
-    expect((await ask(OURS)).packet).toMatchObject({ rcode: "NOERROR", flag_aa: true });
-    expect((await ask(`no.${OURS}`)).packet).toMatchObject({ rcode: "NXDOMAIN", flag_aa: true });
-    expect(asked).toHaveLength(1);
-  });
 });
 
 describe("the policy is the path's", () => {
@@ -148,10 +135,6 @@ describe("the Comment of JSON", () => {
     expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
       "Extended DNS Error 23; forwarded, but no upstream answered",
     );
-  });
-
-  it("is the usual one for names that are not forwarded", async () => {
-    expect((await appOf({ default: "refuse" }).json(NAME)).Comment).toContain("seen from outside");
   });
 });
 

@@ -1,8 +1,6 @@
 import { decode } from "dns-packet";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NAME } from "../../conformance/cases/doh.ts";
-import { jsonCases } from "../../conformance/cases/json.ts";
-import { checkCase, titled } from "../../conformance/http-case.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 
@@ -19,8 +17,6 @@ const get = (path: string, accept?: string) =>
 const asked = () => decode(Buffer.from(gateway.asked.at(-1)!.query));
 
 describe("the JSON form", () => {
-  it.each(titled(jsonCases))("%s", (_, entry) => checkCase(app.fetch, entry));
-
   it("describes the view and the age of an answer", async () => {
     expect(await (await get(`/resolve?name=${NAME}&type=A`)).json()).toMatchObject({
       Comment:

@@ -3,8 +3,6 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import type { Limit } from "../../../src/limits/counters.ts";
-import { PUSH_BOUNDS, pushLimitCases } from "../../conformance/cases/push-refusals.ts";
-import { checkCase, titled } from "../../conformance/http-case.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { headerLine, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
@@ -24,12 +22,6 @@ describe("limits", () => {
     });
     return { stream, asked };
   }
-
-  test.each(titled(pushLimitCases))("%s", async (_, entry) => {
-    const { fetch } = await openPushApi({ limits: PUSH_BOUNDS });
-    await checkCase(fetch, entry);
-  });
-
   test.each([{}, gzip])("an undeclared length over the limit stops the sender %j", async (headers) => {
     const { put } = await openPushApi({ limits: { pushSentBytes: 100_000 } });
     const text = Buffer.from(`"${randomBytes(1_000_000).toString("base64")}"`);

@@ -1,25 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pushRefusalCases } from "../../conformance/cases/push-refusals.ts";
-import { pushScenarios } from "../../conformance/cases/push-scenarios.ts";
-import { checkCase, titled } from "../../conformance/http-case.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { memoryDatabase } from "../../gateway/open-keyed.ts";
 import { openPushApi } from "./push-api.ts";
-
-describe("the push API", () => {
-  test.each(titled(pushScenarios))("%s", async (_, scenario) => {
-    const { errors, ...api } = openPushApi();
-    await scenario.run(api);
-    expect(errors).toEqual([]);
-  });
-
-  test.each(titled(pushRefusalCases))("%s", async (_, entry) => {
-    const { fetch, errors, gateway } = openPushApi();
-    await checkCase(fetch, entry);
-    expect(errors).toEqual([]);
-    expect(gateway.status().clusters).toEqual([]);
-  });
-});
 
 test("a patch or a renewal of a cluster with a damaged row is 409, so that the worker sends a full snapshot", async () => {
   const database = memoryDatabase();

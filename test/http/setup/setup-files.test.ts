@@ -1,18 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
-import {
-  corednsCustom,
-  corednsPatch,
-  corefile,
-  corefileOfListener,
-} from "../../../src/http/setup/coredns.ts";
+import { corefile, corefileOfListener } from "../../../src/http/setup/coredns.ts";
 import {
   appleProfile,
   chromiumPolicy,
-  curlLines,
-  digLines,
   firefoxPolicy,
   nameBasedUuid,
 } from "../../../src/http/setup/devices.ts";
@@ -22,9 +14,6 @@ import {
   dnscryptProxyServer,
   dnsmasqConf,
   dnsStamp,
-  resolvectlLines,
-  resolvedConf,
-  unboundConf,
 } from "../../../src/http/setup/resolvers.ts";
 import { facts } from "./facts.ts";
 import { parsePropertyList } from "./property-list.ts";
@@ -93,32 +82,6 @@ describe("Apple", () => {
 });
 
 describe("browsers", () => {
-  it("Chromium's policy names the template with its variable (RFC 8484 section 4.1)", () => {
-    expect(JSON.parse(chromiumPolicy(facts()).text)).toEqual({
-      DnsOverHttpsMode: "secure",
-      DnsOverHttpsTemplates: "https://doh.example.org/dns-query{?dns}",
-    });
-  });
-
-  it("Firefox's policy falls back, and allows private addresses", () => {
-    const { fileName, text } = firefoxPolicy(facts());
-    expect(fileName).toBe("policies.json");
-    expect(JSON.parse(text)).toEqual({
-      policies: {
-        DNSOverHTTPS: {
-          Enabled: true,
-          ProviderURL: "https://doh.example.org/dns-query",
-          Fallback: true,
-          ExcludedDomains: [],
-        },
-        Preferences: {
-          "network.trr.allow-rfc1918": { Value: true, Status: "default" },
-          "network.trr.confirmationNS": { Value: "skip", Status: "default" },
-        },
-      },
-    });
-  });
-
   it("escapes any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (resource) => {
@@ -180,42 +143,6 @@ describe("resolvers", () => {
     );
     expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
   });
-
-  it("its ConfigMaps have the same block, before kubeadm's own", () => {
-    for (const [file, key] of [
-      [corednsCustom, "clusterset-doh.server"],
-      [corednsPatch, "Corefile"],
-    ] as const) {
-      const map = parse(file(facts({ dot: undefined, dns: undefined })).text);
-      expect(map).toMatchObject({ kind: "ConfigMap", metadata: { namespace: "kube-system" } });
-      expect(map.data[key].startsWith(corefile(facts()).text)).toBe(true);
-      expect(parse(file(facts()).text).data[key].startsWith(corefileOfListener(facts()).text)).toBe(true);
-    }
-    expect(parse(corednsPatch(facts()).text).data.Corefile).toContain("\n.:53 {\n");
-  });
-
-  it("unbound forwards it by DNS over TLS, and does not deny .test (RFC 6761)", () => {
-    expect(lines(unboundConf(facts())).map((line) => line.trim())).toEqual([
-      "server:",
-      "# The zone is not signed, and services have private addresses.",
-      'domain-insecure: "clusterset.test"',
-      'private-domain: "clusterset.test"',
-      'local-zone: "test." nodefault',
-      'tls-cert-bundle: "/etc/ssl/certs/ca-certificates.crt"',
-      "",
-      "forward-zone:",
-      'name: "clusterset.test"',
-      "forward-tls-upstream: yes",
-      "forward-addr: 192.0.2.1@853#doh.example.org",
-    ]);
-    const other = unboundConf(facts({ zone: "clusterset.example.org", addresses: [] })).text;
-    expect(other).not.toContain("local-zone");
-    expect(other).toContain("forward-addr: GATEWAY_ADDRESS@853#doh.example.org\n");
-    const plain = unboundConf(facts({ dot: undefined })).text;
-    expect(plain).toContain("forward-addr: 192.0.2.1@53\n");
-    expect(plain).not.toContain("tls");
-  });
-
   it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", () => {
     const at8053 = facts({ dns: { address: undefined, port: 8053 } });
     expect(lines(dnsmasqConf(facts()))[0]).toBe("server=/clusterset.test/192.0.2.1");
@@ -227,38 +154,7 @@ describe("resolvers", () => {
     expect(lines(dnscryptProxyForwarding(facts()))).toEqual(["clusterset.test 192.0.2.1"]);
     expect(lines(dnscryptProxyForwarding(at8053))).toEqual(["clusterset.test 192.0.2.1:8053"]);
   });
-
-  it("systemd-resolved routes the zone, by DNS over TLS if it is on", () => {
-    expect(lines(resolvedConf(facts()))).toEqual([
-      "[Resolve]",
-      "DNS=192.0.2.1:853#doh.example.org",
-      "Domains=~clusterset.test",
-      "DNSOverTLS=yes",
-      "DNSSEC=no",
-    ]);
-    expect(lines(resolvectlLines(facts({ dot: undefined }))).slice(0, 3)).toEqual([
-      "resolvectl dns LINK 192.0.2.1:53",
-      "resolvectl domain LINK '~clusterset.test'",
-      "resolvectl dnsovertls LINK no",
-    ]);
-  });
 });
-
-describe("command lines", () => {
-  it("curl and dig query the example", () => {
-    expect(lines(curlLines(facts({ url: "https://doh.example.org:8443", isSelfSigned: true })))).toEqual([
-      "curl --cacert certificate.crt -v --doh-url 'https://doh.example.org:8443/dns-query' 'http://web.shop.svc.clusterset.test/'",
-      "curl --cacert certificate.crt -sS 'https://doh.example.org:8443/resolve?name=web.shop.svc.clusterset.test&type=A'",
-    ]);
-    expect(lines(digLines(facts({ url: "https://localhost:8443" })))[0]).toBe(
-      "dig +https @127.0.0.1 -p 8443 web.shop.svc.clusterset.test A",
-    );
-    expect(lines(digLines(facts({ example: undefined })))[1]).toBe(
-      "dig +https-get @192.0.2.1 dns-version.clusterset.test TXT",
-    );
-  });
-});
-
 describe("clients that need a setting first", () => {
   const lacking = (changes: Parameters<typeof facts>[0]) =>
     CLIENT_GROUPS.flatMap(({ clients }) => clients)

@@ -5,7 +5,7 @@ import { SnapshotLine } from "../../../src/snapshot/lines/line-schema.ts";
 import { LineSplitter } from "../../../src/snapshot/lines/line-splitter.ts";
 import { LinesError } from "../../../src/snapshot/lines/lines-error.ts";
 import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
-import { DEFAULT_LINE_LIMITS, type LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
+import type { LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
 import { readSnapshotLines } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
@@ -154,77 +154,7 @@ describe("lines", () => {
       expect(errorOf(() => readAll(reader)).line).toBe(2);
     });
   });
-
-  const web = (fields: object) =>
-    JSON.stringify({
-      exportedAt: "2024-01-01T00:00:00Z",
-      serviceType: "ClusterIP",
-      headless: true,
-      ports: [],
-      endpoints: {},
-      ...fields,
-    });
-  const group = (members: object) => ({ "*": { ports: [], members } });
-  const badChanges: [claim: string, line: string, path: string, message: string][] = [
-    ["a key without a slash", `["exports","web",${web({})}]`, "exports.web", "is not a valid key"],
-    ["a namespace in capitals", '["namespaces","Shop",{}]', "namespaces.Shop", "is not a valid key"],
-    ["an unknown field", `["exports","a/b",${web({ x: 1 })}]`, 'exports["a/b"].x', "is not a known field"],
-    ["no field", '["namespaces","a",{"x":1}]', "namespaces.a.x", "is not a known field"],
-    [
-      "a missing field",
-      '["findings","a",{"kind":"x","name":"x","message":"x"}]',
-      "findings.a.reason",
-      "received undefined",
-    ],
-    [
-      "a missing table",
-      `["exports","a/b",${web({ endpoints: null })}]`,
-      'exports["a/b"].endpoints',
-      "undefined",
-    ],
-    [
-      "a table that is none",
-      `["exports","a/b",${web({ endpoints: 1 })}]`,
-      'exports["a/b"].endpoints',
-      "record",
-    ],
-    [
-      "a wrong member",
-      `["exports","a/b",${web({ endpoints: group({ a: { address: 1 } }) })}]`,
-      'exports["a/b"].endpoints["*"].members.a.address',
-      "expected string",
-    ],
-    [
-      "a wrong key of a member",
-      `["exports","a/b",${web({ endpoints: group({ "a b": { address: "" } }) })}]`,
-      'exports["a/b"].endpoints["*"].members["a b"]',
-      "is not a valid key: must be an endpoint key",
-    ],
-    [
-      "a group without ports",
-      `["exports","a/b",${web({ endpoints: { "*": { members: {} } } })}]`,
-      'exports["a/b"].endpoints["*"].ports',
-      "received undefined",
-    ],
-    [
-      "a wrong label",
-      `["exports","a/b",${web({ exportedLabels: { a: 1 } })}]`,
-      'exports["a/b"].exportedLabels.a',
-      "string",
-    ],
-    ["a wrong topology", '["topology",{"region":1}]', "topology.region", "expected string"],
-    ["__proto__", '["namespaces","a",{"__proto__":{}}]', "namespaces.a.__proto__", "is not a known field"],
-    ["__proto__ as a key", '["namespaces","__proto__",{}]', "namespaces.__proto__", "is not a valid key"],
-  ];
-
   describe("changes that are not valid", () => {
-    test.each(badChanges)("%s: the error names line, entry and field", (_, line, path, message) => {
-      const text = sealed(HEADER, '["namespaces","shop",{}]', line);
-      const { issues, total } = issuesOf(text);
-      expect(issues).toEqual([{ path, line: 3, message: expect.stringContaining(message) }]);
-      expect(total).toBe(1);
-    });
-
     test("all are named, with those of one entry only from its first wrong line", () => {
       const lines = ['["pods","a/b",{"x":1}]', '["pods","a/b",{"y":1}]', '["pods","c",{}]'];
       expect(issuesOf(sealed(HEADER, ...lines)).issues.map(({ path, line }) => [path, line])).toEqual([
@@ -270,26 +200,6 @@ describe("a line", () => {
   }
 
   describe("a line's shape", () => {
-    const limits = { ...DEFAULT_LINE_LIMITS, lineValues: 8, lineLevels: 4 };
-    // 3 elements, and in the entry one member with an array of so many elements.
-    const wide = (elements: number) => `["pods","a/b",{"a":[${new Array(elements).fill(1)}]}]`;
-    const deep = (levels: number) => `["pods","a/b",${'{"a":'.repeat(levels)}1${"}".repeat(levels)}]`;
-
-    test("may have as many values and levels as the limits say", () => {
-      expect(read(sealed(HEADER, wide(4), deep(3)), limits).lines.map(({ values }) => values)).toEqual([
-        8, 6,
-      ]);
-    });
-
-    test("with one value or one level more is rejected", () => {
-      expect(errorOf(sealed(HEADER, wide(5)), limits)).toBe(
-        "LINE_TOO_LONG line 2: has more than 8 members and elements: split the entry",
-      );
-      expect(errorOf(sealed(HEADER, deep(4)), limits)).toBe(
-        "JSON_TOO_DEEP line 2: is nested more than 4 levels deep",
-      );
-    });
-
     it.each([
       ['["pods","a/b",{"__proto__":1}]', true],
       ['["pods","a/b",{"a":{"b":[{"__proto__":1}]}}]', true],
@@ -321,61 +231,13 @@ describe("a line", () => {
 describe("bytes", () => {
   const encode = (text: string) => new TextEncoder().encode(text);
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-
-  function split(most: number, ...pieces: readonly string[]) {
-    const splitter = new LineSplitter(most);
-    const lines = pieces.flatMap((piece) => [...splitter.feed(encode(piece))].map(decode));
-    return { lines, splitter };
-  }
-
   describe("bytes in pieces", () => {
-    it.each<[pieces: string[], lines: string[], open: number]>([
-      [["a\nb\n"], ["a\n", "b\n"], 0],
-      [["a", "\n"], ["a\n"], 0],
-      [["a", "b", "c\nd", "e\n"], ["abc\n", "de\n"], 0],
-      [["\n\n"], ["\n", "\n"], 0],
-      [["", "a", "", "\n", ""], ["a\n"], 0],
-      [["a\nbc", "d"], ["a\n"], 3],
-    ])("%j are the lines %j, and %i bytes of one that is not complete", (pieces, lines, open) => {
-      const { lines: seen, splitter } = split(100, ...pieces);
-      expect(seen).toEqual(lines);
-      expect([splitter.lines, splitter.open]).toEqual([lines.length, open]);
-    });
-
     it("may be changed once they were taken", () => {
       const splitter = new LineSplitter(100);
       const memory = encode("abc");
       expect([...splitter.feed(memory)]).toEqual([]);
       memory.fill(0x7a);
       expect([...splitter.feed(encode("d\n"))].map(decode)).toEqual(["abcd\n"]);
-    });
-
-    it("are not copied for a line that comes in one piece", () => {
-      const piece = encode("a\nb\n");
-      for (const line of new LineSplitter(100).feed(piece)) expect(line.buffer).toBe(piece.buffer);
-    });
-  });
-
-  describe("a line", () => {
-    it.each([[["abcd\n"]], [["ab", "cd\n"]], [["abcd", "\n"]], [["x\nabcd\n"]]])(
-      "of as many bytes as it may have is read: %j",
-      (pieces) => {
-        expect(split(4, ...pieces).lines.at(-1)).toBe("abcd\n");
-      },
-    );
-
-    it.each<[pieces: string[], line: number]>([
-      [["abcde\n"], 1],
-      [["abcde"], 1],
-      [["abc", "de"], 1],
-      [["a\nabcd", "e\n"], 2],
-    ])("of one byte more is an error before its end comes: %j", (pieces, line) => {
-      expect(() => split(4, ...pieces)).toThrow(
-        expect.objectContaining({
-          ...{ code: "LINE_TOO_LONG", line },
-          message: `line ${line}: has more than 4 bytes`,
-        }),
-      );
     });
   });
 });

@@ -19,13 +19,15 @@ export function writeCase(
 ): CaseFolder {
   const folder = mkdtempSync(join(tmpdir(), "kubeconfig-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFiles(folder, { "api.crt": servers.authority, ...files(servers) });
+  const written = files(servers);
+  writeFiles(folder, { "api.crt": servers.authority, ...written });
+  const names = KUBECONFIG ?? ("k1.yaml" in written ? "k1.yaml" : undefined);
   const inFolder = (name: string) => (name === "" ? "" : join(folder, name));
   return {
     folder,
     variables: {
       HOME: folder,
-      ...(KUBECONFIG !== undefined && { KUBECONFIG: KUBECONFIG.split(":").map(inFolder).join(delimiter) }),
+      ...(names !== undefined && { KUBECONFIG: names.split(":").map(inFolder).join(delimiter) }),
     },
     flags: { ...flags, ...(flags.kubeconfig !== undefined && { kubeconfig: inFolder(flags.kubeconfig) }) },
   };

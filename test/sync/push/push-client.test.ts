@@ -187,27 +187,6 @@ test("pushes endless changes no faster than the budget", async () => {
     await changeUntil(requests);
   }
 });
-
-test("reaches a gateway under a path", async () => {
-  gateway.error = ({ path }) =>
-    path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
-  const client = start({ gateway: `${gateway.url}/edge` });
-  client.offer(snapshot(1));
-  await until(() =>
-    expect(gateway.seen[0]?.path).toBe("/edge/api/v1/clusters/east/snapshot?leaseSeconds=60"),
-  );
-});
-
-test("sends the full snapshot at once after 409", async () => {
-  const client = start({ backoff: { first: 60_000, most: 60_000 } });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
-  gateway.held.clear();
-  client.offer(snapshot(2));
-  await holds(snapshot(2));
-  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
-});
-
 test("names the newest generation that the gateway named with what replaces any, so that it replaces none that is newer", async () => {
   const client = start({ backoff: { first: 60_000, most: 60_000 } });
   client.offer(snapshot(1));
@@ -244,20 +223,6 @@ test("does not forget the newest generation where a gateway names an older one, 
     "PUT leaseSeconds=60&after=1",
   ]);
 });
-
-test("sends a full snapshot after a delta without an answer, and loses no change", async () => {
-  const client = start();
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
-  gateway.error = ({ method }) => {
-    gateway.error = () => undefined;
-    return method === "PATCH" ? "drop after taking it" : undefined;
-  };
-  client.offer(snapshot(2));
-  await until(() => expect(gateway.verbs.at(-1)).toBe("PUT snapshot"));
-  await holds(snapshot(2));
-});
-
 test("renews the lease without changes, and sends the full snapshot if the renewal gets 409", async () => {
   fakeTime();
   const client = start();
@@ -288,21 +253,6 @@ test("lets the lease expire while the source cannot confirm the state", async ()
   current = true;
   await whilePassing(() => expect(renewals()).not.toEqual([]));
 });
-
-test("pushes the newest state once after a gateway was down for a while", async () => {
-  await gateway.stop();
-  const client = start();
-  client.offer(snapshot(1));
-  await until(() =>
-    expect(logs.lines.filter((line) => line.includes("cannot be reached")).length).toBeGreaterThan(2),
-  );
-  client.offer(snapshot(2));
-  client.offer(snapshot(3));
-  await gateway.start();
-  await holds(snapshot(3));
-  expect(gateway.verbs).toEqual(["PUT snapshot"]);
-});
-
 test.each([
   [503, undefined],
   [500, undefined],

@@ -65,48 +65,6 @@ describe("all records of a service with ClusterSetIP (multicluster specification
       expect(ask(world, name, "SRV")).toMatchObject({ rcode: "NOERROR", answer: [] });
   });
 });
-
-describe("all records of a headless service (multicluster specification 2.4)", () => {
-  const from = (clusterId: string, sources: Parameters<typeof imported>[0] & object) =>
-    snapshot(clusterId, { imports: { "shop/db": imported({ type: "Headless", ...sources }) } });
-
-  it("2.4: source clusters as their ids, of one label or two; others are left out of names", () => {
-    const hub = from("hub", {
-      endpoints: {
-        "eu.one": endpoints({ address: "10.1.0.1", hostname: "db-0" }),
-        "two words": endpoints({ address: "10.1.0.2", hostname: "db-0" }),
-        a_b: endpoints({ address: "10.1.0.3" }),
-      },
-    });
-    expect(recordsOf([hub], "clusterset.local")).toEqual([
-      "1.0.1.10.in-addr.arpa. PTR db-0.eu.one.db.shop.svc",
-      "10-1-0-3.a_b.db.shop.svc A 10.1.0.3",
-      "3.0.1.10.in-addr.arpa. PTR 10-1-0-3.a_b.db.shop.svc",
-      "_http._tcp.db.shop.svc SRV 0 50 8080 10-1-0-3.a_b.db.shop.svc",
-      "_http._tcp.db.shop.svc SRV 0 50 8080 db-0.eu.one.db.shop.svc",
-      "db-0.eu.one.db.shop.svc A 10.1.0.1",
-      "db.shop.svc A 10.1.0.1",
-      "db.shop.svc A 10.1.0.2",
-      "db.shop.svc A 10.1.0.3",
-      "db.shop.svc SRV 0 50 8080 10-1-0-3.a_b.db.shop.svc",
-      "db.shop.svc SRV 0 50 8080 db-0.eu.one.db.shop.svc",
-    ]);
-  });
-
-  it("2.4.1: the same endpoint of several reporters once", () => {
-    const source = { x: endpoints({ address: "10.1.0.1", hostname: "db-0" }) };
-    expect(
-      recordsOf([from("a", { endpoints: source }), from("b", { endpoints: source })], "clusterset.local"),
-    ).toEqual([
-      "1.0.1.10.in-addr.arpa. PTR db-0.x.db.shop.svc",
-      "_http._tcp.db.shop.svc SRV 0 100 8080 db-0.x.db.shop.svc",
-      "db-0.x.db.shop.svc A 10.1.0.1",
-      "db.shop.svc A 10.1.0.1",
-      "db.shop.svc SRV 0 100 8080 db-0.x.db.shop.svc",
-    ]);
-  });
-});
-
 describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1)", () => {
   const own = (services: Record<string, LocalService>, parts: Partial<ClusterSnapshot> = {}) =>
     snapshot("east", { clusterZone: { name: "cluster.local", pods: "verified" }, services, ...parts });

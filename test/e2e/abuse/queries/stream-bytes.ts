@@ -1,9 +1,9 @@
 import { framed } from "../../../hosts/listeners/dns-clients.ts";
+import { attackQueries } from "../../../resolve/hostile/attack-queries.ts";
 import { BIG, WEB } from "../../clients/listening-gateway.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { mutateBytes } from "../harness/byte-mutations.ts";
 import type { Random } from "../harness/random.ts";
-import { attackQueries } from "./attack-queries.ts";
 
 /** Ordinary queries, with short and with long answers. */
 const QUERIES = [

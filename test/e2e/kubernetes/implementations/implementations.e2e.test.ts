@@ -8,9 +8,9 @@ import { checkout, runProgram } from "../../harness/cli.ts";
 import { infraManifests, kubeconfigOfWorker, objectsIn } from "../../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import { installGkeCrds } from "../../servers/kubernetes/gke-crds.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { goProgram } from "../../servers/tools/go-tools.ts";
-import { installGkeCrds } from "../rights/gke.ts";
 
 const CLUSTERS = ["east", "west"] as const;
 

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { duplexPair } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { takeReads } from "../../../../src/http2/frame-reader.ts";
 
@@ -29,20 +28,6 @@ function collect(socket: Parameters<typeof takeReads>[0]) {
 }
 
 const text = Array.from({ length: 60_000 }, (_, index) => `${index} `).join("");
-
-test("sockets of Node are all read into one buffer, without the events of streams", async () => {
-  const pairs = [await socketPair(), await socketPair()];
-  const taken = pairs.map(([client, server]) => {
-    const of = collect(server);
-    client.end(text);
-    return of;
-  });
-  await Promise.all(pairs.map(([, server]) => once(server, "end")));
-  expect(taken.map((of) => of.text === text)).toEqual([true, true]);
-  expect(new Set(taken.flatMap(({ buffers }) => [...buffers])).size).toBe(1);
-  for (const [, server] of pairs) server.destroy();
-});
-
 test("what the stream of a socket holds already comes first", async () => {
   const [client, server] = await socketPair();
   server.unshift(Buffer.from("first "));
@@ -66,12 +51,4 @@ test("a paused socket is not read until it is resumed", async () => {
   await once(server, "end");
   expect(taken.text).toBe(`before${text}`);
   server.destroy();
-});
-
-test("any other stream is read by its events", async () => {
-  const [client, server] = duplexPair();
-  const taken = collect(server);
-  client.end("all of it");
-  await once(server, "end");
-  expect(taken.text).toBe("all of it");
 });

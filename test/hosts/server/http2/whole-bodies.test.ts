@@ -7,31 +7,6 @@ const BODY = Buffer.from("a whole body");
 const whole = (stream: number, body: Uint8Array = BODY) =>
   Buffer.concat([post(stream), frame(FRAME.data, END_STREAM, stream, body)]);
 const lengthOf = (body: unknown) => (body as Uint8Array | undefined)?.length;
-
-test("a body that came whole with its request is there without a promise", async () => {
-  const bodies: unknown[] = [];
-  const seen = connect((stream) => bodies.push(stream.collect(100)));
-  await seen.send(PREFACE, whole(1));
-  expect(bodies).toEqual([new Uint8Array(BODY)]);
-});
-
-test("a slice of it is a copy", async () => {
-  const same: boolean[] = [];
-  const seen = connect((stream) => {
-    const body = stream.collect(100) as Uint8Array;
-    same.push(body.slice().buffer === body.buffer);
-  });
-  await seen.send(PREFACE, whole(1));
-  expect(same).toEqual([false]);
-});
-
-test("it is not passed on if it is longer than its reader allows", async () => {
-  const bodies: unknown[] = [];
-  const seen = connect((stream) => bodies.push(stream.collect(BODY.length - 1), stream.isClosed));
-  await seen.send(PREFACE, whole(1));
-  expect(bodies).toEqual([undefined, false]);
-});
-
 test("a handler that reads it after the turn gets the bytes that came", async () => {
   const streams: Http2Stream[] = [];
   const seen = connect((stream) => streams.push(stream));

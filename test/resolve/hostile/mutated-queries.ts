@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { BIG, DB, DESIGNATED, WEB, ZONE } from "../../clients/listening-gateway.ts";
+import { BIG, DB, DESIGNATED, WEB, ZONE } from "../../e2e/clients/listening-gateway.ts";
 
 const LONG = `${"a".repeat(63)}.`.repeat(3);
 

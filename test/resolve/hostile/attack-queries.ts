@@ -1,4 +1,4 @@
-import { BIG, WEB } from "../../clients/listening-gateway.ts";
+import { BIG, WEB } from "../../e2e/clients/listening-gateway.ts";
 import { Rcode } from "./query-judge.ts";
 
 /** A query of an attack, and what it must get. */

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
-import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
-import { filesIn } from "../../servers/kubernetes/crds.ts";
-import type { KubeObject } from "../../servers/kubernetes/objects.ts";
-import { ensureTool } from "../../servers/tools/tools.ts";
-import { waitFor } from "../../servers/wait.ts";
+import { ensureTool } from "../tools/tools.ts";
+import { waitFor } from "../wait.ts";
+import type { ApiClient } from "./api-client.ts";
+import { filesIn } from "./crds.ts";
+import type { KubeObject } from "./objects.ts";
 
 interface CustomResourceDefinition extends KubeObject {
   spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
