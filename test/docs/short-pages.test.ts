@@ -12,8 +12,8 @@ import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 
 const readme = textOf("README.md");
 
-it("README.md has at most 120 lines and one picture", () => {
-  expect(readme.split("\n").length - 1).toBeLessThanOrEqual(120);
+it("README.md has at most 100 lines and one picture", () => {
+  expect(readme.split("\n").length - 1).toBeLessThanOrEqual(100);
   expect(readme.match(/```mermaid|!\[/g)).toHaveLength(1);
 });
 
