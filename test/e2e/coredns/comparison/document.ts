@@ -5,52 +5,41 @@ import { chapters } from "../differences/index.ts";
 const introduction = `# Where answers differ from CoreDNS 1.15
 
 End-to-end tests send some thirty thousand queries for the clusterset, and twenty thousand in each pod mode for a cluster's own zone, to CoreDNS and to this gateway on the same objects. Code, flags, answer, SOA and SRV's additional
-section must be equal, without order, SRV weights and SOA serials. This page is generated from their table of differences. "MCS" is multicluster DNS 1.0.0, "DNS" DNS-based service discovery 1.0.1.
+section must be equal, without order, SRV weights and SOA serials. This page is generated from their table of differences. "MCS" is multicluster DNS 1.0.0, "DNS" DNS-based service discovery 1.0.1, which
+decides in a cluster's own zone.
 `;
 
 const localIntroduction = `# Where answers differ in a cluster's own zone
 
-## As in the clusterset zone
+The rows with † above, and these:
 `;
 
 /** docs/explanation/coredns-differences.md, from the tables of differences of both zones. */
 export function renderDocument(): string {
-  const ids = new Set(chapters.flatMap(({ differences }) => differences.map(({ id }) => id)));
+  const everywhere = chapters.flatMap(({ differences }) => differences);
   const local = localChapters.flatMap(({ differences }) => differences);
-  const alike = [...sharedDifferences, ...local.filter(({ id }) => ids.has(id))];
-  const own = localChapters.map(({ title, differences }) => ({
-    title,
-    differences: differences.filter(({ id }) => !ids.has(id)),
-  }));
+  const inBoth = new Set([...sharedDifferences, ...local].map(({ id }) => id));
+  const ids = new Set(everywhere.map(({ id }) => id));
   return [
     introduction,
-    ...renderChapters(chapters),
+    ...renderTable(everywhere, (id) => (inBoth.has(id) ? " †" : "")),
     localIntroduction,
-    ...alike.map(renderShortly),
-    "",
-    ...renderChapters(own),
+    ...renderTable(local.filter(({ id }) => !ids.has(id))),
   ].join("\n");
 }
 
-function renderChapters(of: readonly { title: string; differences: readonly Description[] }[]): string[] {
-  return of.flatMap(({ title, differences }) => [
-    `## ${title}\n`,
+type Description = Pick<Difference, "id" | "title" | "corednsSays" | "weSay" | "reason">;
+
+function renderTable(differences: readonly Description[], mark = (_: string): string => ""): string[] {
+  return [
     "| query | CoreDNS | here, by |",
     "| --- | --- | --- |",
-    ...differences.map(renderDifference),
+    ...differences.map(({ id, title, corednsSays, weSay, reason }) => {
+      const cells = [`${title}${mark(id)}`, corednsSays, `${weSay.replace(/\.$/, "")} ${sourcesOf(reason)}`];
+      return `| ${cells.map((text) => text.replaceAll("|", "\\|").replace(/\.$/, "")).join(" | ")} |`;
+    }),
     "",
-  ]);
-}
-
-type Description = Pick<Difference, "title" | "corednsSays" | "weSay" | "reason">;
-
-function renderShortly({ title }: Description): string {
-  return `- ${title}`;
-}
-
-function renderDifference({ title, corednsSays, weSay, reason }: Description): string {
-  const cells = [title, corednsSays, `${weSay.replace(/\.$/, "")} ${sourcesOf(reason)}`];
-  return `| ${cells.map((text) => text.replaceAll("|", "\\|").replace(/\.$/, "")).join(" | ")} |`;
+  ];
 }
 
 /** The sections that a reason names; the reason itself where it names none in brackets. */

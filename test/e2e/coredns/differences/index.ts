@@ -6,7 +6,7 @@ import { portDifferences } from "./ports.ts";
 import { reverseDifferences } from "./reverse.ts";
 import { zoneDifferences } from "./zone.ts";
 
-/** Every way in which the gateway answers otherwise than CoreDNS 1.15, by chapter of docs/explanation/coredns-differences.md. */
+/** Every way in which the gateway answers otherwise than CoreDNS 1.15, by subject. */
 export const chapters: readonly { title: string; differences: readonly Difference[] }[] = [
   {
     title: "Zone and types",

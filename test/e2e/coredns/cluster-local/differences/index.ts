@@ -15,7 +15,7 @@ export const sharedDifferences: readonly LocalDifference[] = zoneDifferences({
     "A name exists if it or a name below it has records (RFC 4592 section 2.2.3), and none of these has.",
 });
 
-/** The others, by chapter of docs/explanation/coredns-differences.md. */
+/** The others, by subject. */
 export const localChapters: readonly { title: string; differences: readonly LocalDifference[] }[] = [
   { title: "Ports and SRV in a cluster's own zone", differences: portDifferences },
   { title: "Endpoints in a cluster's own zone", differences: endpointDifferences },
