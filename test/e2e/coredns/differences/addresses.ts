@@ -60,9 +60,9 @@ const isFromBadIp = (pair: Pair, { type, data }: ObservedRecord) =>
 export const addressDifferences: Difference[] = [
   {
     id: "no-ports",
-    title: "A ClusterSetIP service whose ServiceImport has no ports or no spec",
-    corednsSays: "NXDOMAIN, whatever its `spec.ips`.",
-    weSay: "A and AAAA for `spec.ips`; NODATA for the other types.",
+    title: "A ClusterSetIP service without ports or spec",
+    corednsSays: "NXDOMAIN.",
+    weSay: "A and AAAA for `spec.ips`.",
     reason: "MCS 2.3.1 sets no condition about ports.",
     example: {
       question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
@@ -132,7 +132,7 @@ export const addressDifferences: Difference[] = [
   {
     id: "cluster-set-ip-endpoints",
     title: "`<hostname>.<clusterid>.<service>` of a ClusterSetIP service",
-    corednsSays: "The endpoint, if the MCS implementation keeps EndpointSlices.",
+    corednsSays: "The endpoint, where slices are kept.",
     weSay: "NXDOMAIN.",
     reason: "Headless services only (MCS 2.4.1, 2.3.4).",
     example: {

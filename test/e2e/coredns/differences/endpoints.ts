@@ -59,7 +59,7 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "no-source-cluster",
-    title: "A headless service whose slices lack the label `multicluster.kubernetes.io/source-cluster`",
+    title: "A headless service without source-cluster labels",
     corednsSays: "A and AAAA as with the label; no answer for SRV.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "KEP-1645 demands the label (Using EndpointSlice objects).",
@@ -73,8 +73,8 @@ export const endpointDifferences: Difference[] = [
   {
     id: "half-labelled",
     title: "A headless service with some slices without the label",
-    corednsSays: "The endpoints of all slices for A and AAAA.",
-    weSay: "Those of the slices with the label.",
+    corednsSays: "All endpoints for A and AAAA.",
+    weSay: "Those with the label.",
     reason: "As above; one bad object does not spoil others.",
     example: {
       question: { name: "half-labelled.data.svc.clusterset.local", type: "A" },
@@ -99,7 +99,7 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "empty-label-srv",
-    title: "SRV of a headless service with a slice without a source cluster, or with an empty one",
+    title: "SRV where a slice has no source cluster",
     corednsSays: "No answer: a target `<hostname>..<service>` is no name.",
     weSay: "The SRV records of the other slices.",
     reason: "A server must answer (RFC 8906 section 2).",
@@ -131,7 +131,7 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "hostname-without-cluster",
-    title: "`<hostname>.<service>` where a slice has no source cluster, or an empty one",
+    title: "`<hostname>.<service>` where a slice has no source cluster",
     corednsSays: "The endpoint; for SRV no answer.",
     weSay: "NXDOMAIN.",
     reason: "MCS 2.4.1 has nothing shorter.",
@@ -144,8 +144,8 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "host-name-slices",
-    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
-    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
+    title: "A headless service with `addressType: FQDN`",
+    corednsSays: "A CNAME to the host name.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "MCS 2.4.1 has addresses only; several CNAMEs are forbidden (RFC 2181 section 10.1).",
     example: {

@@ -53,7 +53,7 @@ export const portDifferences: Difference[] = [
   {
     id: "addresses-at-port-name",
     title: "A and AAAA at `_<port>._<protocol>.<service>`",
-    corednsSays: "The addresses of the service, or of the endpoints with that port.",
+    corednsSays: "The addresses.",
     weSay: "NODATA.",
     reason: "These names have SRV only (MCS 2.3.2, 2.4.2, RFC 2782).",
     example: {
@@ -77,7 +77,7 @@ export const portDifferences: Difference[] = [
   {
     id: "lax-underscores",
     title: "`_<port>.<protocol>`, `<port>._<protocol>`, `_._<protocol>`, `_<port>._`",
-    corednsSays: "The records of `_<port>._<protocol>`; an underscore alone is a wildcard.",
+    corednsSays: "Those of `_<port>._<protocol>`; `_` is a wildcard.",
     weSay: "NXDOMAIN.",
     reason: "MCS 2.3.2, 2.4.2 and RFC 2782 have no wildcards.",
     example: {
@@ -110,8 +110,8 @@ export const portDifferences: Difference[] = [
   {
     id: "odd-ports",
     title: "SRV at `<service>` with a port that cannot have a record",
-    corednsSays: "All ports but -1, by their lower 16 bits; 0 as it is.",
-    weSay: "The possible ones; the others are findings.",
+    corednsSays: "All but -1, by 16 bits; 0 as it is.",
+    weSay: "The possible ones, and findings.",
     reason: "A port has 16 bits, and its name is a label (RFC 6335 sections 5.1 and 6).",
     example: {
       question: { name: "only-odd.shop.svc.clusterset.local", type: "SRV" },
@@ -129,7 +129,7 @@ export const portDifferences: Difference[] = [
   {
     id: "odd-port-names",
     title: "`_<port>._<protocol>.<service>` of a port that cannot have a record",
-    corednsSays: "The name exists, with the record if the number is not -1 or missing.",
+    corednsSays: "The name exists.",
     weSay: "NXDOMAIN.",
     reason: "As above.",
     example: {
@@ -143,7 +143,7 @@ export const portDifferences: Difference[] = [
   {
     id: "no-protocol",
     title: "`_<port>._tcp.<service>` of a ServiceImport's port without a protocol",
-    corednsSays: "NXDOMAIN; the port is there at `_<port>._` only.",
+    corednsSays: "NXDOMAIN.",
     weSay: "The SRV record.",
     reason: "The Kubernetes API's default is TCP.",
     example: {
@@ -213,8 +213,8 @@ export const portDifferences: Difference[] = [
   },
   {
     id: "whole-rrsets",
-    title: "Addresses beside SRV records where one hostname has endpoints with different ports",
-    corednsSays: "Those addresses of the target that have the port.",
+    title: "Additional addresses where endpoints of a hostname differ in ports",
+    corednsSays: "Those with the port.",
     weSay: "All addresses of the target.",
     reason: "An RRset is complete or absent (RFC 2181 section 5).",
     example: {

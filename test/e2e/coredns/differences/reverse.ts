@@ -72,7 +72,7 @@ export const reverseDifferences: Difference[] = [
   },
   {
     id: "ptr-of-own-service",
-    title: "PTR of an address that a Service of the cluster has as well",
+    title: "PTR of an address of a Service, too",
     corednsSays: "The Service, in `cluster.local`.",
     weSay: "The clusterset service.",
     reason: "MCS 2.3.3, 2.4.3; outside nobody can use `cluster.local`.",
@@ -90,7 +90,7 @@ export const reverseDifferences: Difference[] = [
     id: "reverse-other-types",
     title: "Other types at a reverse name that has a PTR record",
     corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA with an SOA record of the name itself, also for SOA.",
+    weSay: "NODATA, with an SOA of the name itself.",
     reason: "The name exists (RFC 2308 section 2.2), and the gateway owns nothing around it.",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "A" },

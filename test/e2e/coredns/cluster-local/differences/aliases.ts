@@ -76,9 +76,9 @@ const lacksAnswer = (pair: LocalPair, zone: string) => {
 export const aliasDifferences: Difference<LocalPlace>[] = [
   {
     id: "alias-other-types",
-    title: "Types other than A, AAAA and CNAME at an ExternalName Service",
+    title: "Other types at an ExternalName Service",
     corednsSays: "NODATA.",
-    weSay: "The CNAME, and what its target has of that type.",
+    weSay: "The CNAME and its target.",
     reason: "A CNAME stands for every type (RFC 1034 section 3.6.2, DNS 2.5).",
     example: {
       question: { name: "outside.aliases.svc.cluster.local", type: "HTTPS" },
@@ -91,7 +91,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-dead-end",
-    title: "A CNAME to a name in the zone that does not exist, or has no address of the family",
+    title: "A CNAME to a missing name in the zone",
     corednsSays: "NODATA, without the CNAME.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason: "The CNAME exists; the code is the target's (RFC 6604 section 3).",
@@ -123,7 +123,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     id: "alias-long",
     title: "A chain of more than eight CNAMEs",
     corednsSays: "The target, after up to eleven.",
-    weSay: "Eight CNAMEs; a resolver queries the last one.",
+    weSay: "Eight CNAMEs.",
     reason: "A bound on the cost; resolvers go on (RFC 1034 section 5.3.3).",
     example: {
       question: { name: "link-0.aliases.svc.cluster.local", type: "A" },
@@ -151,7 +151,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-elsewhere-negative",
-    title: "A CNAME to a name in the clusterset zone that does not exist, or has no address of the family",
+    title: "A CNAME to a missing name in the clusterset zone",
     corednsSays: "The CNAME alone.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason: "Both zones are the gateway's; the code is the target's (RFC 6604 section 3).",

@@ -31,8 +31,8 @@ export const endpointDifferences: Difference<LocalPlace>[] = [
   publishedDifference,
   {
     id: "host-name-slices",
-    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
-    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
+    title: "A headless service with `addressType: FQDN`",
+    corednsSays: "A CNAME to the host name.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "DNS 2.4.1 has addresses only; several CNAMEs are forbidden (RFC 2181 section 10.1).",
     example: {

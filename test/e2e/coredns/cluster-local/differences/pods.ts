@@ -58,8 +58,8 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "mapped-pod",
     mode: "insecure",
-    title: "An IPv4-mapped IPv6 address as the name of a pod (`--ffff-a32-1`)",
-    corednsSays: "The IPv4 address, with modes that do not verify.",
+    title: "A pod name of a mapped address (`--ffff-a32-1`)",
+    corednsSays: "The IPv4 address, unverified.",
     weSay: "NXDOMAIN.",
     reason: "DNS 2.6 has `a-b-c-d`; no pod has a mapped address.",
     example: {
@@ -74,8 +74,8 @@ export const podDifferences: LocalDifference[] = [
   {
     id: "pod-zero",
     mode: "verified",
-    title: "A verified pod whose IPv6 address ends in `::`, with a zero behind (`fd00-50--0`)",
-    corednsSays: "NXDOMAIN; only `fd00-50--` is known.",
+    title: "A pod whose address ends in `::`, with a zero (`fd00-50--0`)",
+    corednsSays: "NXDOMAIN.",
     weSay: "The address at both names.",
     reason: "A host name does not end in a dash (RFC 1123 section 2.1).",
     example: {

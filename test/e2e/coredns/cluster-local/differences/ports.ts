@@ -71,7 +71,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
   {
     id: "addresses-at-port-name",
     title: "A and AAAA at `_<port>._<protocol>.<service>`",
-    corednsSays: "The addresses of the service, or of the endpoints with that port.",
+    corednsSays: "The addresses.",
     weSay: "NODATA.",
     reason: "These names have SRV only (DNS 2.3.2, 2.4.2, RFC 2782).",
     example: {
@@ -95,7 +95,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
   {
     id: "lax-port-names",
     title: "Two labels below a service that are not `_<port>._<protocol>`",
-    corednsSays: "The records of `_<port>._<protocol>`; an underscore alone is a wildcard.",
+    corednsSays: "Those of `_<port>._<protocol>`; `_` is a wildcard.",
     weSay: "NXDOMAIN.",
     reason: "DNS 2.3.2, 2.4.2 and RFC 2782 have no wildcards.",
     example: {
@@ -126,7 +126,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
     id: "odd-ports",
     title: "SRV at `<service>` with a port that cannot have a record",
     corednsSays: "All ports, by their lower 16 bits; 0 as it is; names of 63 bytes.",
-    weSay: "The possible ones; the others are findings.",
+    weSay: "The possible ones, and findings.",
     reason: "A port has 16 bits (RFC 6335 section 6), a label 63 bytes (RFC 1035 section 2.3.4).",
     example: {
       question: { name: "odd-ports.data.svc.cluster.local", type: "SRV" },
@@ -141,7 +141,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
   {
     id: "odd-port-names",
     title: "`_<port>._<protocol>.<service>` of a port that cannot have a record",
-    corednsSays: "The name exists, with the record if the port has a number.",
+    corednsSays: "The name exists.",
     weSay: "NXDOMAIN.",
     reason: "As above.",
     example: {
@@ -175,8 +175,8 @@ export const portDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "whole-rrsets",
-    title: "Addresses beside SRV records where one hostname has endpoints with different ports",
-    corednsSays: "Those addresses of the target that have the port.",
+    title: "Additional addresses where endpoints of a hostname differ in ports",
+    corednsSays: "Those with the port.",
     weSay: "All addresses of the target.",
     reason: "An RRset is complete or absent (RFC 2181 section 5).",
     example: {

@@ -63,7 +63,7 @@ const readyOnly = (pair: LocalPair) => bySpecification(pair, isReady);
 /** The difference that the field `publishNotReadyAddresses` makes. */
 export const publishedDifference: Difference<LocalPlace> = {
   id: "publish-not-ready",
-  title: "`publishNotReadyAddresses`, and endpoints whose condition says that they are not ready",
+  title: "`publishNotReadyAddresses` with unready endpoints",
   corednsSays: "The ready ones only.",
   weSay: "All endpoints.",
   reason: "They count as ready (DNS 2.1; Kubernetes API, ServiceSpec).",

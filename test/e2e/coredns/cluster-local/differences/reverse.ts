@@ -99,7 +99,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "ptr-to-nowhere",
-    title: "PTR of an address in a namespace that is gone, or in a slice of an ExternalName Service",
+    title: "PTR of an address in a missing namespace, or of an ExternalName Service",
     corednsSays: "A name that does not exist.",
     weSay: "REFUSED.",
     reason: "A PTR record points to the host's name (RFC 1035 section 3.3.12).",
@@ -133,7 +133,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     id: "reverse-other-types",
     title: "Other types at a reverse name that has a PTR record",
     corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA with an SOA record of the name itself, also for SOA.",
+    weSay: "NODATA, with an SOA of the name itself.",
     reason: "The name exists (RFC 2308 section 2.2), and the gateway owns nothing around it.",
     example: {
       question: { name: "2.1.96.10.in-addr.arpa", type: "A" },
