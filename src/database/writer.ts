@@ -74,12 +74,17 @@ export class Writer {
 
   /** See `prepare`. */
   prepare(staged: Staged, meta: ClusterMeta, by: Sight | Decision): Change {
-    return drain(this.prepareInSteps(staged, meta, by));
+    return drain(this.prepareInSteps(staged, meta, by, Number.POSITIVE_INFINITY));
   }
 
   /** See `prepare`. */
-  prepareInSteps(staged: Staged, meta: ClusterMeta, by: Sight | Decision): Generator<void, Change> {
-    return prepare(this.reader, staged, meta, by, this.#latest);
+  prepareInSteps(
+    staged: Staged,
+    meta: ClusterMeta,
+    by: Sight | Decision,
+    mostEndpoints: number,
+  ): Generator<void, Change> {
+    return prepare(this.reader, staged, meta, by, this.#latest, mostEndpoints);
   }
 
   /** Lets the gateway's first day begin, or end. @returns the day */

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { MAX_LABEL_BYTES } from "../../src/dns/codes.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import { udpTransport } from "../../src/resolve/message/transport.ts";
 import { sleep, within } from "../../src/transfer/deadline.ts";
 import { local } from "../conformance/cases/cluster-local.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { openFresh, openPair, WEB } from "./pair.ts";
@@ -32,6 +35,22 @@ describe("a secondary", () => {
       }
     const inEast = await secondary.answer(encodeQuery(own, "A"), "east", clock.now());
     expect(inEast).toMatchObject({ outcome: "answer" });
+  });
+
+  it("answers from the largest service that a cluster may report", async () => {
+    const { held, ask } = await openPair();
+    const count = DEFAULT_GATEWAY_LIMITS.endpointsPerService;
+    const host = (index: number) => `web-${index}-`.padEnd(MAX_LABEL_BYTES, "x");
+    const members = Array.from({ length: count }, (_, index) => ({
+      address: `10.9.${index >> 8}.${index & 255}`,
+      hostname: host(index),
+    }));
+    const service = exported({ headless: true, endpoints: endpoints(...members) });
+    await held.put(snapshot("east", { exports: { "shop/web": service } }));
+    const last = `10.9.${(count - 1) >> 8}.${(count - 1) & 255}`;
+    expect((await ask(`${host(count - 1)}.east.${WEB}`)).addresses).toEqual([last]);
+    const reverse = `${last.split(".").reverse().join(".")}.in-addr.arpa`;
+    expect((await ask(reverse, "PTR")).addresses).toEqual([`${host(count - 1)}.east.${WEB}`]);
   });
 
   it("has a world to list services from as soon as it answers", async () => {

@@ -1,4 +1,6 @@
 import type { Totals } from "../../database/cluster-row.ts";
+import { Kind } from "../../database/places.ts";
+import type { LargeEntry } from "../../database/prepare.ts";
 import { DEFAULT_SNAPSHOT_BOUNDS, type SnapshotBounds } from "./snapshot-bounds.ts";
 
 /** Bounds on what clusters may send to a gateway. */
@@ -12,6 +14,8 @@ export interface GatewayLimits extends SnapshotBounds {
   readonly clusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
   readonly snapshotCharacters: number;
+  /** Endpoints that an export, an import or a service of a cluster's own zone may have: its names are compiled in one turn. */
+  readonly endpointsPerService: number;
   /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
   readonly pushDelaySeconds: number;
 }
@@ -21,6 +25,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
   clusters: 1000,
   snapshotCharacters: 48 * 1024 * 1024,
+  endpointsPerService: 20_000,
   pushDelaySeconds: 5,
   ...DEFAULT_SNAPSHOT_BOUNDS,
 };
@@ -64,6 +69,23 @@ export function checkCharacters({ snapshotCharacters }: GatewayLimits, { charact
   );
 }
 
+const KIND_NAMES: Readonly<Partial<Record<Kind, string>>> = {
+  [Kind.export]: "export",
+  [Kind.import]: "import",
+  [Kind.service]: "service",
+};
+
+/** Says which service has too many endpoints. */
+export function serviceTooLarge(
+  { endpointsPerService }: GatewayLimits,
+  { kind, name, endpoints }: LargeEntry,
+): PushRefused {
+  return new PushRefused(
+    "SERVICE_TOO_LARGE",
+    `the ${KIND_NAMES[kind]} "${name}" has ${endpoints} endpoints; the most is ${endpointsPerService} (limits.endpointsPerService): split it into several services, or raise the limit`,
+  );
+}
+
 /**
  * The length of a lease in milliseconds; the default where none is requested.
  * @throws {PushRefused} LEASE_OUT_OF_RANGE
@@ -91,6 +113,7 @@ export type PushRefusal =
   | "TOO_MANY_PORTS"
   | "TOO_MANY_FINDINGS"
   | "METADATA_TOO_LARGE"
+  | "SERVICE_TOO_LARGE"
   | "SNAPSHOT_TOO_LARGE";
 
 /** A push above the gateway's bounds. */
