@@ -157,8 +157,7 @@ export class DatabaseEntries implements EntryReader {
 
   /** Whether a live cluster of the scope exports a service, in a namespace that it has. */
   isExported(key: string): boolean {
-    const { contributions = [], clusters } = this.service(namespaceOf(key), nameOf(key)) ?? {};
-    return contributions.some(({ clusterId, exported }) => exported && clusters?.has(clusterId));
+    return this.#reader.exportersOf(key).some((id) => this.#live.has(id) && this.#has(id));
   }
 
   #isReported(key: string): boolean {
