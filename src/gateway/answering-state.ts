@@ -275,9 +275,9 @@ export class AnsweringState {
     const expired = [...this.#expired.keys()].filter((id) => scope.has(id));
     return {
       ready: isKnown,
-      rootHash: isEverything ? this.#stateHash() : undefined,
+      stateHash: isEverything ? this.#stateHash() : undefined,
       // In a scope it would show when something hidden changes.
-      generationBytes: isEverything ? this.#cachedBytes() : 0,
+      compiledBytes: isEverything ? this.#cachedBytes() : 0,
       services: scope.survey.services,
       clusters: [...live, ...expired].sort().map((id) => this.#clusterStatus(id, scope)),
       ...(behindSince !== undefined && { behindSince }),

@@ -235,10 +235,10 @@ export class Secondary implements DohGateway {
     const error = this.#error === undefined ? {} : { transferError: this.#error };
     const served = this.#served;
     if (served === undefined)
-      return { ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [], ...error };
+      return { ready: false, stateHash: undefined, compiledBytes: 0, services: 0, clusters: [], ...error };
     const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
-    const { rootHash, ...status } = served.state.status;
-    return { ...status, rootHash, ...stale, ...error } as ServingStatus;
+    const { stateHash, ...status } = served.state.status;
+    return { ...status, stateHash, ...stale, ...error } as ServingStatus;
   }
 
   /**

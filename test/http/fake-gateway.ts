@@ -37,8 +37,8 @@ export class FakeGateway implements DohGateway {
   objections: Objections | undefined = { conflicts: [], findings: [] };
   state: ServingStatus = {
     ready: true,
-    rootHash: "00",
-    generationBytes: 4096,
+    stateHash: "00",
+    compiledBytes: 4096,
     services: 2,
     clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
   };

@@ -41,14 +41,14 @@ export async function readGauge(
 export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofGateway("clusterset_doh_ready", "1 when queries are answered.", ({ ready }) => Number(ready)),
   ofGateway(
-    "clusterset_doh_generation_bytes",
+    "clusterset_doh_compiled_bytes",
     "Bytes of compiled names in memory.",
-    ({ generationBytes }) => generationBytes,
+    ({ compiledBytes }) => compiledBytes,
   ),
   ofGateway(
-    "clusterset_doh_root",
+    "clusterset_doh_state_hash",
     "A hash of the rows of live clusters, as a number of 48 bits: gateways at one log position have the same.",
-    ({ rootHash }) => (rootHash === undefined ? undefined : Number.parseInt(rootHash.slice(0, 12), 16)),
+    ({ stateHash }) => (stateHash === undefined ? undefined : Number.parseInt(stateHash.slice(0, 12), 16)),
   ),
   ofGateway(
     "clusterset_doh_log_position",

@@ -20,7 +20,7 @@ export interface StatusReport {
   /** The newest entry of the shared log that is in the answers; absent where no log is shared. */
   readonly position?: number | undefined;
   /** The hash of what is served: gateways at one position of a log have the same. */
-  readonly rootHash?: string | undefined;
+  readonly stateHash?: string | undefined;
   /** Why answers say that they are stale; empty if they do not. */
   readonly stale: readonly string[];
   readonly services: number;
@@ -53,7 +53,7 @@ export function statusReport(
   return {
     ready: status.ready,
     position: status.position,
-    rootHash: status.position === undefined ? undefined : status.rootHash,
+    stateHash: status.position === undefined ? undefined : status.stateHash,
     stale: describeStale(status, now),
     services: status.services,
     clusters: status.clusters.map(

@@ -84,7 +84,7 @@ test("damaged rows are counted", async () => {
 
 test("a secondary's status is written as prom-client writes it, stale or not", async () => {
   const clusters = [cluster("west"), cluster("east.eu", { live: false, expiresAt: NOW - 500 })];
-  const status = { ready: true, rootHash: "ab", generationBytes: 4096, services: 2, clusters };
+  const status = { ready: true, stateHash: "ab", compiledBytes: 4096, services: 2, clusters };
   for (const state of [status, { ...status, staleSince: NOW - 7250 }]) {
     const secondary = { status: () => state };
     expect(await bySelf(secondary)).toEqual(await byPromClient(secondary));

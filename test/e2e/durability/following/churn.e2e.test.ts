@@ -94,7 +94,9 @@ describe(`${MINUTES} minutes of churn in two clusters that push to a Node gatewa
     const roots = async () => {
       // An isolate looks for newer rows with its queries only.
       await Promise.all(hosts.map(({ client }) => answered(client, "web-0.shop")));
-      return new Set(await Promise.all(hosts.map(({ client }) => metric(client, "clusterset_doh_root"))));
+      return new Set(
+        await Promise.all(hosts.map(({ client }) => metric(client, "clusterset_doh_state_hash"))),
+      );
     };
     await eventually(async () => (await roots()).size).toBe(1);
     expect(await roots()).not.toContain(0);
