@@ -15,7 +15,7 @@ export interface ReplicaParts extends OrderParts {
 }
 
 /**
- * How a log goes on from a database: with the next entry; with one that cannot be had; without entries that were applied; or it is another log.
+ * How a log goes on from a database: with the next entry; with one that cannot be had, or of which half was applied; without entries that were applied; or it is another log.
  */
 export type Continuation = "follows" | "trimmed" | "lost" | "other";
 
@@ -51,17 +51,22 @@ export class ReplicatedDatabase {
       if (head.next?.position !== position + 1) return "trimmed";
       if (head.next.before !== id) return "lost";
     }
+    // What is there of half an entry is that of no position.
+    if (this.#parts.writer.halfWritten !== "") return "trimmed";
     if (head.log !== "") this.#setLog(head.log);
     return "follows";
   }
 
-  /** Applies the next entry. @returns undefined where that cannot be: then the log has to be looked at again */
-  apply({ position, id, before, change }: LogEntry): Applied | undefined {
+  /** Applies the next entry, a large one in several turns. @returns undefined where that cannot be: then the log has to be looked at again */
+  async apply({ position, id, before, change }: LogEntry): Promise<Applied | undefined> {
     const isNext = position === this.#mark.position + 1 && before === this.#mark.id;
     if (!isNext || change === undefined || this.#log === "") return undefined;
-    const applied = this.#parts.writer.write(change, { position, id });
+    const { writer, clock } = this.#parts;
+    const steps = writer.writeInSteps(change, { position, id });
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) await new Promise<void>((resolve) => clock.nextTurn(resolve));
     this.#mark = { position, id };
-    return applied;
+    return step.value;
   }
 
   /**
@@ -145,7 +150,7 @@ export class ReplicatedDatabase {
         isWide: false,
       };
     }
-    if (own.state === "damaged") return undefined;
+    if (own.state === "damaged" || own.id === writer.halfWritten) return undefined;
     const isOver = own.state === "live" && own.meta!.expiresAt <= unixTime(clock, clock.now());
     try {
       const whole = writer.planner.whole(isOver ? { ...own, state: "expired" } : own);
