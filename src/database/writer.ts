@@ -1,17 +1,14 @@
-import { drain } from "../snapshot/drain.ts";
 import type { ClusterMeta, ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { type Change, type Decision, type EntryChange, prepare } from "./prepare.ts";
 import { FoundingDay, foundingAt, type Sight } from "./ranks.ts";
 import { type Damage, Reader } from "./reader.ts";
-import { type ChangedRows, type ClaimRow, type PartRow, type RowChange, RowTables } from "./row-change.ts";
+import { type RowChange, RowTables } from "./row-change.ts";
 import type { RowLoad } from "./row-load.ts";
 import { DamagedCluster, type Event, type GivenUp, RowPlanner } from "./row-planner.ts";
 import type { Staged } from "./stage.ts";
 
 export { DamagedCluster, type Event, StaleChange } from "./row-planner.ts";
-
-type GoneRow = Pick<PartRow, "kind" | "name" | "part">;
 
 /** What a change did. */
 export interface Applied {
@@ -130,30 +127,9 @@ export class Writer {
     return "entries" in change ? this.planner.push(change) : this.planner.event(change);
   }
 
-  /**
-   * Applies what a change makes of rows, planned by this gateway or another one, in steps: a large one in several transactions, each with whole entries. While some of it is there,
-   * `halfWritten` names the cluster, also after a crash.
-   * @param mark where a shared log has it
-   */
-  *writeInSteps(change: RowChange, mark: LogMark): Generator<void, Applied> {
-    // A cluster whose rows are all replaced would lack some in between.
-    const parts = change.isCleared ? [change] : rowPartsOf(change);
-    for (const part of parts.slice(0, -1)) {
-      this.#database.atomically(() => {
-        this.#sql.meta.run(HALF_WRITTEN, change.cluster.id);
-        this.#rows.put(change.cluster.id, part);
-      });
-      yield;
-    }
-    return this.#write(() => {
-      if (this.halfWritten !== "") this.#sql.meta.run(HALF_WRITTEN, "");
-      return { ...change, ...parts.at(-1)! };
-    }, mark);
-  }
-
-  /** The cluster of which a change is there in part; empty for none. */
-  get halfWritten(): string {
-    return this.reader.meta(HALF_WRITTEN) ?? "";
+  /** Applies what a change makes of rows, planned by this gateway or another one. @param mark where a shared log has it */
+  write(change: RowChange, mark: LogMark): Applied {
+    return this.#write(() => change, mark);
   }
 
   /** Has the database have what was loaded, and nothing else. @param log which shared log that is of @param mark up to where @param founding its first day, as JSON */
@@ -165,7 +141,6 @@ export class Writer {
       if (founding !== undefined) this.#sql.meta.run("founding", founding);
       this.#sql.meta.run("log", log);
       this.#sql.meta.run("entry", mark.id);
-      this.#sql.meta.run(HALF_WRITTEN, "");
       this.#sql.meta.run("loads", String(Number(this.reader.meta("loads") ?? 0) + 1));
     });
     this.#readLatest();
@@ -220,8 +195,6 @@ export class Writer {
   }
 }
 
-/** The row of `meta` with a cluster of which a change is there in part. */
-const HALF_WRITTEN = "halfWritten";
 /** Entries of one transaction, and characters of them beyond which it has no more. */
 const MOST_ENTRIES = 256;
 const MOST_CHARACTERS = 1024 * 1024;
@@ -241,33 +214,10 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
   return parts;
 }
 
-/** Rows as they are written together, all of an entry in one part: one part at least. */
-function rowPartsOf({ entries, gone, claims }: RowChange): readonly ChangedRows[] {
-  const parts: { entries: PartRow[]; gone: GoneRow[]; claims: ClaimRow[] }[] = [];
-  let last = "";
-  let room = 0;
-  const partFor = (entry: string, characters: number) => {
-    if (parts.length === 0 || (room <= 0 && entry !== last)) {
-      parts.push({ entries: [], gone: [], claims: [] });
-      room = MOST_CHARACTERS;
-    }
-    last = entry;
-    room -= Math.max(characters, MOST_CHARACTERS / MOST_ENTRIES);
-    return parts.at(-1)!;
-  };
-  const goneOf = Map.groupBy(gone, idOf);
-  for (const row of entries) {
-    const id = idOf(row);
-    const part = partFor(id, row.text.length);
-    part.entries.push(row);
-    part.gone.push(...(goneOf.get(id) ?? []));
-    goneOf.delete(id);
+/** Runs steps to their end in one turn. */
+function drain<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
   }
-  for (const [id, rows] of goneOf) partFor(id, 0).gone.push(...rows);
-  for (const row of claims) partFor(row.bucket, row.text.length).claims.push(row);
-  return parts.length === 0 ? [{ entries, gone, claims }] : parts;
-}
-
-function idOf({ kind, name }: GoneRow): string {
-  return `${kind} ${name}`;
 }

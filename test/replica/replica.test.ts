@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { Writer } from "../../src/database/writer.ts";
+import { RowSteps } from "../../src/replica/row-steps.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
@@ -184,10 +185,10 @@ describe("gateways that share a log", () => {
     other.log.hold();
     await putSnapshot(one.gateway, largeExporter(300, 900));
     const { change, position, id } = log.state.entries.at(-1)!;
-    const writer = new Writer(other.database, () => {});
-    const steps = writer.writeInSteps(change!, { position, id });
+    const writing = new RowSteps(other.database, new Writer(other.database, () => {}));
+    const steps = writing.write(change!, { position, id });
     expect([steps.next().done, steps.next().done]).toEqual([false, false]);
-    expect(writer.halfWritten).toBe("east");
+    expect(writing.halfWritten).toBe("east");
     expect(readerOf(other).cluster("east")!.meta!.generation).toBe(generation);
     await replicas.restart(1, true);
     await replicas.settled();
