@@ -32,10 +32,10 @@ import {
   type RequestedTerms,
   renewed,
   reportChange,
+  toStored,
 } from "./leases/lease-terms.ts";
 import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
 import { type Contention, refuseOtherInstance } from "./leases/other-instance.ts";
-import { toStored } from "./leases/stored-lease.ts";
 import {
   checkBounds,
   checkCharacters,

@@ -19,8 +19,13 @@ import type {
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import { ClaimsByAddress } from "./contested-addresses.ts";
-import { type AddressClaim, type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import {
+  type AddressClaim,
+  ClaimsByAddress,
+  type EntryReader,
+  type KeyEntries,
+  keysOfPod,
+} from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
 import { claimExists } from "./visible-claims.ts";
 

@@ -10,10 +10,9 @@ import { localTree, stemDepths } from "../zone/tree-key.ts";
 import type { Location, Missing, Names, PtrTarget, World } from "../zone/world.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import type { CompiledUnit } from "./compile-key.ts";
+import { type CompiledUnit, compileFixedNames } from "./compile-key.ts";
 import type { CompiledKey } from "./compiled-key.ts";
 import type { AddressClaim } from "./entries.ts";
-import { compileFixedNames } from "./fixed-names.ts";
 import { candidatesFor, reverseName } from "./reverse-names.ts";
 
 /** The kind of zone of a unit: `clusterset`, `federation` or that of `localTree`. */

@@ -1,8 +1,7 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
-import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { LeaseTables, withoutShortcut } from "../gateway/leases/lease-tables.ts";
-import type { PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
+import type { DohGateway, PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { ServiceSearch } from "../names/services.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DEFAULT_SNAPSHOT_BOUNDS } from "../../gateway/pushing/snapshot-bounds.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS } from "../../gateway/pushing/limits.ts";
 
 const count = (most: number) => z.int().min(1).max(most);
 const DEFAULTS = DEFAULT_SNAPSHOT_BOUNDS;

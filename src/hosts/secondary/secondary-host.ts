@@ -7,7 +7,7 @@ import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-events.ts";
 import type { SecondarySettings } from "./settings.ts";
 
 /** Bytes of parts in memory: a function of AWS has 128 MB at least. */

@@ -5,7 +5,7 @@ import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-events.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -3,7 +3,7 @@ import type { KnownKinds } from "../../access/rules/rejections.ts";
 import { createViewReader, type ViewSettings } from "../../access/view/view.ts";
 import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
 import type { ClientTests } from "../../answer/client-tests.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
 import { createReject, type Reject } from "../messages/rejection.ts";

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { Directory, ListPart, ListRange, Missing } from "./directory.ts";
 import {
   byNeed,

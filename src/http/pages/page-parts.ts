@@ -1,6 +1,6 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
 import type { ClientTests } from "../../answer/client-tests.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
 import type { Directory, Listed } from "./directory.ts";
