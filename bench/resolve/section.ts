@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { runProgram } from "../processes/program.ts";
 import type { Section, Table } from "../report/report.ts";
 
-/** `resolve()` against dns-packet, on the generation of 10,000 services. */
+/** `resolve()` against dns-packet, in a world of 10,000 services. */
 export const resolveSection: Section = {
   name: "resolve",
   summary: "resolve() per second beside dns-packet reading the query and writing the same answer",

@@ -3,7 +3,7 @@ import { type View, type ViewReader, viewName } from "../access/view.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
 import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
-import type { DohGateway } from "../gateway/doh-gateway.ts";
+import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/error-responses.ts";
 import type { Transport } from "../resolve/message/transport.ts";

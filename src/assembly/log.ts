@@ -125,7 +125,7 @@ export function withNeverSeen<Status extends ServingStatus>(
     status() {
       const status = gateway.status();
       // A secondary that has taken nothing over knows of no cluster.
-      if (visible.length === 0 || (gateway.hasLeft === undefined && status.rootHash === undefined))
+      if (visible.length === 0 || (gateway.hasLeft === undefined && status.stateHash === undefined))
         return status;
       const known = new Set(status.clusters.map(({ clusterId }) => clusterId));
       const neverSeen = visible.filter((id) => !known.has(id) && gateway.hasLeft?.(id) !== true);

@@ -32,7 +32,7 @@ import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
-import type { TransferCounters } from "../transfer/transfer-counters.ts";
+import type { TransferCounters } from "../transfer/transfer-events.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";

@@ -25,7 +25,7 @@ export interface SecondarySurroundings {
 
 /** No client is admitted, so nothing is ready. */
 const NOBODY: Answers["gateway"] = {
-  status: () => ({ ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [] }),
+  status: () => ({ ready: false, stateHash: undefined, compiledBytes: 0, services: 0, clusters: [] }),
 };
 
 const ACCESS_NOT_STATED =

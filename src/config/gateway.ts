@@ -115,6 +115,8 @@ export const gatewayLimits = {
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
   /** The size of one cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
+  /** The endpoints of an export, an import or a service of a cluster's own zone. */
+  endpointsPerService: count(1, 1_000_000).default(DEFAULT_GATEWAY_LIMITS.endpointsPerService),
   ...snapshotBounds,
   /** Answers without a push are stale this many seconds after it. */
   pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),

@@ -18,6 +18,9 @@ export interface Facts {
 
 type Groups = LocalService["endpoints"];
 
+/** Characters of an endpoint as JSON, at least. */
+const SHORTEST_ENDPOINT = '"a":{"address":""},'.length;
+
 const COUNTER: Readonly<Record<Kind, keyof Totals | undefined>> = {
   [Kind.single]: undefined,
   [Kind.namespace]: "namespaces",
@@ -61,6 +64,12 @@ export function factsOf(kind: Kind, name: string, value: unknown): Facts {
     default:
       return { ...nothing, key: name, entries: Object.keys(value as object).length };
   }
+}
+
+/** Endpoints of an entry in several parts; 0 if it is too short to have more than `most`. */
+export function endpointsAbove(most: number, kind: Kind, name: string, texts: readonly string[]): number {
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  return characters / SHORTEST_ENDPOINT > most ? factsOf(kind, name, entryValue({ texts })).endpoints : 0;
 }
 
 function countEndpoints(ports: number, sources: readonly Groups[]): Pick<Facts, "endpoints" | "ports"> {

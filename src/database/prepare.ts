@@ -1,6 +1,6 @@
 import { equalJson } from "../snapshot/json-value.ts";
 import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./cluster-row.ts";
-import { comparedValues, countEntry, factsOf } from "./facts.ts";
+import { comparedValues, countEntry, endpointsAbove, factsOf } from "./facts.ts";
 import { Kind } from "./places.ts";
 import {
   type Appearance,
@@ -41,7 +41,16 @@ export interface Change {
   readonly entries: readonly EntryChange[];
   /** What the cluster has afterwards, for bounds. */
   readonly totals: Totals;
+  /** An entry that has more endpoints than one may have. */
+  readonly tooLarge?: LargeEntry | undefined;
   readonly decision: Decision;
+}
+
+/** An entry with many endpoints. */
+export interface LargeEntry {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly endpoints: number;
 }
 
 /** A patch or a renewal of a cluster of which there is no state. */
@@ -56,6 +65,7 @@ const ENTRIES_AT_ONCE = 16;
  * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other clusters may change meanwhile.
  * @param by how the cluster is seen, or what another gateway decided
  * @param latest the latest time that is remembered
+ * @param mostEndpoints that an entry may have
  * @throws {NoState} for changes of a cluster that is neither live nor expired
  */
 export function* prepare(
@@ -64,24 +74,27 @@ export function* prepare(
   meta: ClusterMeta,
   by: Sight | Decision,
   latest: number,
+  mostEndpoints: number,
 ): Generator<void, Change> {
   const known = reader.cluster(staged.cluster);
   const hasState = (known?.state === "live" || known?.state === "expired") && known.isPartial !== true;
   if (staged.kind === "changes" && !hasState) throw new NoState(`no state of "${staged.cluster}" is known`);
-  const draft = new ChangeDraft(reader, staged, { ...(hasState ? known.totals : NO_TOTALS) });
+  const draft = new ChangeDraft(reader, staged, { ...(hasState ? known.totals : NO_TOTALS) }, mostEndpoints);
   // What a push left that is not there whole was never counted.
   if (staged.kind === "whole") yield* draft.replace(staged, known?.isPartial === true);
   else yield* draft.change(staged);
   const decision = "now" in by ? draft.decide(by, known, staged.kind, latest) : by;
   draft.rank(decision);
-  const { entries, totals } = draft;
+  const { entries, totals, tooLarge } = draft;
   const { kind, cluster } = staged;
-  return { kind, cluster, meta, base: known?.sum ?? 0, entries, totals, decision };
+  return { kind, cluster, meta, base: known?.sum ?? 0, entries, totals, tooLarge, decision };
 }
 
 /** Compares staged entries with those of the database. */
 class ChangeDraft {
   readonly totals: { -readonly [Name in keyof Totals]: number };
+  tooLarge: LargeEntry | undefined;
+  readonly #mostEndpoints: number;
   readonly #reader: Reader;
   readonly #cluster: string;
   readonly #isWhole: boolean;
@@ -89,7 +102,8 @@ class ChangeDraft {
   /** Whether the cluster has a namespace afterwards. */
   readonly #namespaces = new Map<string, boolean>();
 
-  constructor(reader: Reader, { cluster, kind }: Staged, totals: Totals) {
+  constructor(reader: Reader, { cluster, kind }: Staged, totals: Totals, mostEndpoints: number) {
+    this.#mostEndpoints = mostEndpoints;
     this.#reader = reader;
     this.#cluster = cluster;
     this.#isWhole = kind === "whole";
@@ -215,6 +229,10 @@ class ChangeDraft {
     if (hasTexts) {
       const facts = (isThere ? undefined : staged?.facts) ?? factsOf(kind, name, value);
       countEntry(this.totals, { kind, name, texts }, facts, 1);
+      // Of an entry in several parts a patch compares only those that differ.
+      const isInParts = isThere && !this.#isWhole && texts.length > 1;
+      const endpoints = isInParts ? endpointsAbove(this.#mostEndpoints, kind, name, texts) : facts.endpoints;
+      if (endpoints > this.#mostEndpoints) this.tooLarge ??= { kind, name, endpoints };
       const { key, reported } = facts;
       const counts = before?.reported === reported ? before.counts : null;
       after = { key, kind, cluster: this.#cluster, name, texts, reported, counts };

@@ -133,6 +133,14 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
   }
 
+  /** Clusters that export a service in a namespace that they have, whatever their state. */
+  exportersOf(key: string): string[] {
+    const namespace = key.slice(0, key.indexOf("/"));
+    return this.rowsOf(key).flatMap(({ kind, cluster }) =>
+      kind === Kind.export && this.entry(cluster, Kind.namespace, namespace) !== undefined ? cluster : [],
+    );
+  }
+
   /** Entries of a cluster of one kind in the order of names, gone ones with a rank too, page by page: nothing is held open between two of them. */
   *pages(cluster: string, kind: Kind): Generator<EntryRow[]> {
     // The last name of a page first: an entry has several rows, and all of a page may be damaged.
@@ -304,7 +312,7 @@ export class Reader {
     return row && this.#cluster(row);
   }
 
-  /** Whether no row of a cluster is missing. Texts are not read. */
+  /** Whether no row of a cluster is missing, for rows that come from elsewhere: SQLite loses none. Texts are not read. */
   isWhole({ id, sum, claims = 0 }: ClusterRow): boolean {
     const halves = "SELECT sum(sum & 0xffffff) AS low, sum(sum >> 24) AS high FROM entry WHERE cluster = ?";
     const { low, high } = this.#statement(halves).get(id) as { low: number | null; high: number | null };

@@ -1,4 +1,3 @@
-import { drain } from "../snapshot/drain.ts";
 import type { ClusterMeta, ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { type Change, type Decision, type EntryChange, prepare } from "./prepare.ts";
@@ -74,12 +73,17 @@ export class Writer {
 
   /** See `prepare`. */
   prepare(staged: Staged, meta: ClusterMeta, by: Sight | Decision): Change {
-    return drain(this.prepareInSteps(staged, meta, by));
+    return drain(this.prepareInSteps(staged, meta, by, Number.POSITIVE_INFINITY));
   }
 
   /** See `prepare`. */
-  prepareInSteps(staged: Staged, meta: ClusterMeta, by: Sight | Decision): Generator<void, Change> {
-    return prepare(this.reader, staged, meta, by, this.#latest);
+  prepareInSteps(
+    staged: Staged,
+    meta: ClusterMeta,
+    by: Sight | Decision,
+    mostEndpoints: number,
+  ): Generator<void, Change> {
+    return prepare(this.reader, staged, meta, by, this.#latest, mostEndpoints);
   }
 
   /** Lets the gateway's first day begin, or end. @returns the day */
@@ -208,4 +212,12 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
     characters = 0;
   }
   return parts;
+}
+
+/** Runs steps to their end in one turn. */
+function drain<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }

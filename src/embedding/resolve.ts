@@ -2,8 +2,8 @@
 import { LRUCache } from "lru-cache";
 import { LeaseTables } from "../gateway/leases/lease-tables.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import type { CompiledUnit } from "../names/compile-key.ts";
 import { KeyWorld } from "../names/key-world.ts";
+import type { KeptUnit } from "../names/known-names.ts";
 import { SnapshotEntries } from "../names/snapshot-entries.ts";
 import { type Survey, surveyOf } from "../names/survey.ts";
 import type { Outcome } from "../resolve/answer.ts";
@@ -78,7 +78,7 @@ export function compileSnapshots(
     new SnapshotEntries(snapshots),
     options,
     {},
-    new LRUCache<string, CompiledUnit>({ max: MOST_KEPT }),
+    new LRUCache<string, KeptUnit>({ max: MOST_KEPT }),
   );
   const leases = new LeaseTables(() => Number.POSITIVE_INFINITY);
   let survey: Survey | undefined;

@@ -17,8 +17,8 @@ import { type Clock, unixTime } from "./clock.ts";
 import type { ClusterStatus, ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { LeaseTables } from "./leases/lease-tables.ts";
+import { resumed } from "./leases/lease-terms.ts";
 import { type Contention, contentionFinding } from "./leases/other-instance.ts";
-import { resumed } from "./leases/stored-lease.ts";
 import type { ScopeFollower } from "./scope-follower.ts";
 import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
 import { Turns } from "./turns.ts";
@@ -275,9 +275,9 @@ export class AnsweringState {
     const expired = [...this.#expired.keys()].filter((id) => scope.has(id));
     return {
       ready: isKnown,
-      rootHash: isEverything ? this.#stateHash() : undefined,
+      stateHash: isEverything ? this.#stateHash() : undefined,
       // In a scope it would show when something hidden changes.
-      generationBytes: isEverything ? this.#cachedBytes() : 0,
+      compiledBytes: isEverything ? this.#cachedBytes() : 0,
       services: scope.survey.services,
       clusters: [...live, ...expired].sort().map((id) => this.#clusterStatus(id, scope)),
       ...(behindSince !== undefined && { behindSince }),

@@ -23,14 +23,14 @@ export interface ClusterStatus {
   readonly degraded?: readonly DegradedSince[] | undefined;
 }
 
-/** What can be said of the generation that is served, wherever it was compiled. */
+/** What can be said of what is served, wherever it was compiled. */
 export interface ServingStatus {
   /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
   readonly ready: boolean;
   /** Hash of all rows of live clusters (hex); for clients that see everything alone. */
-  readonly rootHash: string | undefined;
+  readonly stateHash: string | undefined;
   /** Bytes of compiled keys in memory; for clients that see everything alone, 0 for others. */
-  readonly generationBytes: number;
+  readonly compiledBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
   /** Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of a transfer. */

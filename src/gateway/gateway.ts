@@ -32,10 +32,10 @@ import {
   type RequestedTerms,
   renewed,
   reportChange,
+  toStored,
 } from "./leases/lease-terms.ts";
 import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
 import { type Contention, refuseOtherInstance } from "./leases/other-instance.ts";
-import { toStored } from "./leases/stored-lease.ts";
 import {
   checkBounds,
   checkCharacters,
@@ -43,6 +43,7 @@ import {
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
+  serviceTooLarge,
 } from "./pushing/limits.ts";
 import { PushBacklog, type SettlePush } from "./pushing/push-backlog.ts";
 import type { ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
@@ -204,8 +205,9 @@ export class Gateway implements ScopedGateway {
       // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor below the generation before, should the clock have been set back since.
       const generation = Math.max(this.state.generationOf(clusterId) + 1, unixTime(clock, now));
       const meta = { generation, pushedAt: now, ...leasedAt(now, terms, held?.instance) };
-      const change = await this.#take(staged, meta, ({ totals }) => {
+      const change = await this.#take(staged, meta, ({ totals, tooLarge }) => {
         checkBounds(this.#limits, totals);
+        if (tooLarge !== undefined) throw serviceTooLarge(this.#limits, tooLarge);
         if (kind === "changes") checkCharacters(this.#limits, totals);
         this.#admit(clusterId);
         refuseLate(sender, {
@@ -385,7 +387,9 @@ export class Gateway implements ScopedGateway {
     const { cluster: clusterId } = staged;
     const before = this.state.live.get(clusterId);
     const sight = { now: unixTime(clock, clock.now()), live: before !== undefined };
-    const change = await this.turns.run(writer.prepareInSteps(staged, toStored(meta, clock), sight));
+    const change = await this.turns.run(
+      writer.prepareInSteps(staged, toStored(meta, clock), sight, this.#limits.endpointsPerService),
+    );
     check(change);
     try {
       await this.#append(change);

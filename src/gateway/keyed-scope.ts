@@ -86,19 +86,12 @@ export class KeyedScope {
     for (const row of this.#reader.all(id, Kind.import)) {
       if (row.texts[0] === "") continue;
       const isExported = () =>
-        this.#isExportedBy(id, row.name) || this.#entries?.isExported(row.name) === true;
+        this.#reader.exportersOf(row.name).includes(id) || this.#entries?.isExported(row.name) === true;
       if (filter.imported(row.name, entryValue(row) as ImportedService, isExported) !== undefined)
         counts.imports++;
     }
     this.#counts.set(id, counts);
     return counts;
-  }
-
-  /** Whether a cluster exports a service, whatever the state of its lease. */
-  #isExportedBy(cluster: string, key: string): boolean {
-    const exported = this.#reader.entry(cluster, Kind.export, key);
-    if (exported === undefined || exported.texts[0] === "") return false;
-    return this.#reader.entry(cluster, Kind.namespace, namespaceOf(key)) !== undefined;
   }
 
   /** Takes over a change of some keys of a cluster. */

@@ -3,7 +3,7 @@ import { Kind } from "../database/places.ts";
 import type { Reader } from "../database/reader.ts";
 import { namespaceOf } from "../merge/service-key.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
-import type { UnitCache } from "../names/key-world.ts";
+import type { KeptUnit, UnitCache } from "../names/known-names.ts";
 
 /** Bytes of compiled keys that are kept. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -15,11 +15,8 @@ const ADDRESS_BYTES = 128;
 /** Changes that concern many keys of which it is known when they came. */
 const MOST_CHANGES = 1024;
 
-interface CachedUnit {
-  readonly unit: CompiledUnit;
-  /** Up to which change it is right. */
-  version: number;
-}
+/** The version of a unit that is not kept any more. */
+const DROPPED = -1;
 
 /** A change that concerns keys that it does not name. */
 interface WideChange {
@@ -34,10 +31,19 @@ interface WideChange {
  * so that a cluster that joins or leaves costs nothing for keys in which it has no part.
  */
 export class KeyedUnits implements UnitCache {
+  /** Counts wide changes, and units that had to make room: after each the first use of a unit makes it the newest one. */
+  version = 0;
+  droppedBytes = 0;
   readonly #reader: Reader;
-  readonly #units: LRUCache<string, CachedUnit>;
-  readonly #negative = new LRUCache<string, CachedUnit>({ max: MOST_NEGATIVE });
-  #version = 0;
+  readonly #units: LRUCache<string, KeptUnit>;
+  readonly #negative = new LRUCache<string, KeptUnit>({
+    max: MOST_NEGATIVE,
+    dispose: (unit) => {
+      unit.version = DROPPED;
+    },
+  });
+  /** Of the newest wide change. */
+  #changed = 0;
   /** Of the newest change of the clusters that there are. */
   #clustersVersion = 0;
   #changes: WideChange[] = [];
@@ -47,7 +53,15 @@ export class KeyedUnits implements UnitCache {
 
   constructor(reader: Reader, bytes: number = DEFAULT_CACHE_BYTES) {
     this.#reader = reader;
-    this.#units = new LRUCache({ maxSize: bytes, sizeCalculation: ({ unit }) => sizeOf(unit) });
+    this.#units = new LRUCache<string, KeptUnit>({
+      maxSize: bytes,
+      sizeCalculation: sizeOf,
+      dispose: (unit, _, reason) => {
+        unit.version = DROPPED;
+        this.droppedBytes += sizeOf(unit);
+        if (reason === "evict") this.version++;
+      },
+    });
   }
 
   /** Bytes of the units that are kept, about. */
@@ -55,22 +69,22 @@ export class KeyedUnits implements UnitCache {
     return this.#units.calculatedSize;
   }
 
-  get(id: string): CompiledUnit | undefined {
-    const cached = this.#units.get(id) ?? this.#negative.get(id);
-    if (cached === undefined) return undefined;
-    if (cached.version === this.#version) return cached.unit;
-    if (!this.#isRight(id, cached)) {
+  get(id: string): KeptUnit | undefined {
+    const unit = this.#units.get(id) ?? this.#negative.get(id);
+    if (unit === undefined) return undefined;
+    if (unit.version! < this.#changed && !this.#isRight(id, unit)) {
       this.#drop(id);
       return undefined;
     }
-    cached.version = this.#version;
-    return cached.unit;
+    unit.version = this.version;
+    return unit;
   }
 
-  set(id: string, unit: CompiledUnit): void {
-    const cached = { unit, version: this.#version };
-    if (unit.key === undefined) this.#negative.set(id, cached);
-    else this.#units.set(id, cached);
+  set(id: string, unit: KeptUnit): void {
+    const units = unit.key === undefined ? this.#negative : this.#units;
+    units.set(id, unit);
+    // One that is larger than the cache is not kept.
+    unit.version = units.has(id) ? this.version : DROPPED;
   }
 
   /** Takes over that a cluster changed some keys. */
@@ -87,24 +101,24 @@ export class KeyedUnits implements UnitCache {
   /** Takes over that a cluster came, went, or changed in any of its keys. */
   clusterChanged(cluster: string): void {
     this.#note(cluster, false);
-    this.#clustersVersion = this.#version;
+    this.#clustersVersion = this.version;
   }
 
   #note(cluster: string, isLocal: boolean): void {
-    this.#version++;
-    this.#changes.push({ version: this.#version, cluster, isLocal });
+    this.#changed = ++this.version;
+    this.#changes.push({ version: this.version, cluster, isLocal });
     if (this.#changes.length <= MOST_CHANGES) return;
     this.#changes = this.#changes.slice(MOST_CHANGES / 2);
     this.#forgotten = this.#changes[0]!.version - 1;
   }
 
   #namespaceChanged(namespace: string): void {
-    this.#version++;
+    this.#changed = ++this.version;
     if (this.#namespaces.size === MOST_CHANGES && !this.#namespaces.has(namespace)) {
       this.#namespaces.clear();
-      this.#forgotten = this.#version - 1;
+      this.#forgotten = this.version - 1;
     }
-    this.#namespaces.set(namespace, this.#version);
+    this.#namespaces.set(namespace, this.version);
   }
 
   #drop(id: string): void {
@@ -112,7 +126,7 @@ export class KeyedUnits implements UnitCache {
     this.#negative.delete(id);
   }
 
-  #isRight(id: string, { unit, version }: CachedUnit): boolean {
+  #isRight(id: string, { clusters, version = 0 }: KeptUnit): boolean {
     if (version < this.#forgotten) return false;
     const space = id.indexOf(" ");
     const [kind, key] = [id.slice(0, space), id.slice(space + 1)];
@@ -122,7 +136,7 @@ export class KeyedUnits implements UnitCache {
       const { cluster, isLocal } = change;
       if (change.version <= version) return true;
       if (kind !== "clusterset") return kind !== `local:${cluster}`;
-      return isLocal || !(unit.clusters.includes(cluster) || this.#hasPart(cluster, key));
+      return isLocal || !(clusters.includes(cluster) || this.#hasPart(cluster, key));
     });
   }
 

@@ -26,6 +26,7 @@ export const LIMITS = [
   "limits.services",
   "limits.pods",
   "limits.endpoints",
+  "limits.endpointsPerService",
   "limits.ports",
   "limits.findings",
   "limits.metadataCharacters",

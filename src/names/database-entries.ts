@@ -19,8 +19,13 @@ import type {
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/service-labels.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import { ClaimsByAddress } from "./contested-addresses.ts";
-import { type AddressClaim, type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import {
+  type AddressClaim,
+  ClaimsByAddress,
+  type EntryReader,
+  type KeyEntries,
+  keysOfPod,
+} from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
 import { claimExists } from "./visible-claims.ts";
 
@@ -157,8 +162,7 @@ export class DatabaseEntries implements EntryReader {
 
   /** Whether a live cluster of the scope exports a service, in a namespace that it has. */
   isExported(key: string): boolean {
-    const { contributions = [], clusters } = this.service(namespaceOf(key), nameOf(key)) ?? {};
-    return contributions.some(({ clusterId, exported }) => exported && clusters?.has(clusterId));
+    return this.#reader.exportersOf(key).some((id) => this.#live.has(id) && this.#has(id));
   }
 
   #isReported(key: string): boolean {

@@ -1,8 +1,11 @@
+import type { FoldedName } from "../dns/folded-name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import type { Zone } from "../zone/frame.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/options.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
+import type { Location } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import {
   type CompiledUnit,
@@ -13,15 +16,9 @@ import {
   mergeEntries,
 } from "./compile-key.ts";
 import type { AddressClaim, EntryReader } from "./entries.ts";
-import type { KeyText } from "./key-texts.ts";
+import { type KeptUnit, KnownNames, type UnitCache } from "./known-names.ts";
 import { holderOf, lossesOf } from "./reverse-names.ts";
 import { unitKind, ZoneWorld } from "./zone-world.ts";
-
-/** Keeps compiled units by `<kind of zone> <namespace>/<label>`; see `unitKind`. */
-export interface UnitCache {
-  get(key: string): CompiledUnit | undefined;
-  set(key: string, unit: CompiledUnit): void;
-}
 
 const NO_MERGED: MergedEntries = {
   likeOutside: [],
@@ -40,16 +37,21 @@ const EMPTY: CompiledUnit = {
 };
 /** The most services that are searched for a name below another one. With more services the other one counts as existing. */
 const MOST_SEARCHED = 1000;
+/** Bytes of dropped units that may still be in memory, about. */
+const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Answers from what clusters reported, in one scope: a key is compiled when a query first needs it. Made anew when a cluster joins or leaves, or its
  * topology or the settings of its own zone change.
  */
-export class KeyWorld extends ZoneWorld {
+export class KeyWorld extends ZoneWorld<KeptUnit> {
   /** What clusters reported, as far as it exists in the scope. */
   readonly entries: EntryReader;
   readonly rules: MergeRules;
   readonly #cache: UnitCache;
+  #known: KnownNames | undefined;
+  /** The cache's dropped bytes when `#known` was made. */
+  #dropped: number;
 
   /**
    * @param cache of this scope alone; it may outlive the world
@@ -60,17 +62,39 @@ export class KeyWorld extends ZoneWorld {
     this.entries = entries;
     this.rules = rulesOf(merging);
     this.#cache = cache;
+    this.#dropped = cache.droppedBytes ?? 0;
   }
 
   /** What a key has in one kind of zone. @param key `<namespace>/<label>`, as an entry or a host has it */
-  unitOf(planned: PlannedTree, key: string): CompiledUnit {
-    const id = idOf(planned, key);
-    let unit = this.#cache.get(id);
-    if (unit === undefined) {
-      unit = this.compile(planned, key);
-      this.#cache.set(id, unit);
-    }
+  unitOf(planned: PlannedTree, key: string): KeptUnit {
+    const id = `${unitKind(planned)} ${key}`;
+    const kept = this.#cache.get(id);
+    if (kept !== undefined) return kept;
+    const unit = { ...this.compile(planned, key), id, version: this.#cache.version };
+    this.#cache.set(id, unit);
     return unit;
+  }
+
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined {
+    const cache = this.#cache;
+    const end = name.length - zone.wire.length;
+    const known = this.#known?.find(name, end, tree, view);
+    if (known !== undefined) {
+      const { unit, location } = known;
+      if (unit.version === cache.version || cache.get(unit.id) === unit) return location;
+    }
+    const units: KeptUnit[] = [];
+    const location = this.search(zone, tree, name, view, units) as Location | undefined;
+    const [unit] = units;
+    if (unit === undefined || units.length > 1) return location;
+    const { droppedBytes = 0 } = cache;
+    // Names that no query needs any more hold on to dropped units.
+    if (this.#known === undefined || droppedBytes - this.#dropped > MOST_DROPPED_BYTES) {
+      this.#known = new KnownNames();
+      this.#dropped = droppedBytes;
+    }
+    this.#known.set(name, end, { tree, view, unit, location });
+    return location;
   }
 
   /** The reverse names that a service does not have because another cluster reported the addresses first. */
@@ -84,14 +108,8 @@ export class KeyWorld extends ZoneWorld {
     });
   }
 
-  protected namesOf(planned: PlannedTree, tree: number, text: KeyText): CompiledUnit {
-    const { ids, namespace, label } = text;
-    let id = ids[tree];
-    if (id === undefined) {
-      id = idOf(planned, `${namespace}/${label}`);
-      ids[tree] = id;
-    }
-    return this.#cache.get(id) ?? this.unitOf(planned, `${namespace}/${label}`);
+  protected namesOf(planned: PlannedTree, namespace: string, label: string): KeptUnit {
+    return this.unitOf(planned, `${namespace}/${label}`);
   }
 
   protected reverseOf(planned: PlannedTree, namespace: string, label: string): CompiledUnit {
@@ -138,8 +156,4 @@ export class KeyWorld extends ZoneWorld {
     const compile = plan.kind === "federation" ? compileFederationKey : compileClustersetKey;
     return compile(this.context, key, merged);
   }
-}
-
-function idOf(planned: PlannedTree, key: string): string {
-  return `${unitKind(planned)} ${key}`;
 }

@@ -7,6 +7,7 @@ import { formatReverseName } from "../dns/reverse.ts";
 import { compareKeys } from "../merge/order.ts";
 import { namespaceOf } from "../merge/service-key.ts";
 import type { Zone } from "../zone/frame.ts";
+import { SOA_TIMERS } from "../zone/options.ts";
 import {
   fixedDataBytes,
   KEEP_ORDER,
@@ -16,7 +17,6 @@ import {
   setEnd,
   targetOf,
 } from "../zone/record-block.ts";
-import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import { type Names, present } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { KeyWorld } from "./key-world.ts";

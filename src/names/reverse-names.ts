@@ -167,7 +167,7 @@ function describeLosses(losses: [address: Uint8Array, holding: Holding][]): stri
   const lines = lowest.map(([address, { claim, without }]) => {
     const text = formatAddress(address);
     if (without === "lost")
-      return `${text} (who had it was lost: nobody has it until one cluster reports it alone)`;
+      return `${text} (the gateway lost which cluster reported it first: it has no reverse name until one cluster alone reports it)`;
     const hidden = without === "hidden" ? ", which has no reverse names now" : "";
     return `${text} is of ${claim.key} in ${JSON.stringify(claim.clusterId)}${hidden}`;
   });

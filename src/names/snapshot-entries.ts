@@ -16,8 +16,13 @@ import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
 import { createEntryFilter } from "../merge/visibility/visible.ts";
 import type { ClusterSnapshot, Finding, LocalService } from "../snapshot/schema.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import { ClaimsByAddress } from "./contested-addresses.ts";
-import { type AddressClaim, type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import {
+  type AddressClaim,
+  ClaimsByAddress,
+  type EntryReader,
+  type KeyEntries,
+  keysOfPod,
+} from "./entries.ts";
 
 /** The tables whose entries claim addresses. */
 const CLAIMING = [

@@ -2,7 +2,7 @@ import { type FoldedName, labelText } from "../dns/folded-name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../merge/service-key.ts";
 import { Frame, type Zone } from "../zone/frame.ts";
-import { addressLabel, isObjectLabel } from "../zone/kinds/service-labels.ts";
+import { addressLabel, isKeyLabel, isObjectLabel } from "../zone/kinds/service-labels.ts";
 import type { ZoneOptions } from "../zone/options.ts";
 import { findSet, POD_NAMES } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
@@ -10,11 +10,9 @@ import { localTree, stemDepths } from "../zone/tree-key.ts";
 import type { Location, Missing, Names, PtrTarget, World } from "../zone/world.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import type { CompiledUnit } from "./compile-key.ts";
+import { type CompiledUnit, compileFixedNames } from "./compile-key.ts";
 import type { CompiledKey } from "./compiled-key.ts";
 import type { AddressClaim } from "./entries.ts";
-import { compileFixedNames } from "./fixed-names.ts";
-import { isKeyLabel, type KeyText, KeyTexts } from "./key-texts.ts";
 import { candidatesFor, reverseName } from "./reverse-names.ts";
 
 /** The kind of zone of a unit: `clusterset`, `federation` or that of `localTree`. */
@@ -23,7 +21,7 @@ export function unitKind({ plan, key }: PlannedTree): string {
 }
 
 /** Finds names in zones, wherever the names of keys are from. What is not there yet is `Missing`. */
-export abstract class ZoneWorld implements World {
+export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undefined }> implements World {
   serial: number;
   readonly frame: Frame;
   readonly context: ZoneContext;
@@ -31,7 +29,6 @@ export abstract class ZoneWorld implements World {
   protected readonly clusters: ReadonlyMap<string, ZoneCluster>;
   /** Names that exist whatever clusters report. */
   readonly fixed: CompiledKey;
-  readonly #keys = new KeyTexts();
 
   /**
    * @param clusters the live ones
@@ -55,12 +52,8 @@ export abstract class ZoneWorld implements World {
     this.fixed = compileFixedNames(this.context);
   }
 
-  /** The names of a key in one kind of zone. @param tree its index */
-  protected abstract namesOf(
-    planned: PlannedTree,
-    tree: number,
-    text: KeyText,
-  ): { readonly key: CompiledKey | undefined } | Missing;
+  /** The names of a key in one kind of zone. */
+  protected abstract namesOf(planned: PlannedTree, namespace: string, label: string): Unit | Missing;
   /** The PTR records that the addresses of a key want. */
   protected abstract reverseOf(
     planned: PlannedTree,
@@ -78,27 +71,40 @@ export abstract class ZoneWorld implements World {
   /** The services for which live clusters report an address. */
   protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing;
 
-  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined {
+  abstract locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined;
+
+  /** Finds a name. @param units takes the units on which the outcome depends; none if it depends on more */
+  protected search(
+    zone: Zone,
+    tree: number,
+    name: FoldedName,
+    view: number,
+    units: Unit[],
+  ): Location | Missing | undefined {
     const planned = this.context.trees[tree]!;
     const labels = name.labels - zone.labels;
     const end = name.length - zone.wire.length;
     const { bytes } = name;
     for (const depth of stemDepths(planned.key)) {
       if (labels <= depth) continue;
-      const text = this.#keys.of(name, labels - depth - 1);
-      if (!text.isKey) continue;
-      const unit = this.namesOf(planned, tree, text);
+      const label = labelText(name, labels - depth - 1);
+      const namespace = labelText(name, labels - depth);
+      if (!isKeyLabel(namespace) || !isKeyLabel(label)) continue;
+      const unit = this.namesOf(planned, namespace, label);
       if ("missing" in unit) return unit;
+      units.push(unit);
       const { key } = unit;
       if (key === undefined) continue;
       const node = key.find(key.trees.indexOf(planned.key), bytes, 0, end);
       if (node < 0) continue;
-      const isLacking = this.isLacking(planned, view, text.namespace);
+      const isLacking = this.isLacking(planned, view, namespace);
       if (typeof isLacking !== "boolean") return isLacking;
       if (!isLacking) return { names: key, node };
     }
     const node = this.fixed.find(tree, bytes, 0, end);
     if (node >= 0) return { names: this.fixed, node };
+    if (planned.plan.kind !== "federation" && labels !== 2) return undefined;
+    units.length = 0;
     const has = this.#hasNamesBelow(planned, name, labels, view);
     if (typeof has !== "boolean") return has;
     return has ? this.#empty(tree) : undefined;
@@ -179,7 +185,6 @@ export abstract class ZoneWorld implements World {
   /** Whether a name, which has no records, exists since others end with it. */
   #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean | Missing {
     const { plan } = planned;
-    if (plan.kind !== "federation" && labels !== 2) return false;
     const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
     const suffix = texts.join(".");
     if (plan.kind === "federation") {

@@ -121,7 +121,7 @@ export class Replica implements SharedOrder {
         const entries = await this.#parts.log.entries(this.position);
         if (entries.length === 0) this.#isChecked = false;
         for (const entry of entries) {
-          if (this.#isClosed || !this.#apply(entry)) break;
+          if (this.#isClosed || !(await this.#apply(entry))) break;
           await new Promise<void>((resolve) => this.clock.nextTurn(resolve));
         }
         await this.#endLeases();
@@ -156,8 +156,8 @@ export class Replica implements SharedOrder {
   }
 
   /** @returns false where the log does not go on with this entry */
-  #apply(entry: LogEntry): boolean {
-    const applied = this.#database.apply(entry);
+  async #apply(entry: LogEntry): Promise<boolean> {
+    const applied = await this.#database.apply(entry);
     if (applied === undefined) {
       this.#isChecked = false;
       this.#mustReload ||= entry.change === undefined;

@@ -5,6 +5,7 @@ import { sumOf } from "../database/sums.ts";
 import { type Applied, DamagedCluster, type LogMark } from "../database/writer.ts";
 import type { OrderParts } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
+import { RowSteps } from "./row-steps.ts";
 import type { SharedClock } from "./shared-clock.ts";
 import type { LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
 
@@ -15,7 +16,7 @@ export interface ReplicaParts extends OrderParts {
 }
 
 /**
- * How a log goes on from a database: with the next entry; with one that cannot be had; without entries that were applied; or it is another log.
+ * How a log goes on from a database: with the next entry; with one that cannot be had, or of which half was applied; without entries that were applied; or it is another log.
  */
 export type Continuation = "follows" | "trimmed" | "lost" | "other";
 
@@ -24,12 +25,14 @@ export class ReplicatedDatabase {
   readonly #parts: ReplicaParts;
   /** What a log that has no name yet is called. */
   readonly #fresh = crypto.randomUUID();
+  readonly #steps: RowSteps;
   #mark: LogMark;
   #log: string;
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
     const { reader } = parts.writer;
+    this.#steps = new RowSteps(parts.database, parts.writer);
     this.#log = reader.meta("log") ?? "";
     const id = reader.meta("entry") ?? "";
     this.#mark = id === "" ? { position: 0, id } : { position: reader.position(), id };
@@ -51,17 +54,22 @@ export class ReplicatedDatabase {
       if (head.next?.position !== position + 1) return "trimmed";
       if (head.next.before !== id) return "lost";
     }
+    // What is there of half an entry is that of no position.
+    if (this.#steps.halfWritten !== undefined) return "trimmed";
     if (head.log !== "") this.#setLog(head.log);
     return "follows";
   }
 
-  /** Applies the next entry. @returns undefined where that cannot be: then the log has to be looked at again */
-  apply({ position, id, before, change }: LogEntry): Applied | undefined {
+  /** Applies the next entry, a large one in several turns. @returns undefined where that cannot be: then the log has to be looked at again */
+  async apply({ position, id, before, change }: LogEntry): Promise<Applied | undefined> {
     const isNext = position === this.#mark.position + 1 && before === this.#mark.id;
     if (!isNext || change === undefined || this.#log === "") return undefined;
-    const applied = this.#parts.writer.write(change, { position, id });
+    const { clock } = this.#parts;
+    const steps = this.#steps.write(change, { position, id });
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) await new Promise<void>((resolve) => clock.nextTurn(resolve));
     this.#mark = { position, id };
-    return applied;
+    return step.value;
   }
 
   /**
@@ -145,7 +153,7 @@ export class ReplicatedDatabase {
         isWide: false,
       };
     }
-    if (own.state === "damaged") return undefined;
+    if (own.state === "damaged" || own.id === this.#steps.halfWritten) return undefined;
     const isOver = own.state === "live" && own.meta!.expiresAt <= unixTime(clock, clock.now());
     try {
       const whole = writer.planner.whole(isOver ? { ...own, state: "expired" } : own);
@@ -190,6 +198,7 @@ export class ReplicatedDatabase {
     const { position, id } = mark;
     writer.replace(load, head.log, { position, id }, head.founding);
     load.drop();
+    this.#steps.forget();
     this.#mark = { position, id };
     this.#log = head.log;
     for (const row of writer.reader.clusters())

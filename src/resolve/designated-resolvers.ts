@@ -1,7 +1,7 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { type FoldedName, isAboveZone, parseZoneName, startOfZone } from "../dns/folded-name.ts";
 import { parseName } from "../dns/name.ts";
-import { SOA_TIMERS } from "../zone/soa-timers.ts";
+import { SOA_TIMERS } from "../zone/options.ts";
 import type { Answer } from "./answer.ts";
 import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES } from "./message/message-writer.ts";
 import type { Transport } from "./message/transport.ts";

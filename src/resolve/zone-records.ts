@@ -1,6 +1,6 @@
 import { RecordType } from "../dns/codes.ts";
 import type { Zone } from "../zone/frame.ts";
-import { SOA_TIMERS } from "../zone/soa-timers.ts";
+import { SOA_TIMERS } from "../zone/options.ts";
 import type { World } from "../zone/world.ts";
 import { type MessageWriter, RECORD_HEADER_BYTES } from "./message/message-writer.ts";
 

@@ -1,8 +1,8 @@
-import { withTimesAhead } from "../gateway/leases/degraded.ts";
+import { withTimesAhead } from "../gateway/leases/lease-terms.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import { readBounded } from "./bounded-body.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
-import type { TransferCounters } from "./transfer-counters.ts";
+import type { TransferCounters } from "./transfer-events.ts";
 import { parseTransferState, type TransferSource, type TransferState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,10 +1,11 @@
 import { claimBucket, claimedRange, hexOf, namespaceKey, podsKey } from "../database/places.ts";
+import type { FoldedName } from "../dns/folded-name.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
-import type { KeyText } from "../names/key-texts.ts";
 import { unitKind, ZoneWorld } from "../names/zone-world.ts";
+import type { Zone } from "../zone/frame.ts";
 import type { ZoneOptions } from "../zone/options.ts";
-import type { Missing, MissingPart } from "../zone/world.ts";
+import type { Location, Missing, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import type { PartCache } from "./part-cache.ts";
@@ -50,7 +51,7 @@ const MOST_GUESSES = 4;
 const MOST_ZONES = 8;
 
 /** Answers from parts that are fetched when a query first needs them. A name that does not exist is denied from lists of what does. */
-export class ReaderWorld extends ZoneWorld {
+export class ReaderWorld extends ZoneWorld<LoadedKey> {
   /** Whether parts count that are known to be old. */
   acceptsOld = false;
   readonly #parts: PartCache;
@@ -70,7 +71,11 @@ export class ReaderWorld extends ZoneWorld {
     this.#begun = before === undefined ? new Map() : before.#begun;
   }
 
-  protected namesOf(planned: PlannedTree, _: number, { namespace, label }: KeyText): LoadedKey | Missing {
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined {
+    return this.search(zone, tree, name, view, []);
+  }
+
+  protected namesOf(planned: PlannedTree, namespace: string, label: string): LoadedKey | Missing {
     const zone = unitKind(planned);
     const found = this.#unitPart<LoadedKey>("key", zone, namespace, label, readKey);
     if (!("missing" in found) || this.#parts.has(found.missing.hash)) return found;

@@ -68,14 +68,7 @@ export class ScopeRows {
 
   /** Whether a cluster of the scope exports a service, live or not. */
   #isExported(key: string): boolean {
-    return this.#reader
-      .rowsOf(key)
-      .some(
-        ({ kind, cluster }) =>
-          kind === Kind.export &&
-          this.hasCluster(cluster) &&
-          this.#reader.entry(cluster, Kind.namespace, namespaceOf(key)) !== undefined,
-      );
+    return this.#reader.exportersOf(key).some((cluster) => this.hasCluster(cluster));
   }
 
   hasCluster(cluster: string): boolean {

@@ -1,8 +1,7 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
-import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { LeaseTables, withoutShortcut } from "../gateway/leases/lease-tables.ts";
-import type { PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
+import type { DohGateway, PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { ServiceSearch } from "../names/services.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
@@ -235,10 +234,10 @@ export class Secondary implements DohGateway {
     const error = this.#error === undefined ? {} : { transferError: this.#error };
     const served = this.#served;
     if (served === undefined)
-      return { ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [], ...error };
+      return { ready: false, stateHash: undefined, compiledBytes: 0, services: 0, clusters: [], ...error };
     const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
-    const { rootHash, ...status } = served.state.status;
-    return { ...status, rootHash, ...stale, ...error } as ServingStatus;
+    const { stateHash, ...status } = served.state.status;
+    return { ...status, stateHash, ...stale, ...error } as ServingStatus;
   }
 
   /**

@@ -41,8 +41,8 @@ export const TransferStateResponse = z.object({
     .meta({ description: "SOA serial of what is served. Absent while nothing is." }),
   status: z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
-    rootHash: z.string().max(64).optional().meta({ description: "Equal where all entries are equal." }),
-    generationBytes: z.int().min(0),
+    stateHash: z.string().max(64).optional().meta({ description: "Equal where all entries are equal." }),
+    compiledBytes: z.int().min(0),
     services: z.int().min(0),
     clusters: z.array(
       z.object({

@@ -50,11 +50,11 @@ test("a push that changes nothing keeps compiled names and the SOA serial, whate
   ask();
   const { world } = gateway.current()!;
   const { serial } = world;
-  const { generationBytes, rootHash } = gateway.status();
-  expect(generationBytes).toBeGreaterThan(0);
+  const { compiledBytes, stateHash } = gateway.status();
+  expect(compiledBytes).toBeGreaterThan(0);
   await clock.advance(10_000);
   await putSnapshot(gateway, structuredClone(shopSnapshot("west")), { leaseSeconds: 60 });
   expect(gateway.current()!.world).toBe(world);
   expect(world.serial).toBe(serial);
-  expect(gateway.status()).toMatchObject({ generationBytes, rootHash });
+  expect(gateway.status()).toMatchObject({ compiledBytes, stateHash });
 });

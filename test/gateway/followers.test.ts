@@ -151,7 +151,7 @@ it("a connection that follows answers as the gateway that writes, in each scope 
 
 /** What answers say of clusters beside records. */
 function knownOf(gateway: ScopedGateway): object {
-  const { ready, rootHash, clusters } = gateway.status();
+  const { ready, stateHash, clusters } = gateway.status();
   const views = CLUSTERS.map((id) => [gateway.hasCluster(id), gateway.hasLeft(id)]);
-  return { ready, rootHash, clusters, views };
+  return { ready, stateHash, clusters, views };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PushRefused } from "../../src/gateway/pushing/limits.ts";
-import type { SnapshotBounds } from "../../src/gateway/pushing/snapshot-bounds.ts";
+import { PushRefused, type SnapshotBounds } from "../../src/gateway/pushing/limits.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
@@ -120,5 +119,68 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     await expect(putSnapshot(gateway, large)).rejects.toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
+  });
+});
+
+describe("a service with more endpoints than limits.endpointsPerService", () => {
+  const MOST = 2500;
+  const limits = { endpointsPerService: MOST };
+  const members = (from: number, to: number) =>
+    Object.fromEntries(
+      Array.from({ length: to - from }, (_, index) => {
+        const address = `10.9.${(from + index) >> 8}.${(from + index) & 255}`;
+        return [address, { address }];
+      }),
+    );
+  const groups = (from: number, to: number) => ({ "*": { ports: [], members: members(from, to) } });
+  const withEndpoints = (count: number): ClusterSnapshot => ({
+    ...emptySnapshot("west"),
+    topology: { region: "good" },
+    exports: { "a/a": bare, "a/web": { ...bare, endpoints: groups(0, count) } },
+  });
+  const tooLarge = {
+    code: "SERVICE_TOO_LARGE",
+    message: `the export "a/web" has ${MOST + 1} endpoints; the most is ${MOST} (limits.endpointsPerService): split it into several services, or raise the limit`,
+  };
+
+  test("is rejected in a snapshot, and the last good state stays", async () => {
+    const { gateway, served } = openGateway({ limits });
+    await putSnapshot(gateway, { ...emptySnapshot("east"), topology: { region: "other" } });
+    await putSnapshot(gateway, withEndpoints(MOST));
+    const large = { ...withEndpoints(MOST + 1), topology: { region: "bad" } };
+    await expect(putSnapshot(gateway, large)).rejects.toMatchObject(tooLarge);
+    expect(served()).toBe("east:other west:good");
+    expect(gateway.totalsOf("west")!.endpoints).toBe(MOST);
+  });
+
+  test("is rejected in the delta by which it grows above the limit, however small", async () => {
+    const { gateway, served } = openGateway({ limits });
+    let { generation } = await putSnapshot(gateway, withEndpoints(1));
+    const grow = (from: number, to: number) =>
+      patchCluster(gateway, "west", generation, {
+        exports: { "a/web": { endpoints: groups(from, to) } },
+      } as SnapshotPatch);
+    for (let count = 1; count < MOST; count = Math.min(MOST, count + 700))
+      ({ generation } = await grow(count, Math.min(MOST, count + 700)));
+    await expect(grow(MOST, MOST + 1)).rejects.toMatchObject(tooLarge);
+    expect(gateway.totalsOf("west")!.endpoints).toBe(MOST);
+    // An endpoint that changes is none more.
+    ({ generation } = await grow(MOST - 1, MOST));
+    const removed = { "*": { members: { "10.9.0.0": null } } };
+    const less = { exports: { "a/web": { endpoints: removed } } } as unknown as SnapshotPatch;
+    ({ generation } = await patchCluster(gateway, "west", generation, less));
+    await grow(MOST, MOST + 1);
+    expect(gateway.totalsOf("west")!.endpoints).toBe(MOST);
+    expect(served()).toBe("west:good");
+  });
+
+  test("is rejected as an import with the endpoints of several clusters", async () => {
+    const { gateway } = openGateway({ limits });
+    const endpoints = { east: groups(0, MOST), north: groups(MOST, MOST + 1) };
+    const imports = { "a/web": { ...imported([]), endpoints } };
+    await expect(putSnapshot(gateway, { ...emptySnapshot("west"), imports })).rejects.toMatchObject({
+      code: "SERVICE_TOO_LARGE",
+      message: expect.stringContaining(`the import "a/web" has ${MOST + 1} endpoints`),
+    });
   });
 });

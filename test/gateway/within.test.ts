@@ -70,10 +70,10 @@ describe("the status of a scope", () => {
     await putSnapshot(gateway, west);
     await putSnapshot(gateway, regional("east", "e"));
     await putSnapshot(other.gateway, regional("east", "e"));
-    const { rootHash } = gateway.status();
-    expect(other.gateway.status().rootHash).not.toBe(rootHash);
+    const { stateHash } = gateway.status();
+    expect(other.gateway.status().stateHash).not.toBe(stateHash);
     await putSnapshot(other.gateway, west);
-    expect(other.gateway.status().rootHash).toBe(rootHash);
-    expect(gateway.within(SHOP).status().rootHash).toBeUndefined();
+    expect(other.gateway.status().stateHash).toBe(stateHash);
+    expect(gateway.within(SHOP).status().stateHash).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { decode, encode, type Packet } from "dns-packet";
 import { readName } from "../../src/dns/wire-reader.ts";
-import type { DohGateway } from "../../src/gateway/doh-gateway.ts";
 import type { ClusterStatus, ServingStatus } from "../../src/gateway/gateway-types.ts";
+import type { DohGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { Objections } from "../../src/names/objections.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 
@@ -37,8 +37,8 @@ export class FakeGateway implements DohGateway {
   objections: Objections | undefined = { conflicts: [], findings: [] };
   state: ServingStatus = {
     ready: true,
-    rootHash: "00",
-    generationBytes: 4096,
+    stateHash: "00",
+    compiledBytes: 4096,
     services: 2,
     clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
   };

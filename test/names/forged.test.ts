@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CompiledUnit } from "../../src/names/compile-key.ts";
 import { CompiledKey, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
 import { FormatError } from "../../src/names/format.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
+import type { KeptUnit } from "../../src/names/known-names.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 
@@ -22,7 +22,7 @@ const NAMES = [
 ];
 const QUERIES = NAMES.flatMap((name) => ["A", "AAAA", "SRV", "CNAME"].map((type) => encodeQuery(name, type)));
 
-function worldWith(cache: Map<string, CompiledUnit>): KeyWorld {
+function worldWith(cache: Map<string, KeptUnit>): KeyWorld {
   return new KeyWorld(new SnapshotEntries(twoClusters()), OPTIONS, {}, cache);
 }
 
@@ -39,7 +39,7 @@ function answerAll(world: KeyWorld): Uint8Array[] {
   );
 }
 
-const cache = new Map<string, CompiledUnit>();
+const cache = new Map<string, KeptUnit>();
 const answers = answerAll(worldWith(cache));
 const units = [...cache].flatMap(([name, unit]) =>
   unit.key === undefined ? [] : [{ name, unit, bytes: unit.key.bytes }],

@@ -1,10 +1,20 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Kind } from "../../src/database/places.ts";
+import { Writer } from "../../src/database/writer.ts";
+import { RowSteps } from "../../src/replica/row-steps.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
 import { memoryDatabase } from "../gateway/open-keyed.ts";
 import { exporting } from "../merge/fixtures.ts";
 import { liveOf, type Member, Replicas, readerOf, rowsOf } from "./replicas.ts";
+
+/** A cluster with services from one number on to before another one. */
+function largeExporter(from: number, to: number): ClusterSnapshot {
+  const one = exporting("east");
+  const names = Array.from({ length: to - from }, (_, index) => `shop/web-${from + index}`);
+  return { ...one, exports: Object.fromEntries(names.map((name) => [name, one.exports["shop/web"]!])) };
+}
 
 let replicas: Replicas;
 afterEach(() => replicas.close());
@@ -164,6 +174,29 @@ describe("gateways that share a log", () => {
     await replicas.settled();
     expect(agree()).toEqual(["east", "west"]);
     expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("apply a large change in several turns, and load everything after a crash in the middle of it", async () => {
+    const { members, log } = await start(3);
+    const [one, other] = members;
+    const { generation } = await putSnapshot(one.gateway, largeExporter(0, 600));
+    await replicas.settled();
+    expect(agree()).toEqual(["east"]);
+    other.log.hold();
+    await putSnapshot(one.gateway, largeExporter(300, 900));
+    const { change, position, id } = log.state.entries.at(-1)!;
+    const writing = new RowSteps(other.database, new Writer(other.database, () => {}));
+    const steps = writing.write(change!, { position, id });
+    expect([steps.next().done, steps.next().done]).toEqual([false, false]);
+    expect(writing.halfWritten).toBe("east");
+    expect(readerOf(other).cluster("east")!.meta!.generation).toBe(generation);
+    await replicas.restart(1, true);
+    await replicas.settled();
+    expect(agree()).toEqual(["east"]);
+    const [, restarted, third] = replicas.members as [Member, Member, Member];
+    expect(restarted.events).toContainEqual({ event: "log-reloaded", lost: false });
+    expect(third.events).toEqual([]);
+    expect([...readerOf(restarted).all("east", Kind.export)]).toHaveLength(600);
   });
 
   test("agree which cluster reported an address first", async () => {

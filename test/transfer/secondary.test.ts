@@ -1,9 +1,28 @@
 import { describe, expect, it } from "vitest";
+import { MAX_LABEL_BYTES } from "../../src/dns/codes.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import { sleep, within } from "../../src/transfer/deadline.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
-import { openPair } from "./pair.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { openPair, WEB } from "./pair.ts";
 
 describe("a secondary", () => {
+  it("answers from the largest service that a cluster may report", async () => {
+    const { held, ask } = await openPair();
+    const count = DEFAULT_GATEWAY_LIMITS.endpointsPerService;
+    const host = (index: number) => `web-${index}-`.padEnd(MAX_LABEL_BYTES, "x");
+    const members = Array.from({ length: count }, (_, index) => ({
+      address: `10.9.${index >> 8}.${index & 255}`,
+      hostname: host(index),
+    }));
+    const service = exported({ headless: true, endpoints: endpoints(...members) });
+    await held.put(snapshot("east", { exports: { "shop/web": service } }));
+    const last = `10.9.${(count - 1) >> 8}.${(count - 1) & 255}`;
+    expect((await ask(`${host(count - 1)}.east.${WEB}`)).addresses).toEqual([last]);
+    const reverse = `${last.split(".").reverse().join(".")}.in-addr.arpa`;
+    expect((await ask(reverse, "PTR")).addresses).toEqual([`${host(count - 1)}.east.${WEB}`]);
+  });
+
   it("has a world to list services from as soon as it answers", async () => {
     const { secondary, push, ask } = await openPair();
     expect(secondary.world).toBeUndefined();

@@ -12,7 +12,7 @@ import type { App } from "../../http/app.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
-import { TransferCounters } from "../../transfer/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-events.ts";
 
 /** Bytes of parts in memory: a function of AWS has 128 MB at least. */
 const PART_BYTES = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { readBounded } from "../../transfer/bounded-body.ts";
 import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
 import { newNonce } from "../../transfer/signature.ts";
-import type { TransferCounters } from "../../transfer/transfer-counters.ts";
+import type { TransferCounters } from "../../transfer/transfer-events.ts";
 import type { TransferSource, TransferState } from "../../transfer/transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -10,7 +10,7 @@ import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/transfer-counters.ts";
+import { TransferCounters } from "../../transfer/transfer-events.ts";
 import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */

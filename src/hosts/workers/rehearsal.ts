@@ -87,7 +87,7 @@ function rehearsedSurroundings(world: KeyWorld, background: (work: Promise<unkno
     changes: [],
     world: "world",
     serial: 1,
-    status: { ready: true, generationBytes: 0, services: 0, clusters },
+    status: { ready: true, compiledBytes: 0, services: 0, clusters },
   };
   const partOf = (url: URL): Bytes => {
     const query = (name: string) => url.searchParams.get(name) ?? "";

@@ -2,7 +2,7 @@ import type { KnownKinds } from "../../access/admission.ts";
 import { type AccessRule, hidesAnything, seesEverything } from "../../access/rule.ts";
 import { createViewReader, type ViewSettings } from "../../access/view.ts";
 import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import { createReject, type Reject } from "../messages/rejection.ts";

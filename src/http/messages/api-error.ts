@@ -108,6 +108,7 @@ export function jsonResponse(
 /** The statuses of refused pushes. */
 export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
   LEASE_OUT_OF_RANGE: 422,
+  SERVICE_TOO_LARGE: 413,
   SNAPSHOT_TOO_LARGE: 413,
   TOO_MANY_CLUSTERS: 503,
   TOO_MANY_NAMESPACES: 413,
@@ -122,6 +123,7 @@ export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
 };
 
 const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
+  SERVICE_TOO_LARGE: "limits.endpointsPerService",
   SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
   TOO_MANY_CLUSTERS: "limits.clusters",
   TOO_MANY_NAMESPACES: "limits.namespaces",

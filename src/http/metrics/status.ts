@@ -45,14 +45,14 @@ export async function readGauge(
 export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofGateway("clusterset_doh_ready", "1 when queries are answered.", ({ ready }) => Number(ready)),
   ofGateway(
-    "clusterset_doh_generation_bytes",
+    "clusterset_doh_compiled_bytes",
     "Bytes of compiled names in memory.",
-    ({ generationBytes }) => generationBytes,
+    ({ compiledBytes }) => compiledBytes,
   ),
   ofGateway(
-    "clusterset_doh_root",
+    "clusterset_doh_state_hash",
     "A hash of the rows of live clusters, as a number of 48 bits: gateways at one log position have the same.",
-    ({ rootHash }) => (rootHash === undefined ? undefined : Number.parseInt(rootHash.slice(0, 12), 16)),
+    ({ stateHash }) => (stateHash === undefined ? undefined : Number.parseInt(stateHash.slice(0, 12), 16)),
   ),
   ofGateway(
     "clusterset_doh_log_position",
@@ -212,7 +212,7 @@ export interface StatusReport {
   /** The newest entry of the shared log that is in the answers; absent where no log is shared. */
   readonly position?: number | undefined;
   /** The hash of what is served: gateways at one position of a log have the same. */
-  readonly rootHash?: string | undefined;
+  readonly stateHash?: string | undefined;
   /** Why answers say that they are stale; empty if they do not. */
   readonly stale: readonly string[];
   readonly services: number;
@@ -245,7 +245,7 @@ export function statusReport(
   return {
     ready: status.ready,
     position: status.position,
-    rootHash: status.position === undefined ? undefined : status.rootHash,
+    stateHash: status.position === undefined ? undefined : status.stateHash,
     stale: describeStale(status, now),
     services: status.services,
     clusters: status.clusters.map(

@@ -9,7 +9,7 @@ const OF_PROCESS = /^process_/;
 /** How gauges are merged. All others are those of the main thread, which alone takes pushes and compiles. */
 const GAUGES: ReadonlyMap<string, MergeRule> = new Map([
   // Each thread has compiled what its clients asked for.
-  ["clusterset_doh_generation_bytes", "sum"],
+  ["clusterset_doh_compiled_bytes", "sum"],
   // A thread sets an upstream aside for itself: it is up where no thread did.
   ["clusterset_doh_upstream_up", "min"],
   // Each thread has a cache, a heap and resources of its own.

@@ -1,4 +1,4 @@
-import type { TransferCounters, TransferOrigin } from "../../transfer/transfer-counters.ts";
+import type { TransferCounters, TransferOrigin } from "../../transfer/transfer-events.ts";
 import type { GaugeSeries } from "./counts.ts";
 
 /** What a secondary fetched and holds. */

@@ -144,7 +144,7 @@ export const StatusReport = describing<StatusReportType>()(
     position: z.int().optional().meta({
       description: "The newest entry of the shared log that is in the answers; absent without one.",
     }),
-    rootHash: text
+    stateHash: text
       .optional()
       .meta({ description: "The hash of what is served: equal at equal positions of a log." }),
     stale: z.array(text).meta({ description: "Why answers say that they are stale." }),

@@ -27,7 +27,7 @@ export interface ListRange {
 }
 
 /** The requested services. */
-export interface ServicesAsked extends ListRange {
+export interface ServicesRequest extends ListRange {
   /** Words that `<service>.<namespace>` must contain. */
   readonly words: readonly string[];
   /** A cluster id; undefined for outside. */
@@ -65,7 +65,7 @@ export interface Directory {
   service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined;
   /** What a cluster exports, by name. */
   cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing>;
-  services(asked: ServicesAsked): Promise<Part<ServiceListing>>;
+  services(request: ServicesRequest): Promise<Part<ServiceListing>>;
   conflicts(range: ListRange): Promise<Part<Conflict>>;
   findings(range: ListRange): Promise<Part<ClusterFinding>>;
 }
@@ -76,7 +76,7 @@ export interface Listed {
   /** Absent on hosts that do not merge. */
   readonly merged?: Merged;
   /** Lists services on hosts that do not merge; undefined where that fails. */
-  readonly services?: (asked: ServicesAsked) => Promise<ServiceList | undefined>;
+  readonly services?: (request: ServicesRequest) => Promise<ServiceList | undefined>;
 }
 
 /** A part of the list of services. */
@@ -134,15 +134,15 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
       const own = findings.filter((finding) => finding.clusterId === clusterId);
       return merged.turns.run(exportsOf(merged.accounts, own, clusterId, range));
     },
-    async services(asked) {
+    async services(request) {
       const now = listed();
       if (now === undefined) return NOTHING_SERVED;
       const { merged } = now;
       if (merged === undefined) {
-        const list = await now.services?.(asked);
+        const list = await now.services?.(request);
         return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
       }
-      const { total, services } = await merged.turns.run(listServices(merged.accounts.world, asked));
+      const { total, services } = await merged.turns.run(listServices(merged.accounts.world, request));
       return { total, entries: services };
     },
     conflicts: (range) => part("Conflicts", range, ({ conflicts }) => conflicts),

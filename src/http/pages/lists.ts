@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { ServiceListing } from "../../names/services.ts";
 import { describeDegraded } from "../json.ts";

@@ -1,5 +1,5 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 import type { Directory, Listed } from "./directory.ts";

@@ -1,4 +1,4 @@
-import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
+import type { ClusterFinding, ClustersetService, Conflict, Shard } from "../clusterset.ts";
 import { applyGrants, type GrantedContributions, type Grants } from "../grants.ts";
 import { PINNED } from "../pins.ts";
 import { type AddressSource, chooseAddresses, NO_ADDRESSES, type OwnAddresses } from "./addresses.ts";
@@ -14,7 +14,6 @@ import {
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
 import { describePort, type PortUnion, unitePorts } from "./ports.ts";
-import { listShards } from "./shards.ts";
 
 /** One service with what there is to say of it. */
 export interface MergedService {
@@ -193,4 +192,22 @@ function findUntyped(
     });
   }
   return findings;
+}
+
+/**
+ * Each exporter's part in a service, in the order of `exporters` (federated service discovery, DNS Record
+ * Creation). Addresses are as the cluster tells them; a load balancer's host name counts where it has no address.
+ */
+export function listShards(exporters: readonly string[], contributions: readonly Contribution[]): Shard[] {
+  return exporters.flatMap((clusterId) => {
+    const exported = contributions.find((one) => one.clusterId === clusterId)?.exported;
+    if (exported === undefined) return [];
+    const ingress = exported.loadBalancer ?? [];
+    return {
+      clusterId,
+      clusterIPs: exported.headless ? [] : (exported.clusterIPs ?? []),
+      externalAddresses: [...ingress.flatMap(({ ip }) => (ip ? [ip] : [])), ...(exported.externalIPs ?? [])],
+      externalNames: ingress.flatMap(({ ip, hostname }) => (!ip && hostname ? [hostname] : [])),
+    };
+  });
 }

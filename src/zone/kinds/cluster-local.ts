@@ -3,8 +3,12 @@ import { parseName } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-sets.ts";
-import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
-import { writePortRecords } from "./port-records.ts";
+import {
+  endpointLabel,
+  type PlacedEndpoint,
+  writeEndpointRecords,
+  writePortRecords,
+} from "./endpoint-records.ts";
 import { isHostLabel, isObjectLabel, podLabels } from "./service-labels.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 

@@ -1,7 +1,11 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import { RecordSets } from "../record-sets.ts";
-import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
-import { writePortRecords } from "./port-records.ts";
+import {
+  endpointLabel,
+  type PlacedEndpoint,
+  writeEndpointRecords,
+  writePortRecords,
+} from "./endpoint-records.ts";
 import { clusterIdLabels, isObjectLabel } from "./service-labels.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 

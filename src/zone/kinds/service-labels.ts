@@ -15,6 +15,11 @@ export function isHostLabel(text: string): boolean {
   return text.length <= MAX_LABEL_BYTES && LABEL.test(text);
 }
 
+/** Whether a label may be part of a key: one of a host name, perhaps with underscores, or that of a pod, which may end in a dash. */
+export function isKeyLabel(label: string): boolean {
+  return isHostLabel(label) || isHostLabel(label.replaceAll("_", "x").replace(/-$/, "x"));
+}
+
 /**
  * The labels of a cluster id: one, or two joined by a dot (KEP-1645). A label value of Kubernetes may contain
  * underscores; a DNS label may, too, so they are kept. Undefined for anything else.

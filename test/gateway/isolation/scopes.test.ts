@@ -109,7 +109,7 @@ function viewOf(view: string | undefined): View {
 /** Everything else that can be seen of a gateway. */
 async function seen({ gateway: whole }: Opened, gateway: ScopedGateway) {
   const survey = await gateway.survey();
-  const { rootHash: _, generationBytes: __, ...status } = gateway.status();
+  const { stateHash: _, compiledBytes: __, ...status } = gateway.status();
   const directory = createDirectory(() => listedOf(whole, gateway));
   const all = { offset: 0, most: 100 };
   return {
@@ -269,7 +269,7 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         counts.suggested += explanations.filter((one) => one.includes('"because"')).length;
         const alike = await seen(alone, alone.gateway);
         expect(await seen(full, scoped)).toEqual(alike);
-        expect(scoped.status()).toMatchObject({ rootHash: undefined, generationBytes: 0 });
+        expect(scoped.status()).toMatchObject({ stateHash: undefined, compiledBytes: 0 });
         if (alike.status.ready) expect(scoped.current(now)!.world.serial).toBe(Math.floor(now / 1000));
         counts.answers += expected.length;
         counts.positive += expected.filter((answer) => answer.includes('"outcome":"answer"')).length;

@@ -163,7 +163,7 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
     }
     await pass(clock, 5);
   }
-  return { object, seen, newest: gateway.status().rootHash, secondaries };
+  return { object, seen, newest: gateway.status().stateHash, secondaries };
 }
 
 describe("many isolates send the object as many requests as few", () => {
@@ -185,7 +185,7 @@ describe("many isolates send the object as many requests as few", () => {
     // Without sharing it would be 2,000.
     expect(object.states.length).toBeLessThan(40);
     expect(object.kinds).toEqual(["key"]);
-    for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
+    for (const secondary of secondaries) expect(secondary.status().stateHash).toBe(newest);
     expect(seen.stale).toBe(0);
     expect(seen.answers).toBeGreaterThan(10_000);
   });
@@ -194,7 +194,7 @@ describe("many isolates send the object as many requests as few", () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
     expect(object.kinds).toEqual(["key", "key", "key", "key", "key"]);
-    for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
+    for (const secondary of secondaries) expect(secondary.status().stateHash).toBe(newest);
     expect(seen.stale).toBe(0);
   });
 });

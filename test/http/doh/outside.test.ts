@@ -27,7 +27,7 @@ function appOf(
     answer: (query: Uint8Array, view: string | undefined) => resolve(query, { ...world, view }),
     hasCluster: (clusterId: string) => clusterId === "cluster-a",
     status: () => ({
-      ...{ ready: true, rootHash: "00", generationBytes: 1, services: 1 },
+      ...{ ready: true, stateHash: "00", compiledBytes: 1, services: 1 },
       clusters: [cluster("cluster-a")],
     }),
   };
@@ -166,7 +166,7 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
   await ask(NAME);
   await ask("localhost");
   const status = {
-    status: () => ({ ...{ ready: true, rootHash: "", generationBytes: 1, services: 1 }, clusters: [] }),
+    status: () => ({ ...{ ready: true, stateHash: "", compiledBytes: 1, services: 1 }, clusters: [] }),
   };
   const text = await createPrometheusMetrics(status, counters, () => NOW, forwarder).render();
   for (const line of [

@@ -72,7 +72,7 @@ describe("/metrics", () => {
           'clusterset_doh_pushes_total{method="PUT",status="204"} 1',
           'clusterset_doh_pushes_total{method="PUT",status="401"} 1',
           "clusterset_doh_ready 1",
-          "clusterset_doh_generation_bytes 4096",
+          "clusterset_doh_compiled_bytes 4096",
           "clusterset_doh_services 2",
           'clusterset_doh_cluster_live{cluster="cluster-a"} 1',
           'clusterset_doh_cluster_snapshot_age_seconds{cluster="cluster-a"} 60',
@@ -84,12 +84,12 @@ describe("/metrics", () => {
 
   it("have what a gateway learns later, and no value of it before", async () => {
     const { app, gateway } = start();
-    const rootIn = async () =>
-      /^clusterset_doh_root .*$/m.exec(await (await app.request("/metrics")).text())?.[0];
-    gateway.state = { ...gateway.state, rootHash: undefined };
-    expect(await rootIn()).toBeUndefined();
-    gateway.state = { ...gateway.state, rootHash: "00000000002a0000" };
-    expect(await rootIn()).toBe("clusterset_doh_root 42");
+    const hashIn = async () =>
+      /^clusterset_doh_state_hash .*$/m.exec(await (await app.request("/metrics")).text())?.[0];
+    gateway.state = { ...gateway.state, stateHash: undefined };
+    expect(await hashIn()).toBeUndefined();
+    gateway.state = { ...gateway.state, stateHash: "00000000002a0000" };
+    expect(await hashIn()).toBe("clusterset_doh_state_hash 42");
   });
 
   it("counts requests to the push API by the methods that it has, and all others together", async () => {

@@ -3,7 +3,7 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import type { StatusSource } from "../../../src/http/metrics/status.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status.ts";
-import { TransferCounters } from "../../../src/transfer/transfer-counters.ts";
+import { TransferCounters } from "../../../src/transfer/transfer-events.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 
 /** The metrics of a gateway's status as prom-client writes them. */
@@ -84,7 +84,7 @@ test("damaged rows are counted", async () => {
 
 test("a secondary's status is written as prom-client writes it, stale or not", async () => {
   const clusters = [cluster("west"), cluster("east.eu", { live: false, expiresAt: NOW - 500 })];
-  const status = { ready: true, rootHash: "ab", generationBytes: 4096, services: 2, clusters };
+  const status = { ready: true, stateHash: "ab", compiledBytes: 4096, services: 2, clusters };
   for (const state of [status, { ...status, staleSince: NOW - 7250 }]) {
     const secondary = { status: () => state };
     expect(await bySelf(secondary)).toEqual(await byPromClient(secondary));

@@ -42,7 +42,7 @@ it("/status of gateways that share a log has position and hash, and no member th
   gateway.state = { ...gateway.state, position: 7 };
   const app = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
   const report = await (await app.request("/status")).json();
-  expect(report).toMatchObject({ position: 7, rootHash: gateway.state.rootHash });
+  expect(report).toMatchObject({ position: 7, stateHash: gateway.state.stateHash });
   const check = validatorOf({ $ref: "#/components/schemas/StatusReport" });
   expect([check(report), check.errors]).toEqual([true, null]);
 });

@@ -6,8 +6,7 @@ import {
   declareExports,
   declareImports,
 } from "../../../src/merge/service/declaration.ts";
-import { mergeService } from "../../../src/merge/service/service.ts";
-import { listShards } from "../../../src/merge/service/shards.ts";
+import { listShards, mergeService } from "../../../src/merge/service/service.ts";
 import { sizeOfService } from "../../../src/merge/service/size.ts";
 import type { ExportedService, ImportedService, ServicePort } from "../../../src/snapshot/schema.ts";
 import { day, exported, exporting, imported, importing, port, web } from "../fixtures.ts";

@@ -14,7 +14,7 @@ const cluster = {
   exports: 1,
   imports: 0,
 };
-const status = { ready: true, rootHash: HASH, generationBytes: 4, services: 1, clusters: [cluster] };
+const status = { ready: true, stateHash: HASH, compiledBytes: 4, services: 1, clusters: [cluster] };
 const state = { at: 500_000, epoch: "", base: [0, 0], recent: [0, 0], changes: [], status };
 
 /** A source whose primary answers every request alike. */

@@ -147,7 +147,7 @@ it("each gauge of Node.js has a rule, and those of the gateway are the main thre
   // A new gauge of Node.js must be thought about: by default it is that of the main thread.
   expect(names("main").filter((name) => name.startsWith("nodejs_"))).toEqual(["nodejs_version_info"]);
   expect(names("sum").filter((name) => name.startsWith("clusterset_"))).toEqual([
-    "clusterset_doh_generation_bytes",
+    "clusterset_doh_compiled_bytes",
     "clusterset_doh_cached_answers",
     "clusterset_doh_cached_bytes",
   ]);

@@ -7,7 +7,7 @@ import type { GatewayView } from "./pushed-states.ts";
 export interface Replica {
   /** In the log. */
   readonly position: unknown;
-  readonly rootHash: unknown;
+  readonly stateHash: unknown;
 }
 
 interface MemberParts extends Pick<Member, "name" | "gateway" | "link" | "view"> {
@@ -65,8 +65,8 @@ export class Member {
 
   /** What equal gateways have in common. */
   async replica(): Promise<Replica> {
-    const { position, rootHash } = (await this.gateway.http("/status")).json<Replica>();
-    return { position, rootHash };
+    const { position, stateHash } = (await this.gateway.http("/status")).json<Replica>();
+    return { position, stateHash };
   }
 
   async stop(): Promise<void> {

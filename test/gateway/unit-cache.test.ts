@@ -1,0 +1,64 @@
+import { expect, it } from "vitest";
+import { Reader } from "../../src/database/reader.ts";
+import { KeyedUnits } from "../../src/gateway/unit-cache.ts";
+import type { CompiledUnit } from "../../src/names/compile-key.ts";
+import { KeyWorld } from "../../src/names/key-world.ts";
+import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import type { PlannedTree } from "../../src/zone/zone-context.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
+import { memoryDatabase } from "./open-keyed.ts";
+
+const NAMES = Array.from({ length: 9000 }, (_, index) => `service-${index}`);
+const HOT = "service-0";
+
+class CountingWorld extends KeyWorld {
+  readonly compiled: string[] = [];
+
+  override compile(planned: PlannedTree, key: string): CompiledUnit {
+    this.compiled.push(key);
+    return super.compile(planned, key);
+  }
+}
+
+function worldWith(cacheBytes: number): { world: CountingWorld; ask: (service: string) => string } {
+  const service = exported({ endpoints: endpoints({ address: "10.0.0.1" }) });
+  const east = snapshot("east", {
+    exports: Object.fromEntries(NAMES.map((name) => [`shop/${name}`, service])),
+  });
+  const units = new KeyedUnits(new Reader(memoryDatabase(), () => {}), cacheBytes);
+  const world = new CountingWorld(new SnapshotEntries([east]), {}, {}, units);
+  const context = { world, leases: leasesUntil(() => undefined), now: 0, rotation: 0, view: undefined };
+  const ask = (name: string) =>
+    resolve(encodeQuery(`${name}.shop.svc.clusterset.local`, "A"), { ...context, outside: "refuse" })!
+      .outcome;
+  return { world, ask };
+}
+
+it("keeps a service that queries need, however many others push each other out", () => {
+  const { world, ask } = worldWith(100_000);
+  for (const name of NAMES) {
+    expect(ask(name)).toBe("answer");
+    expect(ask(HOT)).toBe("answer");
+  }
+  // Which services are used is known from the first one on that had to make room.
+  expect(world.compiled.filter((key) => key === `shop/${HOT}`)).toHaveLength(2);
+  expect(world.compiled).toHaveLength(NAMES.length + 1);
+});
+
+it("answers each name as its own, however many there are", () => {
+  const { world, ask } = worldWith(1e9);
+  for (let round = 0; round < 2; round++)
+    for (const name of NAMES) {
+      expect(ask(name)).toBe("answer");
+      expect(ask(`no-${name}`)).toBe("nxdomain");
+    }
+  expect(world.compiled.filter((key) => !key.startsWith("shop/no-"))).toHaveLength(NAMES.length);
+});
+
+it("compiles a service that is larger than the cache for each query", () => {
+  const { world, ask } = worldWith(100);
+  for (let round = 0; round < 3; round++) expect(ask(HOT)).toBe("answer");
+  expect(world.compiled).toHaveLength(3);
+});
