@@ -62,7 +62,7 @@ export function reportChange(
 }
 
 /** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */
-export function degradedSince(
+function degradedSince(
   report: readonly Degradation[],
   now: number,
 ): { readonly degraded?: DegradedSince[] } {
