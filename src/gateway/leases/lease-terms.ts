@@ -62,10 +62,7 @@ export function reportChange(
 }
 
 /** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */
-export function degradedSince(
-  report: readonly Degradation[],
-  now: number,
-): { readonly degraded?: DegradedSince[] } {
+function degradedSince(report: readonly Degradation[], now: number): { readonly degraded?: DegradedSince[] } {
   if (report.length === 0) return {};
   return { degraded: report.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
 }

@@ -65,7 +65,8 @@ export async function keepSelfSigned(
  * @throws {UsageError} with the file that cannot be read, or that does not match the other file
  */
 export async function readIdentity(certificateFile: string, keyFile: string): Promise<TlsIdentity> {
-  const [cert, key] = await Promise.all([readPem(certificateFile), readPem(keyFile)]);
+  const cert = await readPem(certificateFile);
+  const key = await readPem(keyFile);
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);
