@@ -1,11 +1,11 @@
 /** Secondaries in a process of their own, which follow a gateway by the transfer protocol, keep one key, and answer nothing. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitingClock } from "../../src/gateway/clock.ts";
-import { FollowedLog } from "../../src/transfer/followed-log.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { PartFetcher } from "../../src/transfer/part-fetcher.ts";
 import { wantedKey } from "../../src/transfer/reader-world.ts";
+import { FollowedLog } from "../../src/transfer/secondary.ts";
 import { readSpec, takeOrders } from "../processes/forked-program.ts";
 import type { ReadersCounts, ReadersSpec } from "./readers.ts";
 

@@ -1,6 +1,6 @@
 /** `node bench/resolve/program.ts ROUNDS SHARE`: prints, as JSON, tables of queries per second. */
 import dnsPacket, { type Packet } from "dns-packet";
-import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
+import { LeaseTables } from "../../src/gateway/leases.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";

@@ -6,7 +6,7 @@ import { Stage } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { systemClock } from "../../src/gateway/clock.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
+import { openDatabase } from "../../src/hosts/node/database.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader } from "../../src/snapshot/lines/lines-reader.ts";

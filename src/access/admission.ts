@@ -1,8 +1,7 @@
-import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import { AccessRejected } from "./access-rejected.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "./certificates.ts";
 import type { ClientAddress, ClientCertificate, ClientRequest } from "./client.ts";
-import { andThen, type MaybePromise, orElse } from "./maybe-promise.ts";
 import type { CredentialMemory } from "./memory.ts";
 import type { OidcCredential } from "./oidc.ts";
 import type { AccessRules, Admission, Admitted, NotAdmitted } from "./rule.ts";
@@ -14,7 +13,7 @@ import {
   type Sha256,
   sha256BySubtle,
 } from "./secrets.ts";
-import { readHostToken, readPathToken } from "./url-tokens.ts";
+import { andThen, type MaybePromise, orElse, readHostToken, readPathToken } from "./url-tokens.ts";
 
 /** Finds the rule of a request; without a promise if nothing has to be fetched or hashed. */
 export type Admit = (request: ShownRequest) => MaybePromise<Admission>;

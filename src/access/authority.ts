@@ -1,4 +1,4 @@
-import type { Visibility } from "../merge/visibility/visibility.ts";
+import type { Visibility } from "../merge/visibility.ts";
 import { AccessRejected } from "./access-rejected.ts";
 import {
   type CertificateIdentity,

@@ -1,4 +1,4 @@
-import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import type { CertificateIdentity } from "./certificates.ts";
 
 /** What a host knows about the sender of a request or a query. Members are computed when they are read, since most seldom are. */

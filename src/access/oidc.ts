@@ -12,7 +12,7 @@ import {
   jwtVerify,
 } from "jose";
 import { isLoopbackHost } from "../dns/address.ts";
-import { readBounded } from "../transfer/bounded-body.ts";
+import { readBounded } from "../transfer/http-source.ts";
 import { AccessRejected, type AccessRejection } from "./access-rejected.ts";
 
 /** Tokens of an issuer that identify a holder (OpenID Connect Core 1.0 section 3.1.3.7). */

@@ -1,4 +1,4 @@
-import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import { type Visibility, visibilityKey } from "../merge/visibility.ts";
 import type { AccessRejection } from "./access-rejected.ts";
 
 /** The name of the rule that admits all clients. */

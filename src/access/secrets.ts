@@ -1,7 +1,7 @@
 import { AccessRejected } from "./access-rejected.ts";
-import { andThen, type MaybePromise } from "./maybe-promise.ts";
 import { TokenMemory } from "./memory.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
+import { andThen, type MaybePromise } from "./url-tokens.ts";
 
 /** The length of a SHA-256 in words of 32 bits. */
 const WORDS = 8;

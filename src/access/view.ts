@@ -1,5 +1,5 @@
-import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
-import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
+import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/zone-records.ts";
 import { type Locality, localityView } from "../zone/locality.ts";
 import type { PushAuthority } from "./authority.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type LocationFact,
   type LocationHeaders,
 } from "./client.ts";
-import { andThen } from "./maybe-promise.ts";
+import { andThen } from "./url-tokens.ts";
 
 /** The perspective of a query: a cluster, or outside all of them. */
 export interface View {

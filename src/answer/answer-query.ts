@@ -6,8 +6,8 @@ import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/error-responses.ts";
-import type { Transport } from "../resolve/message/transport.ts";
-import { fitAnswer } from "../resolve/message/truncate.ts";
+import type { Transport } from "../resolve/message-writer.ts";
+import { fitAnswer } from "../resolve/truncate.ts";
 import type { QueryCounters } from "./query-counters.ts";
 
 /** The sources of answers for the clients of an access rule. */

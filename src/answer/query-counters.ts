@@ -1,9 +1,9 @@
-import { HEADER_BYTES } from "../dns/codes.ts";
+import { HEADER_BYTES } from "../dns/name.ts";
 import { readName } from "../dns/wire-reader.ts";
 import type { ForwardOutcome } from "../forward/stub-zones.ts";
 import { ConnectionErrors, LimitCounters } from "../limits/counters.ts";
 import type { Outcome } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/message/transport.ts";
+import type { Transport } from "../resolve/message-writer.ts";
 
 const OUTCOMES: readonly Outcome[] = [
   "answer",

@@ -14,9 +14,8 @@ import {
 } from "../config/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { IssuedTokens, IssuerKeysPlace } from "../config/issuer.ts";
-import type { Grants } from "../merge/grants.ts";
-import type { Pins } from "../merge/pins.ts";
-import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
+import type { Grants, Pins } from "../merge/grants.ts";
+import { EVERYTHING, type Visibility } from "../merge/visibility.ts";
 import { type Log, logKeys } from "./log.ts";
 
 /** The options for fetching keys. */

@@ -1,12 +1,12 @@
 import type { EdgeAudit } from "../config/gateway.ts";
 import type { OnUpstreamChange } from "../forward/upstream-group.ts";
-import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { levelOf, type OnGatewayEvent } from "../gateway/gateway-types.ts";
 import { AuditLog } from "../http/audit.ts";
 import type { AuditEntry, AuditSink } from "../http/messages/environment.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { Visibility } from "../merge/visibility/visibility.ts";
-import type { OnTransferEvent } from "../transfer/transfer-events.ts";
+import type { Visibility } from "../merge/visibility.ts";
+import type { OnTransferEvent } from "../transfer/transfer-state.ts";
 
 /** The members of a log entry beside its message. */
 export interface LogFields {

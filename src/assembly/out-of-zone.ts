@@ -1,7 +1,7 @@
 import { publicScope } from "../config/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
 import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
-import { parseAddressRange } from "../dns/address-range.ts";
+import { parseAddressRange } from "../dns/address.ts";
 import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones, parseNameserver } from "../forward/local.ts";
 import { Outside } from "../forward/outside.ts";

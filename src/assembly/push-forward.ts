@@ -1,8 +1,8 @@
 import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
-import { ApiError, apiRoute } from "../http/messages/api-error.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";
+import { ApiError, apiRoute } from "../http/messages/errors.ts";
 import { CONTROL_NOT_SERVED } from "../http/push/desired.ts";
 import { describeError, type Log } from "./log.ts";
 

@@ -5,7 +5,7 @@ import type { Clock } from "../gateway/clock.ts";
 import type { PartialStages } from "../gateway/scoped-gateway.ts";
 import type { AuditLog } from "../http/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status.ts";
-import { visibilityKey } from "../merge/visibility/visibility.ts";
+import { visibilityKey } from "../merge/visibility.ts";
 import { PartMemory } from "../transfer/part-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";
 import { type Log, logTransfers } from "./log.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Grants } from "../merge/grants.ts";
-import { SERVICE_PATTERN } from "../merge/pins.ts";
-import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import { SERVICE_PATTERN } from "../merge/grants.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { issuerSettings } from "./issuer.ts";
 import {

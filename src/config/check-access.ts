@@ -1,4 +1,4 @@
-import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
 import type { ListenPlace, ServeConfig } from "./serve-config.ts";
 import { countOf, parseListenAddress, UsageError } from "./values.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstream-group.ts";
-import { FederationName } from "../http/federations.ts";
-import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
+import { FederationName } from "../http/stubs.ts";
+import { SOURCE_CLUSTER_OPTION } from "../resolve/zone-records.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import type { FederationOptions } from "../zone/options.ts";
+import type { FederationOptions } from "../zone/zone-plan.ts";
 import { AddressRangeText, UsageError, ZoneName } from "./values.ts";
 
 /** The specification's zone of a federation for clients in its clusters. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { DEFAULT_GATEWAY_LIMITS } from "../gateway/pushing/limits.ts";
-import { DEFAULT_OUTSIDE_ORDER } from "../merge/service/addresses.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
+import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { ServicePattern } from "./access.ts";
 import { Federation, SourceCluster } from "./federations.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { parseAddressRanges } from "../dns/address-range.ts";
-import { DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/pushing/limits.ts";
+import { parseAddressRanges } from "../dns/address.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/limits.ts";
 import { DEFAULT_CONTROL_LIMITS as DEFAULT_CONTROL } from "../http/push/desired.ts";
 import { DEFAULT_PUSH_LIMITS } from "../http/push/push-limits.ts";
 import type { ClientNetworkSettings } from "../limits/client-networks.ts";

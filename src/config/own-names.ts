@@ -1,6 +1,5 @@
-import { usableAddress } from "../dns/address.ts";
-import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
-import type { ZoneOptions } from "../zone/options.ts";
+import { isInRange, parseAddressRanges, usableAddress } from "../dns/address.ts";
+import type { ZoneOptions } from "../zone/zone-plan.ts";
 import type { ServeConfig } from "./serve-config.ts";
 import { canonical } from "./serve-config.ts";
 import { NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";

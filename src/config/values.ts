@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { usableAddress } from "../dns/address.ts";
-import { parseAddressRange } from "../dns/address-range.ts";
+import { parseAddressRange, usableAddress } from "../dns/address.ts";
 
 /** A text that a user chose. */
 /** A whole number. */

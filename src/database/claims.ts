@@ -1,9 +1,8 @@
 import { usableAddress } from "../dns/address.ts";
 import type { EndpointGroups, ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { Database, Statement } from "./driver.ts";
-import { comparedValues } from "./facts.ts";
 import { BASES, type Basis, claimBucket, hexOf, Kind } from "./places.ts";
-import { type Claims, type EntryRow, entryValue, type Reader } from "./reader.ts";
+import { type Claims, comparedValues, type EntryRow, entryValue, type Reader } from "./reader.ts";
 import type { ClaimRow } from "./row-change.ts";
 import { sumOf } from "./sums.ts";
 

@@ -1,4 +1,4 @@
-import type { DegradedSince } from "../snapshot/report/degradation.ts";
+import type { DegradedSince } from "../snapshot/degradation.ts";
 
 /** What the gateway holds of one cluster besides its entries. Times are Unix milliseconds. */
 export interface ClusterMeta {

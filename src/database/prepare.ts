@@ -1,6 +1,5 @@
 import { equalJson } from "../snapshot/json-value.ts";
 import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./cluster-row.ts";
-import { comparedValues, countEntry, endpointsAbove, factsOf } from "./facts.ts";
 import { Kind } from "./places.ts";
 import {
   type Appearance,
@@ -11,7 +10,15 @@ import {
   recovery,
   type Sight,
 } from "./ranks.ts";
-import { type EntryRow, entryValue, type Reader } from "./reader.ts";
+import {
+  comparedValues,
+  countEntry,
+  type EntryRow,
+  endpointsAbove,
+  entryValue,
+  factsOf,
+  type Reader,
+} from "./reader.ts";
 import type { Staged, StagedEntry } from "./stage.ts";
 
 /** What becomes of an entry: `before` undefined for a new one, `after` for one that goes. */

@@ -1,13 +1,18 @@
 import { isJsonObject, pathOfPrototypeKey } from "../snapshot/json-value.ts";
-import { COLLECTION_PLANS, type EntryPlan, SINGLE_PLANS } from "../snapshot/lines/entry-plan.ts";
 import type { ReadLine } from "../snapshot/lines/lines-reader.ts";
 import type { EntryPatch, Single } from "../snapshot/lines/patch-line.ts";
-import { type Collection, ENOUGH_ISSUES } from "../snapshot/parse.ts";
-import { formatPath, SnapshotError, type SnapshotIssue } from "../snapshot/snapshot-error.ts";
+import { COLLECTION_PLANS, type EntryPlan, SINGLE_PLANS } from "../snapshot/lines/split-patch.ts";
+import {
+  type Collection,
+  ENOUGH_ISSUES,
+  formatPath,
+  SnapshotError,
+  type SnapshotIssue,
+} from "../snapshot/snapshot-error.ts";
 import { EntryDraft } from "./entry-draft.ts";
-import { type Facts, factsOf } from "./facts.ts";
 import { findingsKey, KIND_OF, Kind, podsKey } from "./places.ts";
 import type { Reader } from "./reader.ts";
+import { type Facts, factsOf } from "./reader.ts";
 
 /** An entry as it becomes. */
 export interface StagedEntry {

@@ -1,6 +1,6 @@
 import type { ServiceAccount } from "../merge/account.ts";
 import type { Conflict } from "../merge/clusterset.ts";
-import type { DesiredCondition } from "../snapshot/desired/desired-line.ts";
+import type { DesiredCondition } from "../snapshot/desired-line.ts";
 import type { ExportedService, Finding } from "../snapshot/schema.ts";
 import type { Reach } from "./desired-service.ts";
 

@@ -1,6 +1,5 @@
 import { formatAddress } from "./address.ts";
-import { MAX_NAME_BYTES, RecordType } from "./codes.ts";
-import { formatName } from "./name.ts";
+import { formatName, MAX_NAME_BYTES, RecordType } from "./name.ts";
 import { type RecordPlace, readLong, readName, readWord } from "./wire-reader.ts";
 
 /** A message is malformed. */

@@ -1,3 +1,5 @@
+import { isMapped, parseAddress } from "./address.ts";
+
 // The wire forms of in-addr.arpa and ip6.arpa (RFC 1035 section 3.5, RFC 3596 section 2.5), in lower case.
 const IN_ADDR_ARPA = Uint8Array.from([7, 105, 110, 45, 97, 100, 100, 114, 4, 97, 114, 112, 97, 0]);
 const IP6_ARPA = Uint8Array.from([3, 105, 112, 54, 4, 97, 114, 112, 97, 0]);
@@ -86,4 +88,16 @@ export function formatReverseName(address: Uint8Array): string {
   const nibbles: string[] = [];
   for (const byte of address) nibbles.push((byte >> 4).toString(16), (byte & 15).toString(16));
   return `${nibbles.reverse().join(".")}.ip6.arpa.`;
+}
+
+/**
+ * Reads the address that the first label of a folded wire name spells with dashes: `10-0-0-1`, or `2001-db8--1` for
+ * IPv6 (DNS-based service discovery 1.0.1, section 2.6; IPv6 as CoreDNS does). Undefined for anything else, also for
+ * IPv4-mapped addresses.
+ */
+export function readPodLabel(name: Uint8Array): Uint8Array | undefined {
+  const label = String.fromCharCode(...name.subarray(1, 1 + name[0]!));
+  const dashes = label.split("-").length - 1;
+  const bytes = parseAddress(label.replaceAll("-", dashes === 3 && !label.includes("--") ? "." : ":"));
+  return bytes === undefined || isMapped(bytes) ? undefined : bytes;
 }

@@ -1,4 +1,4 @@
-import { HEADER_BYTES, MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
+import { HEADER_BYTES, MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./name.ts";
 
 /** Where a resource record lies in a message (RFC 1035 section 4.1.3). */
 export interface RecordPlace {

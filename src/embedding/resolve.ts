@@ -1,21 +1,21 @@
 /** `clusterset-doh/resolve`: snapshots to DNS answers, without a gateway: no I/O, no timers, no host. */
 import { LRUCache } from "lru-cache";
-import { LeaseTables } from "../gateway/leases/lease-tables.ts";
+import { LeaseTables } from "../gateway/leases.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { KeyWorld } from "../names/key-world.ts";
 import type { KeptUnit } from "../names/known-names.ts";
+import { type Survey, surveyOf } from "../names/services.ts";
 import { SnapshotEntries } from "../names/snapshot-entries.ts";
-import { type Survey, surveyOf } from "../names/survey.ts";
 import type { Outcome } from "../resolve/answer.ts";
-import { HTTPS, type Transport } from "../resolve/message/transport.ts";
+import { HTTPS, type Transport } from "../resolve/message-writer.ts";
 import { resolve } from "../resolve/resolve.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import type { ZoneOptions } from "../zone/options.ts";
+import type { ZoneOptions } from "../zone/zone-plan.ts";
 
 export type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 export type { Outcome } from "../resolve/answer.ts";
-export { HTTPS, streamTransport, type Transport, udpTransport } from "../resolve/message/transport.ts";
-export type { FederationOptions, ZoneOptions } from "../zone/options.ts";
+export { HTTPS, streamTransport, type Transport, udpTransport } from "../resolve/message-writer.ts";
+export type { FederationOptions, ZoneOptions } from "../zone/zone-plan.ts";
 
 /** How a query is answered. */
 export interface ResolveOptions {

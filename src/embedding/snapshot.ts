@@ -2,7 +2,6 @@
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 
 export type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
-export { parseSnapshot } from "../snapshot/parse.ts";
 export {
   ClusterSnapshot,
   ClusterZone,
@@ -17,5 +16,5 @@ export {
   ServicePort,
   SNAPSHOT_FORMAT_VERSION,
 } from "../snapshot/schema.ts";
-export { SnapshotError, type SnapshotIssue } from "../snapshot/snapshot-error.ts";
+export { parseSnapshot, SnapshotError, type SnapshotIssue } from "../snapshot/snapshot-error.ts";
 export { encodeChanges, encodeSnapshot };

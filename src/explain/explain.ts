@@ -1,11 +1,10 @@
-import { RecordType, ResponseCode } from "../dns/codes.ts";
-import { type FoldedName, labelText } from "../dns/folded-name.ts";
+import { type FoldedName, labelText, RecordType, ResponseCode } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import { sizeOfService } from "../merge/service/size.ts";
-import type { Accounts } from "../names/accounts.ts";
-import { isInAnyZone } from "../resolve/names/find.ts";
-import { CLUSTERSET_TREE } from "../zone/tree-key.ts";
+import { sizeOfService } from "../merge/service.ts";
+import type { Accounts } from "../names/services.ts";
+import { isInAnyZone } from "../resolve/in-zone.ts";
+import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import type { World } from "../zone/world.ts";
 import {
   clustersOfRecord,

@@ -1,5 +1,4 @@
-import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
-import { parseName } from "../dns/name.ts";
+import { type FoldedName, parseName, readFoldedName } from "../dns/name.ts";
 import { readReverseName } from "../dns/reverse.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { findSet } from "../zone/record-block.ts";

@@ -1,7 +1,7 @@
-import { nameOf } from "../merge/service-key.ts";
-import type { Accounts } from "../names/accounts.ts";
+import { nameOf } from "../merge/order.ts";
+import type { Accounts } from "../names/services.ts";
 import type { Frame } from "../zone/frame.ts";
-import { CLUSTERSET_TREE } from "../zone/tree-key.ts";
+import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import type { Suggestion } from "./explanation.ts";
 import type { NamedService } from "./question.ts";
 

@@ -1,7 +1,7 @@
-import { type FoldedName, labelText } from "../dns/folded-name.ts";
-import { findZone } from "../resolve/names/find.ts";
+import { type FoldedName, labelText } from "../dns/name.ts";
+import { findZone } from "../resolve/in-zone.ts";
 import type { Frame, Zone } from "../zone/frame.ts";
-import { CLUSTERSET_TREE, type TreeKey } from "../zone/tree-key.ts";
+import { CLUSTERSET_TREE, type TreeKey } from "../zone/name-tree.ts";
 
 /** A question with its answer. */
 export interface AnsweredQuestion {

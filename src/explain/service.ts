@@ -1,5 +1,5 @@
 import { formatAddress, usableAddress } from "../dns/address.ts";
-import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import {
   ABSENT_CLUSTER,
@@ -7,12 +7,11 @@ import {
   type ClustersetAddresses,
   type ClustersetService,
 } from "../merge/clusterset.ts";
-import { PINNED } from "../merge/pins.ts";
-import { PROPERTIES } from "../merge/service/conflicts.ts";
-import { type AdjustedTime, type Contribution, inSeconds } from "../merge/service/declaration.ts";
-import { gatherEndpoints } from "../merge/service/endpoints.ts";
-import { describePort } from "../merge/service/ports.ts";
-import type { DeclaredService } from "../merge/service/service.ts";
+import { PROPERTIES } from "../merge/conflicts.ts";
+import { type AdjustedTime, type Contribution, inSeconds } from "../merge/declaration.ts";
+import { describePort, gatherEndpoints } from "../merge/endpoints.ts";
+import { PINNED } from "../merge/grants.ts";
+import type { DeclaredService } from "../merge/service.ts";
 import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
 import {
   addressLabel,
@@ -20,7 +19,7 @@ import {
   isHostLabel,
   isObjectLabel,
   portLabels,
-} from "../zone/kinds/service-labels.ts";
+} from "../zone/kinds/endpoint-records.ts";
 import { isLocalityView } from "../zone/locality.ts";
 import type {
   ExplainedExporter,

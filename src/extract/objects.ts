@@ -1,3 +1,7 @@
+import { isClusterId } from "../snapshot/schema.ts";
+import { compareText, omitUndefined, quote, readBoundedText, readLabel, readText } from "./fields.ts";
+import type { Report } from "./findings.ts";
+
 /**
  * The parts of Kubernetes objects that this folder reads. Leaves are `unknown` on purpose: the MCS CRDs validate
  * little, and manifests have no validation, so the functions in fields.ts read every leaf.
@@ -97,4 +101,305 @@ export interface Pod extends KubernetesObject {
 /** ClusterProperty of `about.k8s.io` (KEP-2149). */
 export interface ClusterProperty extends KubernetesObject {
   readonly spec?: { readonly value?: unknown };
+}
+
+/** From this length on a name may differ in two letters; shorter names are too similar to each other. */
+const LONG_NAME = 9;
+
+/**
+ * The probably intended `kind` and `apiVersion` of an object. Undefined if the object counts as it is, and if its kind is unrelated to
+ * ours: a Service of another API group, such as Knative's, is unrelated.
+ */
+export function suggestKind(object: KubernetesObject): string | undefined {
+  const kind = readText(object.kind);
+  const apiVersion = readText(object.apiVersion);
+  if (kind === undefined || apiVersion === undefined) return undefined;
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  const name = KIND_NAMES.includes(kind) ? kind : nearestKind(kind);
+  const known = name === undefined ? undefined : findKind(name);
+  if (name === undefined || known === undefined) return undefined;
+  const rightGroup = known.groups.includes(group);
+  if (name === kind ? rightGroup : !rightGroup && !known.custom) return undefined;
+  if (!known.custom && isSomebodysOwn(group)) return undefined;
+  return `kind ${name} of ${apiVersionOf(known)}`;
+}
+
+function apiVersionOf({ groups, version }: KnownKind): string {
+  return groups[0] === "" ? version : `${groups[0]}/${version}`;
+}
+
+/** Groups of Kubernetes have no dot, as `apps`, or end with `.k8s.io`. */
+function isSomebodysOwn(group: string): boolean {
+  return group.includes(".") && !group.endsWith(".k8s.io");
+}
+
+function nearestKind(kind: string): string | undefined {
+  const written = kind.toLowerCase().replace(/ies$/, "y");
+  const nearest = KIND_NAMES.map((name) => ({
+    name,
+    distance: editDistance(name.toLowerCase(), written),
+  })).sort((left, right) => left.distance - right.distance)[0]!;
+  return nearest.distance <= (nearest.name.length < LONG_NAME ? 1 : 2) ? nearest.name : undefined;
+}
+
+/** The number of insertions, deletions, replacements and swaps of neighbours between two texts. */
+function editDistance(left: string, right: string): number {
+  let [before, last]: [number[], number[]] = [
+    [],
+    Array.from({ length: right.length + 1 }, (_, index) => index),
+  ];
+  for (let row = 1; row <= left.length; row++) {
+    const next = [row];
+    for (let column = 1; column <= right.length; column++) {
+      const same = left[row - 1] === right[column - 1];
+      let distance = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1])
+        distance = Math.min(distance, (before[column - 2] ?? Number.POSITIVE_INFINITY) + 1);
+      next.push(distance);
+    }
+    [before, last] = [last, next];
+  }
+  return last[right.length]!;
+}
+
+/** The label that ties an EndpointSlice to a Service of its own cluster. */
+export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
+/** The label that ties an EndpointSlice to a ServiceImport (KEP-1645). */
+export const MULTICLUSTER_SERVICE_NAME_LABEL = "multicluster.kubernetes.io/service-name";
+/** The label that names the source cluster of an imported EndpointSlice (KEP-1645). */
+export const SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster";
+
+/** The label that names what made an object, and its value on what the worker makes from the gateway's desired state. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+export const OWN_MANAGER = "clusterset-doh";
+
+/** Whether the worker made an object from the gateway's desired state: it says nothing about its cluster that the gateway did not say first. */
+export function isOwnObject({ metadata }: KubernetesObject): boolean {
+  return readLabel(metadata?.labels, MANAGED_BY_LABEL) === OWN_MANAGER;
+}
+
+/** API groups that serve ServiceExport and ServiceImport; if several have an object of one name, the first group wins. */
+export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", "net.gke.io"];
+/** The API group of ClusterProperty (KEP-2149). */
+export const ABOUT_GROUP = "about.k8s.io";
+
+/** The API groups, version and origin of a kind. */
+export interface KnownKind {
+  /** API groups that count; "" for the core group. Messages name the first. */
+  readonly groups: readonly string[];
+  /** The version that messages name; every version counts. */
+  readonly version: string;
+  readonly namespaced: boolean;
+  /** Whether a CRD defines the kind: then the kind has one meaning, also in a misspelt group. */
+  readonly custom: boolean;
+}
+
+const NAMESPACED = { version: "v1", namespaced: true, custom: false };
+const CLUSTER_WIDE = { version: "v1", namespaced: false, custom: false };
+const MULTICLUSTER = { groups: MULTICLUSTER_GROUPS, version: "v1beta1", namespaced: true, custom: true };
+
+const KINDS: ReadonlyMap<string, KnownKind> = new Map([
+  ["Namespace", { groups: [""], ...CLUSTER_WIDE }],
+  ["Node", { groups: [""], ...CLUSTER_WIDE }],
+  ["Service", { groups: [""], ...NAMESPACED }],
+  ["EndpointSlice", { groups: ["discovery.k8s.io"], ...NAMESPACED }],
+  ["ServiceExport", MULTICLUSTER],
+  ["ServiceImport", MULTICLUSTER],
+  ["Pod", { groups: [""], ...NAMESPACED }],
+  ["ClusterProperty", { groups: [ABOUT_GROUP], ...CLUSTER_WIDE, custom: true }],
+]);
+
+/** The names of all kinds that a snapshot uses. */
+export const KIND_NAMES: readonly string[] = [...KINDS.keys()];
+
+/** A kind that a snapshot uses, by its name. */
+export function findKind(name: string): KnownKind | undefined {
+  return KINDS.get(name);
+}
+
+/** The kinds that a snapshot uses. */
+export type ObjectKind =
+  | "Namespace"
+  | "Node"
+  | "Service"
+  | "EndpointSlice"
+  | "ServiceExport"
+  | "ServiceImport"
+  | "Pod"
+  | "ClusterProperty";
+
+/** The key of an object; the version of its API group is not a part. */
+export interface ObjectIdentity {
+  readonly kind: ObjectKind;
+  readonly group: string;
+  /** "" for kinds that are not namespaced. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A Service or ServiceImport, in the slice's namespace, whose endpoints an EndpointSlice contains. */
+export interface SliceOwner {
+  /**
+   * `local`: a Service of this cluster. `imported`: a ServiceImport, so endpoints of another cluster.
+   * `foreign`: endpoints of another cluster at a Service of this one; the Service does not export them.
+   */
+  readonly side: "local" | "imported" | "foreign";
+  readonly service: string;
+}
+
+/**
+ * The identity of an object; undefined for kinds that a snapshot does not use. As with kubectl,
+ * an object without a namespace is in "default".
+ */
+export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
+  const kind = readText(object?.kind);
+  const apiVersion = readText(object?.apiVersion);
+  if (kind === undefined || apiVersion === undefined) return undefined;
+  const known = KINDS.get(kind);
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  if (!known?.groups.includes(group)) return undefined;
+  const name = readText(object?.metadata?.name);
+  if (name === undefined) return undefined;
+  const namespace = known.namespaced ? (readText(object?.metadata?.namespace) ?? "default") : "";
+  return { kind: kind as ObjectKind, group, namespace, name };
+}
+
+/**
+ * The owners of a slice. A Service never exports a slice with one of the multicluster labels,
+ * although implementations (Cilium, GKE) also label it with their derived Service. A slice that the worker made has
+ * no owner. For any other slice without an owner the result names the missing label.
+ */
+export function findSliceOwners(slice: EndpointSlice): {
+  readonly owners: readonly SliceOwner[];
+  readonly missingLabel?: string;
+} {
+  if (isOwnObject(slice)) return { owners: [] };
+  const labels = slice.metadata?.labels;
+  const imported = readLabel(labels, MULTICLUSTER_SERVICE_NAME_LABEL);
+  const local = readLabel(labels, SERVICE_NAME_LABEL);
+  const fromElsewhere = imported !== undefined || readLabel(labels, SOURCE_CLUSTER_LABEL) !== undefined;
+  const owners: SliceOwner[] = [];
+  if (imported) owners.push({ side: "imported", service: imported });
+  if (local) owners.push({ side: fromElsewhere ? "foreign" : "local", service: local });
+  return owners.length > 0
+    ? { owners }
+    : { owners, missingLabel: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL };
+}
+
+/** Whether Kubernetes allows the name: a namespace is a DNS label (RFC 1123), other names are path segments of at most 253 characters. */
+export function hasUsableName({ kind, namespace, name }: ObjectIdentity): boolean {
+  const label = /^[a-z0-9][-a-z0-9]{0,62}$/;
+  if (kind === "Namespace") return label.test(name);
+  return (namespace === "" || label.test(namespace)) && name.length <= 253 && !name.includes("/");
+}
+
+/** The ClusterProperty that names a cluster within its clusterset (KEP-2149). */
+export const CLUSTER_ID_PROPERTY = "cluster.clusterset.k8s.io";
+
+/** The cluster has no valid id to push with. */
+export class ClusterIdError extends Error {
+  readonly code: "CLUSTER_ID_UNKNOWN" | "CLUSTER_ID_INVALID";
+
+  constructor(code: "CLUSTER_ID_UNKNOWN" | "CLUSTER_ID_INVALID", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * The id of a cluster: the given one, else the value of the ClusterProperty `cluster.clusterset.k8s.io`,
+ * else the UID of the namespace kube-system.
+ * @throws {ClusterIdError} if none exists, or the first one is not a cluster id.
+ */
+export function chooseClusterId(
+  given: string | undefined,
+  property: unknown,
+  kubeSystemUid: unknown,
+): string {
+  const sources: [unknown, string][] = [
+    [given, "the cluster id given"],
+    [property, `the ClusterProperty ${CLUSTER_ID_PROPERTY}`],
+    [kubeSystemUid, "the UID of the namespace kube-system"],
+  ];
+  for (const [value, source] of sources) {
+    if (value === undefined || value === null) continue;
+    if (typeof value === "string" && isClusterId(value)) return value;
+    throw new ClusterIdError(
+      "CLUSTER_ID_INVALID",
+      `${source} is ${quote(value)}, which is not a cluster id: one RFC 1123 label, or two joined by a dot. Correct it, or give a cluster id (--cluster-id)`,
+    );
+  }
+  throw new ClusterIdError(
+    "CLUSTER_ID_UNKNOWN",
+    `the cluster has no id: it has neither a ClusterProperty ${CLUSTER_ID_PROPERTY} nor a namespace kube-system with a UID. Give one (--cluster-id)`,
+  );
+}
+
+/** The region and zone of a node, from its well-known labels. */
+export interface NodePlace {
+  readonly region: string | undefined;
+  readonly zone: string | undefined;
+}
+
+const MOST_LABEL = 63;
+const MOST_ZONES = 1000;
+
+/** Reads a node's region and zone; label values that no API server accepts count as absent. */
+export function readNodePlace(labels: unknown): NodePlace {
+  const read = (key: string) => {
+    const value = readText(readLabel(labels, key));
+    return value !== undefined && value.length <= MOST_LABEL ? value : undefined;
+  };
+  return { region: read("topology.kubernetes.io/region"), zone: read("topology.kubernetes.io/zone") };
+}
+
+/**
+ * The topology of a cluster: the region of most nodes (the first by name if several have as many), and all
+ * zones, sorted. Undefined if no node has such labels.
+ */
+export function summarizeTopology(
+  places: Iterable<NodePlace>,
+): { region?: string; zones?: string[] } | undefined {
+  const regions = new Map<string, number>();
+  const zones = new Set<string>();
+  for (const { region, zone } of places) {
+    if (region !== undefined) regions.set(region, (regions.get(region) ?? 0) + 1);
+    if (zone !== undefined) zones.add(zone);
+  }
+  if (regions.size === 0 && zones.size === 0) return undefined;
+  const [most] = [...regions].sort(
+    ([left, leftNodes], [right, rightNodes]) => rightNodes - leftNodes || compareText(left, right),
+  );
+  return {
+    ...(most === undefined ? {} : { region: most[0] }),
+    ...(zones.size === 0 ? {} : { zones: [...zones].sort(compareText).slice(0, MOST_ZONES) }),
+  };
+}
+
+/** The global properties except the ports, as in the object (KEP-1645, Global Properties). */
+export function readGlobalProperties(report: Report, spec: ServiceProperties | undefined) {
+  return omitUndefined({
+    sessionAffinity: readBoundedText(report, "spec.sessionAffinity", spec?.sessionAffinity, 63),
+    sessionAffinityTimeoutSeconds: readSeconds(
+      report,
+      "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+      spec?.sessionAffinityConfig?.clientIP?.timeoutSeconds,
+    ),
+    internalTrafficPolicy: readBoundedText(
+      report,
+      "spec.internalTrafficPolicy",
+      spec?.internalTrafficPolicy,
+      63,
+    ),
+    trafficDistribution: readBoundedText(report, "spec.trafficDistribution", spec?.trafficDistribution, 317),
+  });
+}
+
+function readSeconds(report: Report, field: string, value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  report("InvalidField", `${field} holds ${quote(value)}, which is not a whole number; it is left out`);
+  return undefined;
 }

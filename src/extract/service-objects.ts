@@ -8,8 +8,8 @@ import type {
 } from "../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice } from "./endpoints.ts";
 import { FindingCollector } from "./findings.ts";
-import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "./identity.ts";
 import type { Service, ServiceExport, ServiceImport } from "./objects.ts";
+import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "./objects.ts";
 import { exportService } from "./services/exported-service.ts";
 import { importService, standsForService } from "./services/imported-service.ts";
 import { describeLocalService } from "./services/local-service.ts";

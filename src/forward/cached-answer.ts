@@ -1,7 +1,7 @@
-import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
+import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
 import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { beginAnswer } from "../resolve/message/message-writer.ts";
+import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstream.ts";
 import type { UpstreamReply } from "./upstream-group.ts";

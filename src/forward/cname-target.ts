@@ -1,7 +1,7 @@
-import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import { type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { beginAnswer, type MessageWriter } from "../resolve/message/message-writer.ts";
+import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import { NAMES_IN_DATA } from "./records.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { AddressRange } from "../dns/address-range.ts";
-import { ExtendedError, ResponseCode } from "../dns/codes.ts";
+import type { AddressRange } from "../dns/address.ts";
+import { ExtendedError, ResponseCode } from "../dns/name.ts";
 import type { Rate } from "../limits/client-rate.ts";
 import { type ClientBuckets, ClientRate } from "../limits/client-rate.ts";
 import type { Count } from "../limits/shared.ts";
@@ -10,8 +10,8 @@ import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts"
 import { type ForwardClock, ForwardCounters, type ForwardResult, monotonicClock } from "./counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
+import type { ScrubRules } from "./scrub.ts";
 import { scrubAnswer } from "./scrub.ts";
-import type { ScrubRules } from "./scrub-rules.ts";
 import type { Upstream } from "./upstream.ts";
 import { cacheKey, upstreamQuery } from "./upstream.ts";
 import {

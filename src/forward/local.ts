@@ -1,10 +1,18 @@
 import { usableAddress } from "../dns/address.ts";
-import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import { type FoldedName, labelStart, nameKey, parseZoneName, startOfZone } from "../dns/folded-name.ts";
-import { parseName } from "../dns/name.ts";
+import {
+  type FoldedName,
+  HEADER_BYTES,
+  labelStart,
+  nameKey,
+  parseName,
+  parseZoneName,
+  RecordType,
+  ResponseCode,
+  startOfZone,
+} from "../dns/name.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
 import { answerOutOfZone } from "../resolve/error-responses.ts";
-import { beginAnswer, type MessageWriter } from "../resolve/message/message-writer.ts";
+import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 

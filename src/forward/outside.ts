@@ -1,5 +1,5 @@
-import { type AddressRange, isInRange, readSocketAddress } from "../dns/address-range.ts";
-import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/codes.ts";
+import { type AddressRange, isInRange, readSocketAddress } from "../dns/address.ts";
+import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/name.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";

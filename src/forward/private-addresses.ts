@@ -1,6 +1,5 @@
-import { type AddressRange, isInRange, parseAddressRanges } from "../dns/address-range.ts";
-import { RecordType } from "../dns/codes.ts";
-import { parseZoneName } from "../dns/folded-name.ts";
+import { type AddressRange, isInRange, parseAddressRanges } from "../dns/address.ts";
+import { parseZoneName, RecordType } from "../dns/name.ts";
 import { optionEnd, type RecordPlace, readName, readWord } from "../dns/wire-reader.ts";
 import { isWithin } from "./records.ts";
 

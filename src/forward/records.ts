@@ -1,7 +1,6 @@
-import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import { type FoldedName, nameKey, readFoldedName } from "../dns/folded-name.ts";
+import { type FoldedName, MAX_NAME_BYTES, nameKey, RecordType, readFoldedName } from "../dns/name.ts";
 import { type RecordPlace, readName, readRecord } from "../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import type { UpstreamAnswer } from "./upstream.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { ExtendedError, type FoldedName, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import { readWord } from "../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import { findAddresses } from "./private-addresses.ts";
 import {
   type Entry,
@@ -11,7 +11,6 @@ import {
   readWireName,
   type WireName,
 } from "./records.ts";
-import type { ScrubRules } from "./scrub-rules.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /** The rest of an answer, and the number of removed records. */
@@ -269,4 +268,14 @@ export function followChain(
 
 function isAlias({ section, place }: Entry, asked: Asked): boolean {
   return section === 0 && place.type === RecordType.CNAME && place.class === asked.class;
+}
+
+/** The records that a name server has no authority for. */
+export interface ScrubRules {
+  /** Whether records about a name are rejected: it is in one of the gateway's zones, or is never forwarded. */
+  readonly isOurs: (name: FoldedName) => boolean;
+  /** Whether a public name may not have an address, which is 4 or 16 bytes. */
+  readonly isPrivate: (address: Uint8Array) => boolean;
+  /** Whether a name, as a key, may have private addresses and CNAME targets in the gateway's zones. */
+  readonly isTrusted: (name: string) => boolean;
 }

@@ -1,21 +1,22 @@
-import { ExtendedError, RecordType, ResponseCode } from "../dns/codes.ts";
 import {
+  ExtendedError,
   type FoldedName,
   isAboveZone,
   labelText,
   parseZoneName,
+  RecordType,
+  ResponseCode,
   startOfZone,
   type ZoneName,
-} from "../dns/folded-name.ts";
+} from "../dns/name.ts";
 import type { Count } from "../limits/shared.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
-import { withSourceCluster } from "../resolve/source-cluster.ts";
+import { withSourceCluster } from "../resolve/zone-records.ts";
 import { withBoundedTtls } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
-import type { Upstream } from "./upstream.ts";
-import { relayAnswer, type UpstreamAnswer } from "./upstream.ts";
+import { relayAnswer, type Upstream, type UpstreamAnswer } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */

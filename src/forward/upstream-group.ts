@@ -1,5 +1,5 @@
-import { ResponseCode } from "../dns/codes.ts";
-import { MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
+import { ResponseCode } from "../dns/name.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import { type ForwardClock, monotonicClock } from "./counters.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";

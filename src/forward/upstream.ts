@@ -1,10 +1,16 @@
-import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
-import { nameKey } from "../dns/folded-name.ts";
-import { FOLD } from "../dns/name.ts";
+import {
+  CLASS_IN,
+  EdnsOption,
+  FOLD,
+  HEADER_BYTES,
+  HeaderFlag,
+  nameKey,
+  RecordType,
+  ResponseCode,
+} from "../dns/name.ts";
 import { optionEnd, type RecordPlace, readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
-import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES } from "../resolve/message/limits.ts";
-import { beginAnswer } from "../resolve/message/message-writer.ts";
+import { ANNOUNCED_PAYLOAD_BYTES, beginAnswer, MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 
 /** One name server over any transport. The host has the transports. */

@@ -3,25 +3,16 @@ import type { Reader } from "../database/reader.ts";
 import { sumOf } from "../database/sums.ts";
 import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
-import {
-  checkVisibility,
-  type Visibility,
-  visibilityKey,
-  withoutView,
-} from "../merge/visibility/visibility.ts";
-import type { Answer } from "../resolve/answer.ts";
-import type { Leases } from "../resolve/leases.ts";
-import type { Transport } from "../resolve/message/transport.ts";
-import { OTHER_INSTANCE } from "../snapshot/report/degradation.ts";
-import { type Clock, unixTime } from "./clock.ts";
+import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
+import type { Answer, Leases } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/message-writer.ts";
+import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
+import { type Clock, Turns, unixTime } from "./clock.ts";
 import type { ClusterStatus, ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
-import { LeaseTables } from "./leases/lease-tables.ts";
-import { resumed } from "./leases/lease-terms.ts";
-import { type Contention, contentionFinding } from "./leases/other-instance.ts";
-import type { ScopeFollower } from "./scope-follower.ts";
-import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
-import { Turns } from "./turns.ts";
+import { LeaseTables, resumed } from "./leases.ts";
+import { type Contention, contentionFinding } from "./other-instance.ts";
+import type { QueryStages, ScopedGateway, ScopeFollower, ServedWorld, Surveyed } from "./scoped-gateway.ts";
 
 /** What answers are made of. */
 export interface AnsweringParts {

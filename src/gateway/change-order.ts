@@ -1,11 +1,10 @@
 import type { Database } from "../database/driver.ts";
 import type { Change } from "../database/prepare.ts";
-import { storeFailure } from "../database/store-error.ts";
+import { storeFailure } from "../database/schema.ts";
 import type { Applied, Event, Writer } from "../database/writer.ts";
+import type { Turns } from "./clock.ts";
 import { type Clock, unixTime } from "./clock.ts";
-import type { OnGatewayEvent } from "./gateway-events.ts";
-import type { StoreTrouble } from "./store-health.ts";
-import type { Turns } from "./turns.ts";
+import type { OnGatewayEvent, StoreTrouble } from "./gateway-types.ts";
 
 /** Takes over what was applied to the database. */
 export interface ChangeFollower {

@@ -1,5 +1,6 @@
-import type { DegradedSince } from "../snapshot/report/degradation.ts";
-import type { StoreTrouble } from "./store-health.ts";
+import { type StoreError, storeFailure } from "../database/schema.ts";
+import type { Degradation, DegradedSince } from "../snapshot/degradation.ts";
+import { type Clock, unixTime } from "./clock.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
 export interface Acknowledgement {
@@ -107,4 +108,132 @@ function whatIsHeld(generation: number | undefined): string {
   return generation === undefined
     ? "no snapshot of this cluster is held"
     : `generation ${generation} is held, not the one named`;
+}
+
+/** What the gateway tells logs and metrics. */
+export type GatewayEvent =
+  | {
+      readonly event: "pushed";
+      readonly clusterId: string;
+      readonly generation: number;
+      readonly kind: "snapshot" | "patch";
+    }
+  | { readonly event: "left"; readonly clusterId: string }
+  /** A cluster's worker reports something else that keeps it from reading all of the cluster than before. */
+  | {
+      readonly event: "worker-degraded";
+      readonly clusterId: string;
+      readonly degraded: readonly Omit<Degradation, "seconds">[];
+    }
+  | { readonly event: "worker-recovered"; readonly clusterId: string }
+  /** A second worker pushes for a cluster: it is rejected while the first one holds the lease. */
+  | {
+      readonly event: "other-instance";
+      readonly clusterId: string;
+      readonly holder: string;
+      readonly instance: string;
+    }
+  | { readonly event: "other-instance-gone"; readonly clusterId: string; readonly instance: string }
+  | { readonly event: "lease-expired"; readonly clusterId: string; readonly expiredAt: number }
+  /** A row of a cluster is not what was written: the cluster leaves the answers until its worker pushes in full. */
+  | { readonly event: "rows-damaged"; readonly cluster: string; readonly key?: string | undefined }
+  /** What is desired of a service could not be derived: streams that have it go on with what they have. */
+  | { readonly event: "desired-failed"; readonly error: unknown }
+  /** Nothing can be stored: changes are refused, what is in memory is answered. */
+  | { readonly event: "store-failed"; readonly clusterId: string; readonly error: unknown }
+  | { readonly event: "store-works-again" }
+  /** The shared log cannot be read: what is held is answered, changes are refused. */
+  | { readonly event: "log-not-followed"; readonly reason: string }
+  | { readonly event: "log-followed-again" }
+  /** The shared log does not go on from what was applied: what it has now was taken over. @see LogFollower.reload */
+  | { readonly event: "log-reloaded"; readonly lost: boolean }
+  /** What the shared log has of a cluster is not valid: what is held of it stays, and its worker pushes in full. */
+  | { readonly event: "log-damaged"; readonly clusterId: string; readonly error: unknown };
+
+/** Takes the gateway's events; must not throw. */
+export type OnGatewayEvent = (event: GatewayEvent) => void;
+
+const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
+  "worker-degraded",
+  "other-instance",
+  "lease-expired",
+  "rows-damaged",
+  "store-works-again",
+  "log-not-followed",
+  "log-followed-again",
+  "log-reloaded",
+]);
+
+/** The level at which an event is logged. */
+export function levelOf(event: GatewayEvent): "error" | "warn" | "info" {
+  if ("error" in event) return "error";
+  return WARNINGS.has(event.event) ? "warn" : "info";
+}
+
+/** Why what clusters push cannot be stored now. */
+export interface StoreTrouble {
+  /** What the system said, without paths. */
+  readonly reason: string;
+  /** Since when, in Unix milliseconds. */
+  readonly since: number;
+}
+
+/**
+ * Knows whether the store can be written. A full or failing disk makes changes impossible, and must not take live clusters out of the
+ * answers: what is in memory needs no disk. Healthy again as soon as every cluster whose write failed has written something, or has nothing left to write.
+ */
+export class StoreHealth {
+  readonly #clock: Clock;
+  readonly #onEvent: OnGatewayEvent;
+  readonly #waits: (clusterId: string) => boolean;
+  /** By the cluster whose last write failed. */
+  readonly #failing = new Set<string>();
+  #trouble: StoreTrouble | undefined;
+
+  /** @param waits whether a cluster whose write failed is going to write again: it is live, or to be removed */
+  constructor(clock: Clock, onEvent: OnGatewayEvent, waits: (clusterId: string) => boolean) {
+    this.#clock = clock;
+    this.#onEvent = onEvent;
+    this.#waits = waits;
+  }
+
+  /** Undefined while everything can be stored. */
+  get trouble(): StoreTrouble | undefined {
+    return this.#trouble;
+  }
+
+  /**
+   * Writes something for a cluster.
+   * @throws {StoreError} STORE_FULL, STORE_FAILED where the disk fails; other errors as they are
+   */
+  async must<Result>(clusterId: string, write: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await write();
+      this.works(clusterId);
+      return result;
+    } catch (error) {
+      throw this.#failed(clusterId, error) ?? error;
+    }
+  }
+
+  /** Notes that something of a cluster was stored. */
+  works(clusterId: string): void {
+    if (this.#trouble === undefined) return;
+    this.#failing.delete(clusterId);
+    for (const other of this.#failing) if (!this.#waits(other)) this.#failing.delete(other);
+    if (this.#failing.size > 0) return;
+    this.#trouble = undefined;
+    this.#onEvent({ event: "store-works-again" });
+  }
+
+  #failed(clusterId: string, error: unknown): StoreError | undefined {
+    const failure = storeFailure(error);
+    if (failure === undefined) return undefined;
+    this.#failing.add(clusterId);
+    if (this.#trouble === undefined) {
+      this.#trouble = { reason: failure.message, since: unixTime(this.#clock, this.#clock.now()) };
+      this.#onEvent({ event: "store-failed", clusterId, error });
+    }
+    return failure;
+  }
 }

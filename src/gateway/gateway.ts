@@ -1,41 +1,35 @@
 import type { ClusterMeta, Totals } from "../database/cluster-row.ts";
 import { type Change, NoState } from "../database/prepare.ts";
 import type { Damage, Reader } from "../database/reader.ts";
+import { isDiskFailure, StoreError } from "../database/schema.ts";
 import { Stage, type Staged } from "../database/stage.ts";
-import { isDiskFailure, StoreError } from "../database/store-error.ts";
 import { type Applied, DamagedCluster, type Event, StaleChange, type Writer } from "../database/writer.ts";
-import {
-  checkVisibility,
-  type Visibility,
-  visibilityKey,
-  withoutView,
-} from "../merge/visibility/visibility.ts";
+import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/message/transport.ts";
+import type { Transport } from "../resolve/message-writer.ts";
 import { type AnsweringParts, AnsweringState } from "./answering-state.ts";
 import { type ChangeOrder, ownOrder } from "./change-order.ts";
-import { unixTime } from "./clock.ts";
-import type { Control } from "./desired/control.ts";
-import type { DesiredFeed } from "./desired/desired-feed.ts";
-import type { OnGatewayEvent } from "./gateway-events.ts";
+import { Turns, unixTime } from "./clock.ts";
+import type { Control, DesiredFeed } from "./desired.ts";
+import type { OnGatewayEvent } from "./gateway-types.ts";
 import {
   type Acknowledgement,
   GenerationMismatch,
   refuseLate,
   type Sender,
   type ServingStatus,
+  StoreHealth,
 } from "./gateway-types.ts";
-import { KeyedQueue } from "./keyed-queue.ts";
 import {
   type LeaseTerms,
+  LeaseTimer,
+  type LeaseWatch,
   leasedAt,
   type RequestedTerms,
   renewed,
   reportChange,
   toStored,
-} from "./leases/lease-terms.ts";
-import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
-import { type Contention, refuseOtherInstance } from "./leases/other-instance.ts";
+} from "./leases.ts";
 import {
   checkBounds,
   checkCharacters,
@@ -44,11 +38,10 @@ import {
   leaseMilliseconds,
   PushRefused,
   serviceTooLarge,
-} from "./pushing/limits.ts";
-import { PushBacklog, type SettlePush } from "./pushing/push-backlog.ts";
+} from "./limits.ts";
+import { type Contention, refuseOtherInstance } from "./other-instance.ts";
+import { KeyedQueue, PushBacklog, type SettlePush } from "./push-backlog.ts";
 import type { ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
-import { StoreHealth } from "./store-health.ts";
-import { Turns } from "./turns.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayParts

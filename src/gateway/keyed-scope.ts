@@ -1,17 +1,18 @@
+import { LRUCache } from "lru-cache";
 import type { ClusterRow } from "../database/cluster-row.ts";
 import { Kind } from "../database/places.ts";
 import { entryValue, type Reader } from "../database/reader.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
-import { namespaceOf } from "../merge/service-key.ts";
-import type { Visibility } from "../merge/visibility/visibility.ts";
-import { createEntryFilter, type EntryFilter } from "../merge/visibility/visible.ts";
+import { namespaceOf } from "../merge/order.ts";
+import type { Visibility } from "../merge/visibility.ts";
+import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
+import type { CompiledUnit } from "../names/compile-key.ts";
 import { DatabaseEntries } from "../names/database-entries.ts";
 import { KeyWorld } from "../names/key-world.ts";
+import type { KeptUnit, UnitCache } from "../names/known-names.ts";
 import type { ImportedService } from "../snapshot/schema.ts";
-import type { ZoneOptions } from "../zone/options.ts";
-import type { ScopeFollower } from "./scope-follower.ts";
-import { Survey } from "./survey.ts";
-import { KeyedUnits } from "./unit-cache.ts";
+import type { ZoneOptions } from "../zone/zone-plan.ts";
+import { type ScopeFollower, Survey } from "./scoped-gateway.ts";
 
 /** With what names are compiled. */
 export interface NameSettings {
@@ -121,4 +122,148 @@ export class KeyedScope {
   follow(follower: ScopeFollower): void {
     this.#followers.push(follower);
   }
+}
+
+/** Bytes of compiled keys that are kept. */
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+/** Keys without names that are kept: random names do not push others out. */
+const MOST_NEGATIVE = 16_384;
+/** Bytes of a unit beside those of its key, about, and of an address in it. */
+const UNIT_BYTES = 640;
+const ADDRESS_BYTES = 128;
+/** Changes that concern many keys of which it is known when they came. */
+const MOST_CHANGES = 1024;
+
+/** The version of a unit that is not kept any more. */
+const DROPPED = -1;
+
+/** A change that concerns keys that it does not name. */
+interface WideChange {
+  readonly version: number;
+  readonly cluster: string;
+  /** Whether it concerns the cluster's own zone alone. */
+  readonly isLocal: boolean;
+}
+
+/**
+ * The compiled units of a scope. A change drops the keys that it names; for one that concerns more, each unit is compared with it when it is next needed,
+ * so that a cluster that joins or leaves costs nothing for keys in which it has no part.
+ */
+export class KeyedUnits implements UnitCache {
+  /** Counts wide changes, and units that had to make room: after each the first use of a unit makes it the newest one. */
+  version = 0;
+  droppedBytes = 0;
+  readonly #reader: Reader;
+  readonly #units: LRUCache<string, KeptUnit>;
+  readonly #negative = new LRUCache<string, KeptUnit>({
+    max: MOST_NEGATIVE,
+    dispose: (unit) => {
+      unit.version = DROPPED;
+    },
+  });
+  /** Of the newest wide change. */
+  #changed = 0;
+  /** Of the newest change of the clusters that there are. */
+  #clustersVersion = 0;
+  #changes: WideChange[] = [];
+  readonly #namespaces = new LRUCache<string, number>({ max: MOST_CHANGES });
+  /** Units up to here are not known to be right: more changes came than are remembered. */
+  #forgotten = 0;
+
+  constructor(reader: Reader, bytes: number = DEFAULT_CACHE_BYTES) {
+    this.#reader = reader;
+    this.#units = new LRUCache<string, KeptUnit>({
+      maxSize: bytes,
+      sizeCalculation: sizeOf,
+      dispose: (unit, _, reason) => {
+        unit.version = DROPPED;
+        this.droppedBytes += sizeOf(unit);
+        if (reason === "evict") this.version++;
+      },
+    });
+  }
+
+  /** Bytes of the units that are kept, about. */
+  get bytes(): number {
+    return this.#units.calculatedSize;
+  }
+
+  get(id: string): KeptUnit | undefined {
+    const unit = this.#units.get(id) ?? this.#negative.get(id);
+    if (unit === undefined) return undefined;
+    if (unit.version! < this.#changed && !this.#isRight(id, unit)) {
+      this.#drop(id);
+      return undefined;
+    }
+    unit.version = this.version;
+    return unit;
+  }
+
+  set(id: string, unit: KeptUnit): void {
+    const units = unit.key === undefined ? this.#negative : this.#units;
+    units.set(id, unit);
+    // One that is larger than the cache is not kept.
+    unit.version = units.has(id) ? this.version : DROPPED;
+  }
+
+  /** Takes over that a cluster changed some keys. */
+  changed(cluster: string, keys: readonly string[]): void {
+    for (const key of keys) {
+      if (key === "") this.clusterChanged(cluster);
+      else if (key.startsWith("#")) this.#note(cluster, true);
+      else if (key.endsWith("/")) this.#namespaceChanged(key.slice(0, -1));
+      else if (!key.startsWith("!"))
+        for (const kind of ["clusterset", "federation", `local:${cluster}`]) this.#drop(`${kind} ${key}`);
+    }
+  }
+
+  /** Takes over that a cluster came, went, or changed in any of its keys. */
+  clusterChanged(cluster: string): void {
+    this.#note(cluster, false);
+    this.#clustersVersion = this.version;
+  }
+
+  #note(cluster: string, isLocal: boolean): void {
+    this.#changed = ++this.version;
+    this.#changes.push({ version: this.version, cluster, isLocal });
+    if (this.#changes.length <= MOST_CHANGES) return;
+    this.#changes = this.#changes.slice(MOST_CHANGES / 2);
+    this.#forgotten = this.#changes[0]!.version - 1;
+  }
+
+  #namespaceChanged(namespace: string): void {
+    this.#changed = ++this.version;
+    if (this.#namespaces.size === MOST_CHANGES && !this.#namespaces.has(namespace)) {
+      this.#namespaces.clear();
+      this.#forgotten = this.version - 1;
+    }
+    this.#namespaces.set(namespace, this.version);
+  }
+
+  #drop(id: string): void {
+    this.#units.delete(id);
+    this.#negative.delete(id);
+  }
+
+  #isRight(id: string, { clusters, version = 0 }: KeptUnit): boolean {
+    if (version < this.#forgotten) return false;
+    const space = id.indexOf(" ");
+    const [kind, key] = [id.slice(0, space), id.slice(space + 1)];
+    if ((this.#namespaces.get(namespaceOf(key)) ?? 0) > version) return false;
+    if (kind === "federation") return this.#clustersVersion <= version;
+    return this.#changes.every((change) => {
+      const { cluster, isLocal } = change;
+      if (change.version <= version) return true;
+      if (kind !== "clusterset") return kind !== `local:${cluster}`;
+      return isLocal || !(clusters.includes(cluster) || this.#hasPart(cluster, key));
+    });
+  }
+
+  #hasPart(cluster: string, key: string): boolean {
+    return [Kind.export, Kind.import].some((kind) => this.#reader.entry(cluster, kind, key) !== undefined);
+  }
+}
+
+function sizeOf({ key, reverse }: CompiledUnit): number {
+  return UNIT_BYTES + (key?.bytes.length ?? 0) + ADDRESS_BYTES * reverse.length;
 }

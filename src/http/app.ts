@@ -2,8 +2,8 @@ import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
-import { andThen, type MaybePromise } from "../access/maybe-promise.ts";
 import type { AccessRule, Admitted, NotAdmitted } from "../access/rule.ts";
+import { andThen, type MaybePromise } from "../access/url-tokens.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
@@ -17,6 +17,7 @@ import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts }
 import { createExplainRoute } from "./explain.ts";
 import { createJsonRoute, createResolveRoute } from "./json.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
+import { createReject, NOTHING_HERE } from "./messages/errors.ts";
 import {
   type AllowedOrigins,
   JSON_TYPE,
@@ -33,7 +34,6 @@ import {
   pathOf,
   toResponse,
 } from "./messages/message.ts";
-import { createReject, NOTHING_HERE } from "./messages/rejection.ts";
 import { AccessCounters } from "./metrics/counts.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 

@@ -5,7 +5,6 @@ import type { ClientAddress } from "../access/client.ts";
 import { ClientNetworks } from "../limits/client-networks.ts";
 import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { ApiError } from "./messages/api-error.ts";
 import type {
   AppEnvironment,
   AuditAction,
@@ -13,6 +12,7 @@ import type {
   AuditFacts,
   AuditSink,
 } from "./messages/environment.ts";
+import type { ApiError } from "./messages/errors.ts";
 import { FetchRequest, type HttpRequest, pathOf } from "./messages/message.ts";
 import type { Rejection } from "./request-gate.ts";
 

@@ -1,11 +1,11 @@
 import type { View } from "../access/view.ts";
 import type { Answered, Endpoint, Unanswered } from "../answer/answer-query.ts";
-import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
+import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
 import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { AnswerOrigin } from "../forward/outside-answer.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
-import { describeDegradation } from "../snapshot/report/degradation.ts";
+import { describeDegradation } from "../snapshot/degradation.ts";
 import {
   cacheControl,
   originsOfAnswer,

@@ -2,10 +2,10 @@ import { type ClientAddress, socketAddress } from "../access/client.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Load } from "../limits/load.ts";
+import type { Reject } from "./messages/errors.ts";
 import type { KnowsHost } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
 import { pathOf } from "./messages/message.ts";
-import type { Reject } from "./messages/rejection.ts";
 
 /** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type AddressRange, isInRange, readSocketAddress } from "../dns/address-range.ts";
+import { type AddressRange, isInRange, readSocketAddress } from "../dns/address.ts";
 
 /** Decides which addresses are one client, and which have no limit. */
 export interface ClientNetworkSettings {

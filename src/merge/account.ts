@@ -1,6 +1,6 @@
 import type { ClustersetService, Conflict } from "./clusterset.ts";
-import type { Contribution } from "./service/declaration.ts";
-import type { DeclaredService } from "./service/service.ts";
+import type { Contribution } from "./declaration.ts";
+import type { DeclaredService } from "./service.ts";
 
 /** How a service comes about: what `service` is merged from. */
 export interface ServiceAccount {
@@ -14,3 +14,45 @@ export interface ServiceAccount {
   readonly likeOutside: readonly string[];
   readonly conflicts: readonly Conflict[];
 }
+
+/**
+ * Every reason of findings that this version knows, whichever stage finds it (docs/how-to/troubleshoot.md has the fix of each). What clusters
+ * push may have others.
+ */
+export const FINDING_REASONS = [
+  "DuplicatePort",
+  "ExportNotAllowed",
+  "HostNameLeftOut",
+  "ImplausibleTimestamp",
+  "InvalidAddress",
+  "InvalidEndpoint",
+  "InvalidExternalName",
+  "InvalidField",
+  "InvalidHostName",
+  "InvalidHostname",
+  "InvalidName",
+  "InvalidPodAddress",
+  "InvalidPort",
+  "InvalidPortName",
+  "InvalidPortNumber",
+  "InvalidProtocol",
+  "InvalidServiceType",
+  "InvalidSourceCluster",
+  "InvalidSpecName",
+  "InvalidTimestamp",
+  "InvalidTopology",
+  "InvalidZone",
+  "NameClash",
+  "NameTooLong",
+  "NoNamespace",
+  "NoService",
+  "NoServiceName",
+  "NoSourceCluster",
+  "OtherInstance",
+  "OwnerNotExporting",
+  "ReverseNameTaken",
+  "SourceClusterNotGranted",
+  "TooMany",
+  "UnknownImportType",
+  "UnsupportedAddressType",
+] as const;

@@ -1,10 +1,10 @@
+import { type AddressSource, DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "./addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
+import type { Contribution } from "./declaration.ts";
 import type { Grants } from "./grants.ts";
-import { createPinTable, PINNED, type Pins, type PinTable } from "./pins.ts";
-import { type AddressSource, DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "./service/addresses.ts";
-import type { Contribution } from "./service/declaration.ts";
-import { mergeService } from "./service/service.ts";
-import { nameOf, namespaceOf } from "./service-key.ts";
+import { createPinTable, PINNED, type Pins, type PinTable } from "./grants.ts";
+import { nameOf, namespaceOf } from "./order.ts";
+import { mergeService } from "./service.ts";
 
 /** How services are merged. */
 export interface MergeOptions {

@@ -1,5 +1,4 @@
 import type { ClusterFinding } from "./clusterset.ts";
-import { nameOf, namespaceOf } from "./service-key.ts";
 
 /** Orders text by UTF-16 code unit, so that no locale ever changes an answer. */
 export function compareText(left: string, right: string): number {
@@ -21,4 +20,14 @@ export function compareFindings(left: ClusterFinding, right: ClusterFinding): nu
     compareText(left.reason, right.reason) ||
     compareText(left.message, right.message)
   );
+}
+
+/** The namespace in the key of a service: `<namespace>/<name>`. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf("/"));
+}
+
+/** The name in the key of a service. */
+export function nameOf(key: string): string {
+  return key.slice(key.indexOf("/") + 1);
 }

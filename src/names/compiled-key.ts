@@ -1,13 +1,23 @@
-import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "../dns/codes.ts";
-import { FOLD } from "../dns/name.ts";
+import { FOLD, MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import type { LeaseMemo } from "../zone/frame.ts";
 import { isLocalityView } from "../zone/locality.ts";
-import { listForView, read16, read32, SetField, write16, write32 } from "../zone/record-block.ts";
-import type { TreeKey } from "../zone/tree-key.ts";
+import type { TreeKey } from "../zone/name-tree.ts";
+import {
+  countEnd,
+  fixedDataBytes,
+  LONG_COUNT,
+  listForView,
+  read16,
+  read32,
+  readCount,
+  recordsOf,
+  SetField,
+  targetOf,
+  write16,
+  write32,
+} from "../zone/record-block.ts";
 import type { Names } from "../zone/world.ts";
-import { BlockChecks } from "./block-checks.ts";
-import { align, check, readJson, writeJson } from "./format.ts";
 
 /*
  * A compiled key: the names and RRsets of one service in one kind of zone, as immutable bytes. Words are little-endian and 4-aligned, other numbers
@@ -345,4 +355,142 @@ function isNames(value: unknown): value is readonly string[] {
     value.every((name) => typeof name === "string") &&
     new Set(value).size === value.length
   );
+}
+
+/** The bounds that record blocks are checked by. */
+interface BlockBounds {
+  /** The offset of the end of the heap. */
+  readonly end: number;
+  /** Their number. */
+  readonly terms: number;
+  readonly views: number;
+}
+
+/** Checks the record blocks in a heap. */
+export class BlockChecks {
+  /** The offsets that SRV records have as targets: whether they are names is left to the caller. */
+  readonly targets: number[] = [];
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  readonly #terms: number;
+  readonly #views: number;
+
+  constructor(bytes: Uint8Array, { end, terms, views }: BlockBounds) {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.#terms = terms;
+    this.#views = views;
+  }
+
+  /** Checks a block. @returns the offset after it @throws {FormatError} for anything that a look-up could follow out of the heap */
+  check(block: number, hasVariants: boolean): number {
+    const bytes = this.#bytes;
+    let position = this.#checkList(block);
+    if (!hasVariants) return position;
+    const count = this.#checkCount(position);
+    position = countEnd(bytes, position);
+    for (let left = count; left > 0; left--) {
+      this.#need(position, 2);
+      check(read16(bytes, position) < this.#views, "a record block has an unknown view");
+      position = this.#checkList(position + 2);
+    }
+    return position;
+  }
+
+  #checkCount(at: number): number {
+    this.#need(at, 1);
+    if (this.#bytes[at] === LONG_COUNT) this.#need(at, 3);
+    return readCount(this.#bytes, at);
+  }
+
+  /** @returns the offset after the set list */
+  #checkList(list: number): number {
+    this.#need(list, 1);
+    let set = list + 1;
+    for (let left = this.#bytes[list]!; left > 0; left--) set = this.#checkSet(set);
+    return set;
+  }
+
+  #checkSet(set: number): number {
+    const bytes = this.#bytes;
+    this.#need(set, SetField.count);
+    const type = bytes[set]!;
+    check(read16(bytes, set + SetField.terms) < this.#terms, "a set has unknown terms");
+    const count = this.#checkCount(set + SetField.count);
+    const fixed = fixedDataBytes(type);
+    let at = recordsOf(bytes, set);
+    if (fixed > 0) {
+      this.#need(at, count * fixed);
+      if (type === RecordType.SRV)
+        for (let index = 0; index < count; index++) this.targets.push(targetOf(bytes, at + index * fixed));
+      return at + count * fixed;
+    }
+    for (let index = 0; index < count; index++) {
+      this.#need(at, 2);
+      const length = read16(bytes, at);
+      this.#need(at + 2, length);
+      if (type === RecordType.CNAME) checkName(bytes, at + 2, length);
+      at += 2 + length;
+    }
+    return at;
+  }
+
+  #need(at: number, length: number): void {
+    check(at + length <= this.#end, "a record block ends outside the heap");
+  }
+}
+
+/** Checks that RDATA is one name. */
+function checkName(bytes: Uint8Array, start: number, length: number): void {
+  const end = start + length;
+  let at = start;
+  while (at < end && bytes[at] !== 0) {
+    check(bytes[at]! <= MAX_LABEL_BYTES, "a CNAME record has no name");
+    at += bytes[at]! + 1;
+  }
+  check(at === end - 1 && length <= MAX_NAME_BYTES, "a CNAME record has no name");
+}
+
+/** Bytes cannot be loaded: foreign, of another format version, cut off, or malformed. */
+export class FormatError extends Error {
+  readonly code = "INVALID_ZONES";
+}
+
+/** The next multiple of 4. */
+export function align(length: number): number {
+  return (length + 3) & ~3;
+}
+
+/** @throws {FormatError} if a claim about bytes is false */
+export function check(claim: boolean, message: string): asserts claim {
+  if (!claim) throw new FormatError(message);
+}
+
+/**
+ * JSON in ASCII from `start` to `end`, and nothing but zeros behind it.
+ * @throws {FormatError} if it is malformed
+ */
+export function readJson(bytes: Uint8Array, start: number, length: number, what: string): unknown {
+  const padded = align(start + length);
+  check(padded <= bytes.length, `the tables of ${what} end behind it`);
+  for (let index = start + length; index < padded; index++)
+    check(bytes[index] === 0, `the tables of ${what} are not followed by zeros`);
+  let text = "";
+  for (let index = start; index < start + length; index++) text += String.fromCharCode(bytes[index]!);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new FormatError(`the tables of ${what} are not JSON`);
+  }
+}
+
+/** Text as ASCII JSON: other characters are escaped. */
+export function writeJson(value: unknown): Uint8Array {
+  const text = JSON.stringify(value).replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }

@@ -3,12 +3,11 @@ import { BASES, hexOf, Kind, podsKey } from "../database/places.ts";
 import { whyAdjusted } from "../database/ranks.ts";
 import { type Claims, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
 import { formatAddress } from "../dns/address.ts";
-import { readPodLabel } from "../dns/pod-label.ts";
+import { readPodLabel } from "../dns/reverse.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import { compareText } from "../merge/order.ts";
-import type { AdjustedTime, Contribution } from "../merge/service/declaration.ts";
-import { nameOf, namespaceOf } from "../merge/service-key.ts";
-import type { EntryFilter } from "../merge/visibility/visible.ts";
+import type { AdjustedTime, Contribution } from "../merge/declaration.ts";
+import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
+import type { EntryFilter } from "../merge/visible.ts";
 import type {
   ClusterSnapshot,
   ClusterZone,
@@ -17,17 +16,17 @@ import type {
   ImportedService,
   LocalService,
 } from "../snapshot/schema.ts";
-import { podLabels } from "../zone/kinds/service-labels.ts";
+import { podLabels } from "../zone/kinds/endpoint-records.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   type AddressClaim,
   ClaimsByAddress,
+  claimExists,
   type EntryReader,
   type KeyEntries,
   keysOfPod,
 } from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
-import { claimExists } from "./visible-claims.ts";
 
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;

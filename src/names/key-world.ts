@@ -1,12 +1,12 @@
-import type { FoldedName } from "../dns/folded-name.ts";
+import type { FoldedName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
-import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
-import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/options.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { Location } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
+import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";
 import {
   type CompiledUnit,
   compileClustersetKey,

@@ -1,4 +1,4 @@
-import type { FoldedName } from "../dns/folded-name.ts";
+import type { FoldedName } from "../dns/name.ts";
 import type { Location } from "../zone/world.ts";
 import type { CompiledUnit } from "./compile-key.ts";
 

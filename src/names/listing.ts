@@ -1,13 +1,9 @@
 import { formatAddress } from "../dns/address.ts";
-import { RecordType } from "../dns/codes.ts";
-import { readFoldedName } from "../dns/folded-name.ts";
-import { formatName } from "../dns/name.ts";
+import { formatName, RecordType, readFoldedName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
-import { compareKeys } from "../merge/order.ts";
-import { namespaceOf } from "../merge/service-key.ts";
+import { compareKeys, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
-import { SOA_TIMERS } from "../zone/options.ts";
 import {
   fixedDataBytes,
   KEEP_ORDER,
@@ -19,6 +15,7 @@ import {
 } from "../zone/record-block.ts";
 import { type Names, present } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
+import { SOA_TIMERS } from "../zone/zone-plan.ts";
 import type { KeyWorld } from "./key-world.ts";
 
 /** One record in presentation form (RFC 1035 section 5.1). `ttl` in seconds, names absolute. */

@@ -1,14 +1,20 @@
+import { findingsKeyOf, Kind } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
-import { RecordType } from "../dns/codes.ts";
-import { readFoldedName } from "../dns/folded-name.ts";
-import { parseName } from "../dns/name.ts";
-import { compareText } from "../merge/order.ts";
-import { nameOf, namespaceOf } from "../merge/service-key.ts";
+import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
+import type { ServiceAccount } from "../merge/account.ts";
+import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import { countParts } from "../merge/merge-key.ts";
+import { compareFindings, compareText, nameOf, namespaceOf } from "../merge/order.ts";
+import { declareService } from "../merge/service.ts";
+import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
-import { CLUSTERSET_TREE } from "../zone/tree-key.ts";
-import type { World } from "../zone/world.ts";
+import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
+import { present, type World } from "../zone/world.ts";
+import { compilePods, mergeEntries } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
+import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
+import { keysOf } from "./listing.ts";
 
 /** A service of the clusterset zone in one view. */
 export interface ServiceListing {
@@ -128,4 +134,168 @@ function listingOf(names: CompiledKey | undefined, key: string, view: string | u
     ports: ports.sort((one, other) => compareText(one.name, other.name)),
     clusters: [...clusters].sort(),
   };
+}
+
+const NO_ENTRIES: KeyEntries = { contributions: [], clusters: new Set(), parts: [] };
+
+/** How the services of a world come about, one by one. Keys are `<namespace>/<name>`. */
+export class Accounts {
+  readonly world: KeyWorld;
+
+  constructor(world: KeyWorld) {
+    this.world = world;
+  }
+
+  /** How a service comes about, by the steps that merge it. */
+  of(key: string): ServiceAccount {
+    const { rules } = this.world;
+    const entries = this.#entriesOf(key);
+    const { service, likeOutside, conflicts } = mergeEntries(key, entries, rules);
+    const counted = this.#countedOf(key, entries);
+    const name = { namespace: namespaceOf(key), name: nameOf(key) };
+    return {
+      parts: entries.contributions.filter(
+        ({ exported, imported }) => exported !== undefined || imported !== undefined,
+      ),
+      declared: counted.length === 0 ? undefined : declareService(name, counted, rules.grants),
+      service,
+      likeOutside,
+      conflicts,
+    };
+  }
+
+  /** Whether a cluster has a part in a service that counts. */
+  has(key: string): boolean {
+    return this.#countedOf(key, this.#entriesOf(key)).length > 0;
+  }
+
+  /** Services that a live cluster exports, whether or not its export counts, in order. */
+  exportsOf(clusterId: string): Iterable<string> {
+    const { entries, context } = this.world;
+    return context.clusterViews.has(clusterId) ? entries.keysOf(clusterId, Kind.export) : [];
+  }
+
+  /** Characters of what clusters report of a service. */
+  charactersOf(key: string): number {
+    return this.world.entries.charactersOf(key);
+  }
+
+  /** Services in which clusters have a part, of one namespace or of all, in order. */
+  keys(namespace?: string): Iterable<string> {
+    return this.world.entries.serviceKeys(namespace);
+  }
+
+  /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. @param view its index */
+  isLacking(view: number, namespace: string): boolean {
+    return present(this.world.isLacking(this.world.context.trees[0]!, view, namespace));
+  }
+
+  /** The clusters that have a namespace. */
+  clustersWith(namespace: string): string[] {
+    const { entries } = this.world;
+    return entries
+      .clusters()
+      .flatMap(({ clusterId }) => (entries.hasNamespace(clusterId, namespace) ? clusterId : []));
+  }
+
+  /** What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind, reason and message. */
+  findingsOf(key: string): ClusterFinding[] {
+    const world = this.world;
+    const { entries, context } = world;
+    const bucket = findingsKeyOf(key);
+    const findings = entries.clusters().flatMap(({ clusterId }) => entries.findingsAt(clusterId, bucket));
+    const federation = context.trees.find(({ plan }) => plan.kind === "federation");
+    for (const tree of context.trees)
+      if (tree.plan.kind !== "federation" || tree === federation)
+        findings.push(...world.unitOf(tree, key).findings);
+    findings.push(...world.reverseLosses(key));
+    return findings.filter(({ namespace, name }) => `${namespace}/${name}` === key).sort(compareFindings);
+  }
+
+  #entriesOf(key: string): KeyEntries {
+    return this.world.entries.service(namespaceOf(key), nameOf(key)) ?? NO_ENTRIES;
+  }
+
+  #countedOf(key: string, { contributions, clusters }: KeyEntries) {
+    return countParts(key, { contributions, clusters }, this.world.rules.pins).contributions;
+  }
+}
+
+/** What there is to say of a key. */
+export interface Objections {
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/** What there is to say of a service of the clusterset. */
+export interface ServiceObjections extends Objections {
+  /** Whether it is one: a part of a cluster counts. */
+  readonly isService: boolean;
+  /** The addresses whose reverse names it wants for all views. */
+  readonly addresses: readonly Uint8Array[];
+}
+
+/** Merges and compiles a service in the clusterset's and the federations' zones. @param key `<namespace>/<name>` */
+export function objectionsToService(world: KeyWorld, key: string): ServiceObjections {
+  const { trees } = world.context;
+  const { conflicts, findings, hasService, reverse } = world.compile(trees[0]!, key);
+  const federation = trees.find(({ plan }) => plan.kind === "federation");
+  const more = federation === undefined ? [] : world.compile(federation, key).findings;
+  return {
+    conflicts,
+    findings: [...findings, ...more],
+    isService: hasService,
+    addresses: reverse.flatMap(([address, candidate]) => (isForAllViews(candidate) ? [address] : [])),
+  };
+}
+
+/** What is found in Services of a cluster's own zone. @param key `<namespace>/<label>`, a `localKey` */
+export function findingsInZone(world: KeyWorld, clusterId: string, key: string): readonly ClusterFinding[] {
+  const tree = world.context.treeByKey.get(localTree(clusterId));
+  // Pods have keys of their own.
+  return tree === undefined ? [] : world.compile(tree, key).findings.filter(({ kind }) => kind !== "Pod");
+}
+
+/** What is found in pods of a cluster's own zone. @param key a `podsKey` */
+export function findingsInPods(world: KeyWorld, clusterId: string, key: string): readonly ClusterFinding[] {
+  const tree = world.context.treeByKey.get(localTree(clusterId));
+  if (tree?.plan.kind !== "cluster-local" || tree.plan.cluster.zone.pods !== "verified") return [];
+  return compilePods(world.context, tree, world.entries.podsAt(clusterId, key), world.entries);
+}
+
+function isForAllViews({ source }: ReverseCandidate): boolean {
+  return source.view === undefined;
+}
+
+/** What there is to say of all keys. */
+export interface Survey {
+  /** Keys of the clusterset's services by namespace, then name. */
+  readonly services: readonly string[];
+  /** By service. */
+  readonly conflicts: readonly Conflict[];
+  /** What clusters reported, and what merging and compiling found: by cluster id, namespace, name, kind, reason and message. */
+  readonly findings: readonly ClusterFinding[];
+}
+
+/** Merges and compiles every key in every kind of zone, which takes as long as there are keys. */
+export function surveyOf(world: KeyWorld): Survey {
+  const { trees, findings: ofZones } = world.context;
+  const services: string[] = [];
+  const conflicts: Conflict[] = [];
+  const findings = [...ofZones, ...world.entries.findings()];
+  // A unit has all federation zones.
+  const federation = trees.find(({ plan }) => plan.kind === "federation");
+  for (const tree of trees) {
+    if (tree.plan.kind === "federation" && tree !== federation) continue;
+    for (const key of keysOf(world, tree)) {
+      const unit = world.unitOf(tree, key);
+      if (tree.plan.kind === "clusterset" && unit.hasService) {
+        services.push(key);
+        findings.push(...world.reverseLosses(key));
+      }
+      conflicts.push(...unit.conflicts);
+      findings.push(...unit.findings);
+    }
+  }
+  return { services, conflicts, findings: findings.sort(compareFindings) };
 }

@@ -9,11 +9,10 @@ import {
   podsKey,
 } from "../database/places.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import { compareText } from "../merge/order.ts";
-import type { Contribution } from "../merge/service/declaration.ts";
-import { nameOf, namespaceOf } from "../merge/service-key.ts";
-import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
-import { createEntryFilter } from "../merge/visibility/visible.ts";
+import type { Contribution } from "../merge/declaration.ts";
+import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
+import { EVERYTHING, type Visibility } from "../merge/visibility.ts";
+import { createEntryFilter } from "../merge/visible.ts";
 import type { ClusterSnapshot, Finding, LocalService } from "../snapshot/schema.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {

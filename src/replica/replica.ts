@@ -1,13 +1,13 @@
 import type { ClusterRow } from "../database/cluster-row.ts";
 import type { Change } from "../database/prepare.ts";
-import { messageOf, StoreError } from "../database/store-error.ts";
+import { messageOf, StoreError } from "../database/schema.ts";
 import { type Event, StaleChange } from "../database/writer.ts";
 import type { ChangeFollower, OrderParts, SharedOrder } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
-import type { StoreTrouble } from "../gateway/store-health.ts";
+import type { StoreTrouble } from "../gateway/gateway-types.ts";
 import { type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
-import { SharedClock } from "./shared-clock.ts";
 import type { LogEntry, SharedLog } from "./shared-log.ts";
+import { SharedClock } from "./shared-log.ts";
 
 /** Milliseconds until a change is decided again whose cluster another gateway changed, at most. */
 const PAUSE = 100;

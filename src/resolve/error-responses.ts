@@ -1,8 +1,8 @@
-import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/codes.ts";
+import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/name.ts";
 import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
-import { type AnswerForm, beginAnswer } from "./message/message-writer.ts";
+import { type AnswerForm, beginAnswer } from "./message-writer.ts";
 import { isQuery, type Query, type QueryError, readQuery } from "./query.ts";
 
 /** Answers a well-formed query with an error and no records; caches must not keep the answer. */

@@ -1,5 +1,13 @@
-import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
-import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
+import {
+  CLASS_IN,
+  EdnsOption,
+  type FoldedName,
+  HEADER_BYTES,
+  HeaderFlag,
+  RecordType,
+  ResponseCode,
+  readFoldedName,
+} from "../dns/name.ts";
 import { optionEnd, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 
 /** Bytes of an OPT record without options: root owner, type, size, rcode and flags, RDLENGTH. */

@@ -1,17 +1,16 @@
-import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import type { FoldedName } from "../dns/folded-name.ts";
+import type { FoldedName } from "../dns/name.ts";
+import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame } from "../zone/frame.ts";
 import type { PtrTarget } from "../zone/world.ts";
 import type { Answer, Missing } from "./answer.ts";
+import { finishNegative, minimalAny, positive } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
-import { finishNegative, minimalAny, positive } from "./finish.ts";
-import { beginAnswer } from "./message/message-writer.ts";
-import { boundedTtl, type RecordContext } from "./message/record-writer.ts";
-import { findZone, isAboveAnyZone, isInAnyZone } from "./names/find.ts";
-import { answerInZone } from "./names/in-zone.ts";
+import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
+import { beginAnswer } from "./message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
+import { boundedTtl, type RecordContext } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
 /** The data and settings for answers. */

@@ -47,3 +47,61 @@ export function pathOfPrototypeKey(value: unknown): string[] | undefined {
   }
   return undefined;
 }
+
+/** More levels than any snapshot has: a bound on the recursion. */
+const MOST_LEVELS = 16;
+
+/** A patch cannot be applied; `path` is the path of the member. */
+export class MergePatchError extends Error {
+  readonly code = "INVALID_MERGE_PATCH";
+  readonly path: readonly string[];
+
+  constructor(path: readonly string[], message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+/**
+ * Applies an RFC 7396 merge patch to a JSON value. Neither argument is changed; parts that the patch does
+ * not change keep their identity, up to `target` itself.
+ * @throws {MergePatchError} for a member `__proto__`, and for more levels than a snapshot has.
+ */
+export function mergePatch(target: unknown, patch: unknown, path: readonly string[] = []): unknown {
+  if (!isJsonObject(patch)) return equalJson(target, patch) ? target : patch;
+  if (path.length > MOST_LEVELS) throw new MergePatchError(path, "is nested too deeply");
+  const base: JsonObject = isJsonObject(target) ? target : {};
+  let merged: Record<string, unknown> | undefined = base === target ? undefined : {};
+  for (const name of Object.keys(patch)) {
+    if (name === "__proto__") throw new MergePatchError([...path, name], "is not a known field");
+    const change = patch[name];
+    const before = ownMember(base, name);
+    const after = change === null ? undefined : mergePatch(before, change, [...path, name]);
+    if (after === before) continue;
+    merged ??= { ...base };
+    if (after === undefined) delete merged[name];
+    else merged[name] = after;
+  }
+  return merged ?? target;
+}
+
+/**
+ * The smallest RFC 7396 merge patch that turns one JSON object into another; undefined if they are
+ * equal. `to` must not contain null, which a merge patch cannot write.
+ */
+export function diffJson(from: JsonObject, to: JsonObject): JsonObject | undefined {
+  if (from === to) return undefined;
+  const patch: Record<string, unknown> = {};
+  for (const name of Object.keys(from))
+    if (from[name] !== undefined && ownMember(to, name) === undefined) patch[name] = null;
+  for (const name of Object.keys(to)) {
+    const before = ownMember(from, name);
+    const after = to[name];
+    if (after === undefined || before === after) continue;
+    if (isJsonObject(before) && isJsonObject(after)) {
+      const change = diffJson(before, after);
+      if (change !== undefined) patch[name] = change;
+    } else if (!equalJson(before, after)) patch[name] = after;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}

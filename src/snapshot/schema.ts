@@ -1,5 +1,18 @@
 import * as z from "zod";
-import { CLUSTER_ID } from "./cluster-id.ts";
+
+const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
+
+/** A cluster id: one RFC 1123 label, or two joined by a dot (KEP-1645, Terminology). */
+export const CLUSTER_ID = new RegExp(`^${LABEL}(?:\\.${LABEL})?$`);
+
+/** What a cluster id is, for messages. */
+export const CLUSTER_ID_RULE =
+  "lower-case letters, digits and hyphens, at most 63, or two such labels joined by a dot";
+
+/** Whether `text` is a cluster id, see {@link CLUSTER_ID}. */
+export function isClusterId(text: string): boolean {
+  return CLUSTER_ID.test(text);
+}
 
 /** The version of the snapshot format that this code reads and writes. */
 export const SNAPSHOT_FORMAT_VERSION = 1;

@@ -1,8 +1,8 @@
-import { withTimesAhead } from "../gateway/leases/lease-terms.ts";
-import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import { readBounded } from "./bounded-body.ts";
+import type { Clock } from "../gateway/clock.ts";
+import { withTimesAhead } from "../gateway/leases.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
-import type { TransferCounters } from "./transfer-events.ts";
+import type { TransferCounters } from "./transfer-state.ts";
 import { parseTransferState, type TransferSource, type TransferState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -158,4 +158,91 @@ async function refusal(response: Response): Promise<TransferRefused> {
     // Reported below, as text.
   }
   return new TransferRefused(response.status, undefined, text.trim().slice(0, 200) || "without a word");
+}
+
+/**
+ * Reads a response's body into one buffer.
+ * @throws {Error} where it is longer than `most` bytes, or ends early
+ */
+export async function readBounded(
+  response: Response,
+  most: number,
+  what: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const encoded = (response.headers.get("content-encoding") ?? "identity") !== "identity";
+  const length = encoded ? undefined : declaredLength(response);
+  if (length !== undefined && length > most) {
+    await response.body?.cancel();
+    throw tooLong(what, most, `${length} bytes`);
+  }
+  if (length === undefined) return readChunks(response, most, what);
+  const body = new Uint8Array(await response.arrayBuffer());
+  if (body.length !== length)
+    throw new Error(`${what} ended after ${body.length} of ${length} bytes: it is cut off`);
+  return body;
+}
+
+function declaredLength(response: Response): number | undefined {
+  const text = response.headers.get("content-length");
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Without a length that can be trusted, bytes are counted while they arrive. */
+async function readChunks(response: Response, most: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (const reader = response.body?.getReader(); reader !== undefined; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > most) {
+      await reader.cancel();
+      throw tooLong(what, most, "more");
+    }
+    chunks.push(value);
+  }
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}
+
+function tooLong(what: string, most: number, has: string): Error {
+  return new Error(`${what} may have ${most} bytes and has ${has}: raise the limit, or serve less`);
+}
+
+/** Resolves after a time, or once `until` has settled. */
+export function sleep(clock: Clock, milliseconds: number, until?: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(milliseconds, resolve);
+    const end = () => {
+      cancel();
+      resolve();
+    };
+    until?.then(end, end);
+  });
+}
+
+/**
+ * Runs something that is given up after a time.
+ * @throws {Error} `late` when that time has passed
+ */
+export function within<Result>(
+  clock: Clock,
+  milliseconds: number,
+  late: string,
+  run: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  return new Promise((resolve, reject) => {
+    const cancel = clock.setTimer(milliseconds, () => {
+      const error = new Error(`${late} within ${milliseconds} ms`);
+      reject(error);
+      controller.abort(error);
+    });
+    run(controller.signal).then(resolve, reject).finally(cancel);
+  });
 }

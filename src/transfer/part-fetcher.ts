@@ -1,10 +1,9 @@
 import type { Clock } from "../gateway/clock.ts";
-import { sleep, within } from "./deadline.ts";
+import { sleep, within } from "./http-source.ts";
 import type { PartCache } from "./part-cache.ts";
-import { markText, type PartName, partPath } from "./part-names.ts";
+import { markText, type PartName, partPath } from "./part-forms.ts";
 import type { WantedPart } from "./reader-world.ts";
-import type { OnTransferEvent } from "./transfer-events.ts";
-import type { TransferSource } from "./transfer-state.ts";
+import type { OnTransferEvent, TransferSource } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -1,14 +1,14 @@
 import { claimBucket, claimedRange, hexOf, namespaceKey, podsKey } from "../database/places.ts";
-import type { FoldedName } from "../dns/folded-name.ts";
+import type { FoldedName } from "../dns/name.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
 import { unitKind, ZoneWorld } from "../names/zone-world.ts";
 import type { Zone } from "../zone/frame.ts";
-import type { ZoneOptions } from "../zone/options.ts";
 import type { Location, Missing, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
-import type { ZoneCluster } from "../zone/zone-plan.ts";
+import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import type { PartCache } from "./part-cache.ts";
+import type { ListKind, PartKind, PartName } from "./part-forms.ts";
 import {
   type Loaded,
   type LoadedClaims,
@@ -22,8 +22,7 @@ import {
   readReverse,
   type SentWorld,
 } from "./part-forms.ts";
-import type { ListKind, PartKind, PartName } from "./part-names.ts";
-import { ANY_NAME } from "./scope-rows.ts";
+import { ANY_NAME } from "./primary.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

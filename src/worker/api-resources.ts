@@ -1,6 +1,6 @@
 import { type Dispatcher, request } from "undici";
-import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
 import type { KubernetesObject, Node, Pod } from "../extract/objects.ts";
+import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/objects.ts";
 import type { ApiConnection } from "./api-connection.ts";
 
 /** A resource of the Kubernetes API that a worker watches. */

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
+import type { Degradation } from "../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
-import type { Degradation } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { describe } from "./api-failures.ts";
 import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";

@@ -1,4 +1,4 @@
-import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
+import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/objects.ts";
 import { ApiConnection } from "./api-connection.ts";
 import { describe } from "./api-failures.ts";
 import {

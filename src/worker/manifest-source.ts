@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { identifyObject } from "../extract/identity.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
+import { identifyObject } from "../extract/objects.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { Debounce, Wakeup } from "./pacing.ts";

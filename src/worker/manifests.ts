@@ -12,9 +12,8 @@ import {
   visit,
 } from "yaml";
 import { compareText, quote } from "../extract/fields.ts";
-import { identifyObject } from "../extract/identity.ts";
-import { suggestKind } from "../extract/misspelt.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
+import { identifyObject, suggestKind } from "../extract/objects.ts";
 
 /** The content of a directory of manifests. */
 export interface Manifests {

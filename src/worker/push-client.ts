@@ -1,9 +1,8 @@
 import { isLoopbackHost } from "../dns/address.ts";
 import type { ChangeFollower, ChangingPart, ExtractedState } from "../extract/extracted-state.ts";
-import { equalJson, isJsonObject } from "../snapshot/json-value.ts";
+import { type Degradation, degradationKey } from "../snapshot/degradation.ts";
+import { diffJson, equalJson, isJsonObject } from "../snapshot/json-value.ts";
 import type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
-import { diffJson } from "../snapshot/merge-patch.ts";
-import { type Degradation, degradationKey } from "../snapshot/report/degradation.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { GatewayError } from "./gateway-error.ts";
 import {

@@ -1,4 +1,4 @@
-import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/report/degradation.ts";
+import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/degradation.ts";
 
 /** A worker at one gateway. */
 export interface PushStatus {

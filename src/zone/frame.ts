@@ -1,7 +1,7 @@
-import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
+import { parseZoneName, type ZoneName } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { isLocalityView } from "./locality.ts";
-import type { TreeKey } from "./tree-key.ts";
+import type { TreeKey } from "./name-tree.ts";
 
 /** When lease groups expire, and for whom that was looked up. */
 export interface LeaseMemo {

@@ -1,5 +1,5 @@
 import { compareText } from "../merge/order.ts";
-import type { TreeKey } from "./tree-key.ts";
+import type { TreeKey } from "./name-tree.ts";
 
 /** What candidates of one service have in common. */
 export interface CandidateSource {

@@ -1,4 +1,4 @@
-import type { FoldedName } from "../dns/folded-name.ts";
+import type { FoldedName } from "../dns/name.ts";
 import type { Frame, LeaseMemo, Zone } from "./frame.ts";
 
 /** What has lease groups. */

@@ -2,8 +2,8 @@ import { foldName, formatName, parseName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ClusterZone } from "../snapshot/schema.ts";
 import type { ZoneTable } from "./frame.ts";
-import type { ZoneOptions } from "./options.ts";
-import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./tree-key.ts";
+import type { Locality } from "./locality.ts";
+import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./name-tree.ts";
 
 /** A live cluster, as zones need it. */
 export interface ZoneCluster {
@@ -125,3 +125,56 @@ function readLocalName(
   if (name === ".") return report("a cluster's zone cannot be the root");
   return (zones.get(name)?.tree ?? -1) >= 0 ? report(`${name} is a zone of the gateway`) : name;
 }
+
+/** A federation (federated service discovery): its name and the zones of its services. */
+export interface FederationOptions {
+  /** A label: the third of `<service>.<ns>.<federation>.svc.<zone>`. */
+  readonly name: string;
+  /** The federation zone for clients in the clusters, e.g. `federation`. */
+  readonly zone?: string;
+  /** The registered domain for external clients, e.g. `federation.example.com`. */
+  readonly domain?: string;
+}
+
+/** A host in one of the zones: the gateway itself, if its name is in a zone. */
+export interface HostOptions {
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
+/** Settings of a compilation. TTLs in seconds. */
+export interface ZoneOptions {
+  /**
+   * Zone names in text; the first is canonical and owns PTR targets. All zones have the same names,
+   * with SRV targets in the zone of the query.
+   */
+  readonly zones: readonly string[];
+  /** TTL of A, AAAA, SRV and PTR records. */
+  readonly ttl: number;
+  /** Negative TTL, as SOA MINIMUM (RFC 2308). */
+  readonly negativeTtl: number;
+  /** SOA serial of this generation. */
+  readonly serial: number;
+  readonly federations: readonly FederationOptions[];
+  /** Localities of clients outside; federation zones keep an order of shards for each. */
+  readonly localities: readonly Locality[];
+  /** Addresses of `ns.dns.<zone>`, the zone's name server; none if it has no plain DNS. */
+  readonly nameServerAddresses: readonly string[];
+  /** Hosts that have address records in addition to the services; hosts out of zone are left out. */
+  readonly hosts: readonly HostOptions[];
+}
+
+/** The defaults of the settings. */
+export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
+  zones: ["clusterset.local."],
+  ttl: 5,
+  negativeTtl: 5,
+  serial: 1,
+  federations: [],
+  localities: [],
+  nameServerAddresses: [],
+  hosts: [],
+};
+
+/** REFRESH, RETRY and EXPIRE of our SOA records in seconds (RFC 1912 section 2.2). They have no effect: the gateway answers no zone transfers. */
+export const SOA_TIMERS = { refresh: 7200, retry: 1800, expire: 86400 } as const;

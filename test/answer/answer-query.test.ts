@@ -7,7 +7,7 @@ import { QueryCounters } from "../../src/answer/query-counters.ts";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
-import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message/transport.ts";
+import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { query } from "../http/fake-gateway.ts";
 
 const asked = query("www.example.com", "TXT", 7);

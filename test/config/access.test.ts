@@ -6,7 +6,7 @@ import { isStated, KINDS, publicScope } from "../../src/config/access.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { EVERYTHING } from "../../src/merge/visibility.ts";
 
 const HASH = "0f".repeat(32);
 let folder: string;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { FederationOptions } from "../../src/zone/options.ts";
+import type { FederationOptions } from "../../src/zone/zone-plan.ts";
 import type { Decoded } from "../resolve/ask.ts";
 
 /** One row: a question, its client, and the whole answer. */

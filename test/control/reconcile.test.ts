@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { MANAGED_BY_LABEL } from "../../src/extract/identity.ts";
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+import { MANAGED_BY_LABEL } from "../../src/extract/objects.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired-line.ts";
 import { DesiredState } from "../../src/worker/control/desired.ts";
 import type { ManagedObject } from "../../src/worker/control/objects.ts";
 import {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, expect, it } from "vitest";
 import { Writer } from "../../src/database/writer.ts";
-import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
+import { openDatabase } from "../../src/hosts/node/database.ts";
 import { TEST_DEADLINE } from "../deadline.ts";
 import { snapshotOf } from "./pushing.ts";
 

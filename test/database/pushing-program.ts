@@ -1,5 +1,5 @@
 import { Writer } from "../../src/database/writer.ts";
-import { openDatabase } from "../../src/hosts/node/database/open-database.ts";
+import { openDatabase } from "../../src/hosts/node/database.ts";
 import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
 import { metaAt, NOON, patchLines, snapshotOf, stage, wholeLines } from "./pushing.ts";
 

@@ -8,7 +8,7 @@ import { Kind, podsKey } from "../../src/database/places.ts";
 import { type Change, NoState } from "../../src/database/prepare.ts";
 import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
-import { openDatabase, openForReading } from "../../src/hosts/node/database/open-database.ts";
+import { openDatabase, openForReading } from "../../src/hosts/node/database.ts";
 import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createPinTable } from "../../src/merge/pins.ts";
-import { DesiredCondition } from "../../src/snapshot/desired/desired-line.ts";
+import { createPinTable } from "../../src/merge/grants.ts";
+import { DesiredCondition } from "../../src/snapshot/desired-line.ts";
 import { day, exporting, importing, port, snapshot } from "../merge/fixtures.ts";
 import { deriveWorld } from "./derived.ts";
 

@@ -1,7 +1,7 @@
 import { deriveConditions, type InvalidReason } from "../../src/desired/conditions.ts";
 import { type DesiredService, deriveService, type Reach } from "../../src/desired/desired-service.ts";
-import { Accounts } from "../../src/names/accounts.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
+import { Accounts } from "../../src/names/services.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 

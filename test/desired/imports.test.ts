@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DesiredImport, DesiredSlice } from "../../src/snapshot/desired/desired-line.ts";
+import { DesiredImport, DesiredSlice } from "../../src/snapshot/desired-line.ts";
 import type { Endpoint } from "../../src/snapshot/schema.ts";
 import { day, endpoints, exporting, importing, port } from "../merge/fixtures.ts";
 import { deriveWorld } from "./derived.ts";

@@ -1,16 +1,23 @@
 import { isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatAddress, isMapped, parseAddress, usableAddress } from "../../src/dns/address.ts";
 import {
+  formatAddress,
   isInRange,
+  isMapped,
+  parseAddress,
   parseAddressRange,
   parseAddressRanges,
   readSocketAddress,
-} from "../../src/dns/address-range.ts";
+  usableAddress,
+} from "../../src/dns/address.ts";
 import { countLabels, foldName, formatName, NameError, parseName } from "../../src/dns/name.ts";
-import { readPodLabel } from "../../src/dns/pod-label.ts";
-import { formatReverseName, isAboveReverseNames, readReverseName } from "../../src/dns/reverse.ts";
+import {
+  formatReverseName,
+  isAboveReverseNames,
+  readPodLabel,
+  readReverseName,
+} from "../../src/dns/reverse.ts";
 
 describe("addresses in text", () => {
   it("are valid exactly if node:net accepts them", () => {

@@ -1,15 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  foldName,
+  formatName,
   isAboveZone,
   labelStart,
   labelText,
   nameKey,
+  parseName,
   parseZoneName,
   readFoldedName,
   startOfZone,
-} from "../../src/dns/folded-name.ts";
-import { foldName, formatName, parseName } from "../../src/dns/name.ts";
+} from "../../src/dns/name.ts";
 import { optionEnd, readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 const HEADER = new Array<number>(12).fill(0);

@@ -6,7 +6,7 @@ import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.t
 import { AccessCounters } from "../../src/http/metrics/counts.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { createStatusMetrics } from "../../src/http/metrics/status.ts";
-import { TransferCounters } from "../../src/transfer/transfer-events.ts";
+import { TransferCounters } from "../../src/transfer/transfer-state.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 import { textOf } from "./pages.ts";

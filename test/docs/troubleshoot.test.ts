@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { FINDING_REASONS } from "../../src/merge/finding-reasons.ts";
+import { FINDING_REASONS } from "../../src/merge/account.ts";
 import { filesBelow, pages, root, textOf } from "./pages.ts";
 
 const page = textOf("docs/how-to/troubleshoot.md");

@@ -3,15 +3,15 @@ import type { ExplainedRecord } from "../../src/explain/explanation.ts";
 import { foldedName } from "../../src/explain/explanation.ts";
 import { readSubject } from "../../src/explain/question.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
-import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
+import { LeaseTables } from "../../src/gateway/leases.ts";
 import { renderJsonAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
-import { Accounts } from "../../src/names/accounts.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
+import { Accounts } from "../../src/names/services.ts";
 import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
+import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 
 /** When the lease of a cluster expires, in Unix milliseconds. */

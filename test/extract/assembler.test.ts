@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SnapshotAssembler } from "../../src/extract/assembler.ts";
-import { extractSnapshot } from "../../src/extract/extract.ts";
+import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import type { Endpoint } from "../../src/snapshot/schema.ts";
 import {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { SnapshotAssembler } from "../../src/extract/assembler.ts";
-import { extractSnapshot } from "../../src/extract/extract.ts";
-import { chooseClusterId } from "../../src/extract/identity.ts";
-import { suggestKind } from "../../src/extract/misspelt.ts";
+import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { chooseClusterId, suggestKind } from "../../src/extract/objects.ts";
 import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
 import { UNDATED } from "../../src/extract/services/service-spec.ts";
 import { exportedWeb, findingsOf, webWithSlice } from "./findings-of.ts";

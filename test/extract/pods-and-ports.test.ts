@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import {
   portSetKeys,
   portSetText,
   readEndpointPorts,
   readServicePorts,
 } from "../../src/extract/endpoints.ts";
-import { extractSnapshot } from "../../src/extract/extract.ts";
+import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ExtractedState } from "../../src/extract/extracted-state.ts";
 import { PodAddresses, readPodAddresses } from "../../src/extract/pods.ts";
 import type { NodeAddressType } from "../../src/extract/services/node-ports.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseAddressRange } from "../../src/dns/address-range.ts";
+import { parseAddressRange } from "../../src/dns/address.ts";
 import { createClientLimit } from "../../src/forward/forwarder.ts";
 
 function limitOf(queriesPerSecond: number, burst: number, exempt: readonly string[] = []) {

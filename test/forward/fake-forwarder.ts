@@ -1,5 +1,5 @@
 import type { Packet } from "dns-packet";
-import { parseAddressRange } from "../../src/dns/address-range.ts";
+import { parseAddressRange } from "../../src/dns/address.ts";
 import type { ForwarderDependencies, ForwarderSettings, ScrubSettings } from "../../src/forward/forwarder.ts";
 import { Forwarder } from "../../src/forward/forwarder.ts";
 import { LocalZones } from "../../src/forward/local.ts";

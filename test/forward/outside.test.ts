@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAddressRange } from "../../src/dns/address-range.ts";
+import { parseAddressRange } from "../../src/dns/address.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
 import type { Answer } from "../../src/resolve/answer.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type GatewayEvent, levelOf } from "../../src/gateway/gateway-events.ts";
-import { GenerationMismatch } from "../../src/gateway/gateway-types.ts";
+import { type GatewayEvent, GenerationMismatch, levelOf } from "../../src/gateway/gateway-types.ts";
 
 const error = new Error("disk full");
 

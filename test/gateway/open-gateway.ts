@@ -1,10 +1,9 @@
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
-import type { Acknowledgement, Sender } from "../../src/gateway/gateway-types.ts";
-import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
-import type { GatewayLimits } from "../../src/gateway/pushing/limits.ts";
+import type { Acknowledgement, GatewayEvent, Sender } from "../../src/gateway/gateway-types.ts";
+import type { RequestedTerms } from "../../src/gateway/leases.ts";
+import type { GatewayLimits } from "../../src/gateway/limits.ts";
 import type { QueryStages, ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
-import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";

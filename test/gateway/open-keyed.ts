@@ -1,7 +1,7 @@
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { Gateway, type GatewayParts, type TakenPush } from "../../src/gateway/gateway.ts";
-import type { RequestedTerms } from "../../src/gateway/leases/lease-terms.ts";
+import type { RequestedTerms } from "../../src/gateway/leases.ts";
 import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";

@@ -1,5 +1,5 @@
 import { decode } from "dns-packet";
-import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
+import type { GatewayEvent } from "../../src/gateway/gateway-types.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";

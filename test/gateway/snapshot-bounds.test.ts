@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PushRefused, type SnapshotBounds } from "../../src/gateway/pushing/limits.ts";
+import { PushRefused, type SnapshotBounds } from "../../src/gateway/limits.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";

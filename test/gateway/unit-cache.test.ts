@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
-import { KeyedUnits } from "../../src/gateway/unit-cache.ts";
+import { KeyedUnits } from "../../src/gateway/keyed-scope.ts";
 import type { CompiledUnit } from "../../src/names/compile-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
+import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { exported } from "../merge/fixtures.ts";
 import { openGateway, putSnapshot, regional } from "./open-gateway.ts";
 

@@ -2,7 +2,7 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/access/client.ts";
 import { createLambdaHandler, type LambdaHandler } from "../../src/hosts/lambda/lambda-handler.ts";
-import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary/secondary-host.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
 import type { Background } from "../../src/transfer/secondary.ts";
 import { NAME, RECORD } from "../conformance/cases/doh.ts";
 import { credentialsOf } from "../conformance/host-under-test.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary/secondary-host.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 
 describe("settings", () => {

@@ -4,7 +4,7 @@ import { statusLines } from "../../src/hosts/commands/status.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import type { StatusReport } from "../../src/http/metrics/status.ts";
 import { createStatusMetrics } from "../../src/http/metrics/status.ts";
-import type { Degradation } from "../../src/snapshot/report/degradation.ts";
+import type { Degradation } from "../../src/snapshot/degradation.ts";
 import { exporting } from "../merge/fixtures.ts";
 import { pagesWorld } from "./pages/pages-world.ts";
 

@@ -2,7 +2,7 @@ import { decode, encode, type Packet } from "dns-packet";
 import { readName } from "../../src/dns/wire-reader.ts";
 import type { ClusterStatus, ServingStatus } from "../../src/gateway/gateway-types.ts";
 import type { DohGateway } from "../../src/gateway/scoped-gateway.ts";
-import type { Objections } from "../../src/names/objections.ts";
+import type { Objections } from "../../src/names/services.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */

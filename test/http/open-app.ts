@@ -4,7 +4,7 @@ import { socketAddress } from "../../src/access/client.ts";
 import { createAccessRules } from "../../src/access/rule.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
-import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { EVERYTHING } from "../../src/merge/visibility.ts";
 
 /** What an application that answers everybody is put together from. */
 export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway"> & Omit<RuleParts, "metrics">;

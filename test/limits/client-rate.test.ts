@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAddressRanges } from "../../src/dns/address-range.ts";
+import { parseAddressRanges } from "../../src/dns/address.ts";
 import { ClientNetworks } from "../../src/limits/client-networks.ts";
 import { ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
 

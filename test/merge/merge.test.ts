@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Grants } from "../../src/merge/grants.ts";
-import { createPinTable, type Pins } from "../../src/merge/pins.ts";
+import { createPinTable, type Pins } from "../../src/merge/grants.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { endpoints, exported, exporting, imported, importing, port, snapshot, web } from "./fixtures.ts";

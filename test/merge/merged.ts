@@ -1,8 +1,7 @@
 import { ABSENT_CLUSTER, type ClusterFinding } from "../../src/merge/clusterset.ts";
 import { type MergedKey, type MergeOptions, mergeKey, rulesOf } from "../../src/merge/merge-key.ts";
-import { compareFindings, compareKeys } from "../../src/merge/order.ts";
-import { nameOf, namespaceOf } from "../../src/merge/service-key.ts";
-import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { compareFindings, compareKeys, nameOf, namespaceOf } from "../../src/merge/order.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { Clusterset } from "./whole-merge.ts";

@@ -1,6 +1,6 @@
-import type { Visibility } from "../../src/merge/visibility/visibility.ts";
-import type { EntryFilter } from "../../src/merge/visibility/visible.ts";
-import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
+import type { EntryFilter } from "../../src/merge/visible.ts";
+import { createEntryFilter } from "../../src/merge/visible.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /** What exists of a world, as whole snapshots: each entry goes through the filter. */

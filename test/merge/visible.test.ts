@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  checkVisibility,
-  EVERYTHING,
-  type Visibility,
-  visibilityKey,
-} from "../../src/merge/visibility/visibility.ts";
+import { checkVisibility, EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 import { seeWorld } from "./seen-world.ts";

@@ -1,15 +1,15 @@
+import { DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "../../src/merge/addresses.ts";
 import {
   ABSENT_CLUSTER,
   type ClusterFinding,
   type ClustersetService,
   type Conflict,
 } from "../../src/merge/clusterset.ts";
+import type { Contribution } from "../../src/merge/declaration.ts";
+import { createPinTable, PINNED, type PinTable } from "../../src/merge/grants.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { compareText } from "../../src/merge/order.ts";
-import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
-import { DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "../../src/merge/service/addresses.ts";
-import type { Contribution } from "../../src/merge/service/declaration.ts";
-import { mergeService } from "../../src/merge/service/service.ts";
+import { mergeService } from "../../src/merge/service.ts";
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
 
 /** All live clusters taken together. */

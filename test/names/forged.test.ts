@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CompiledKey, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
-import { FormatError } from "../../src/names/format.ts";
+import { CompiledKey, FormatError, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import type { KeptUnit } from "../../src/names/known-names.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";

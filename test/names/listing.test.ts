@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listRecords, zoneFileLine } from "../../src/names/listing.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
+import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { alias, local } from "../conformance/cases/cluster-local.ts";
 import { endpoints, exported, imported, port, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "../resolve/ask.ts";

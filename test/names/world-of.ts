@@ -2,7 +2,7 @@ import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
+import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 
 /** The names of live clusters with these snapshots. */
 export function worldOf(

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../../src/database/row-change.ts";
-import { StoreError } from "../../src/database/store-error.ts";
+import { StoreError } from "../../src/database/schema.ts";
 import { sumOf } from "../../src/database/sums.ts";
 import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "../../src/replica/shared-log.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { Writer } from "../../src/database/writer.ts";
-import { RowSteps } from "../../src/replica/row-steps.ts";
+import { RowSteps } from "../../src/replica/replicated-database.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";

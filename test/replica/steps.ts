@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";

@@ -1,11 +1,11 @@
 import dnsPacket from "dns-packet";
 import { formatName } from "../../src/dns/name.ts";
-import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
+import { LeaseTables } from "../../src/gateway/leases.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
-import type { Leases } from "../../src/resolve/leases.ts";
+import type { Leases } from "../../src/resolve/answer.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
+import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { worldOf } from "../names/world-of.ts";
 
 /** A record of an answer in text: `<name> <ttl> <type> <data>`. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/dns/address.ts";
 import type { DesignatedResolver } from "../../src/resolve/designated-resolvers.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
-import { udpTransport } from "../../src/resolve/message/transport.ts";
+import { udpTransport } from "../../src/resolve/message-writer.ts";
 import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";
 import { formatServiceBinding } from "./service-binding.ts";

@@ -4,7 +4,7 @@ import { formatName, parseName } from "../../src/dns/name.ts";
 import { isAboveReverseNames } from "../../src/dns/reverse.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
-import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/message/transport.ts";
+import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { alias, clusterLocalTable, local } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
-import { surveyOf } from "../../src/names/survey.ts";
+import { surveyOf } from "../../src/names/services.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
 import { type Locality, localityView } from "../../src/zone/locality.ts";
 import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";

@@ -1,5 +1,5 @@
+import { diffJson } from "../../src/snapshot/json-value.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
-import { diffJson } from "../../src/snapshot/merge-patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /**

@@ -1,8 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { isClusterId } from "../../src/snapshot/cluster-id.ts";
-import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
-import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import {
   DEGRADATION_REASONS,
   Degradations,
@@ -10,8 +7,10 @@ import {
   describeDegradation,
   MOST_DEGRADATIONS,
   toSubject,
-} from "../../src/snapshot/report/degradation.ts";
-import { formatPath, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+} from "../../src/snapshot/degradation.ts";
+import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
+import { isClusterId } from "../../src/snapshot/schema.ts";
+import { formatPath, parseSnapshot, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { applyPatch } from "./changes.ts";
 import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
 import { WRONG_REPORTS } from "./wrong-reports.ts";

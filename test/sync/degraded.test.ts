@@ -2,7 +2,7 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Degradations } from "../../src/snapshot/report/degradation.ts";
+import { Degradations } from "../../src/snapshot/degradation.ts";
 import { KubernetesSource } from "../../src/worker/kubernetes.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import type { ObjectSource, SourceListener } from "../../src/worker/object-source.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { runSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { until } from "../until.ts";

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import { parseManifestFile, readManifests } from "../../src/worker/manifests.ts";
 import { until } from "../until.ts";

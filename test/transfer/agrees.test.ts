@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
-import { type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
+import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { listRecords } from "../../src/names/listing.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";

@@ -1,7 +1,7 @@
 import { decode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
+import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-schedule.ts";
 import { expectMet } from "../property-share.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";

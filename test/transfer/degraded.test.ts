@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Degradation } from "../../src/snapshot/report/degradation.ts";
+import type { Degradation } from "../../src/snapshot/degradation.ts";
 import { openPair } from "./pair.ts";
 
 const UNREACHABLE: Degradation = { reason: "API_UNREACHABLE", seconds: 30 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
+import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-schedule.ts";
 import { openFresh, openPair, WEB } from "./pair.ts";
 
 const { refresh, limit } = DEFAULT_REFRESH_POLICY;

@@ -2,16 +2,16 @@ import { decode } from "dns-packet";
 import { Reader } from "../../src/database/reader.ts";
 import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
 import type { PartialStages } from "../../src/gateway/scoped-gateway.ts";
-import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolveOrMiss } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
-import { PART_KINDS, type PartKind } from "../../src/transfer/part-names.ts";
+import { PART_KINDS, type PartKind } from "../../src/transfer/part-forms.ts";
 import { Primary, type ScopeTransfer } from "../../src/transfer/primary.ts";
-import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
+import type { RefreshPolicy } from "../../src/transfer/refresh-schedule.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
-import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
+import type { TransferEvent } from "../../src/transfer/transfer-state.ts";
 import {
   parseTransferState,
   type TransferSource,

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
-import { createTransferRoutes } from "../../src/http/transfer-routes.ts";
-import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
+import { createTransferRoutes } from "../../src/http/transfer.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import type { SentState } from "../../src/transfer/transfer-state.ts";
 import { encodeQuery } from "../resolve/ask.ts";

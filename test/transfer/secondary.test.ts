@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MAX_LABEL_BYTES } from "../../src/dns/codes.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
-import { sleep, within } from "../../src/transfer/deadline.ts";
+import { MAX_LABEL_BYTES } from "../../src/dns/name.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
+import { sleep, within } from "../../src/transfer/http-source.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { openPair, WEB } from "./pair.ts";

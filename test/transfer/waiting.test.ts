@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
+import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-schedule.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { openFresh, openPair } from "./pair.ts";
 

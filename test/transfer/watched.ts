@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
+import { LeaseTables } from "../../src/gateway/leases.ts";
 import type { EntryReader } from "../../src/names/entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { settle } from "../gateway/fake-clock.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Visibility, VisibleAddressSource } from "../../src/merge/visibility/visibility.ts";
+import type { Visibility, VisibleAddressSource } from "../../src/merge/visibility.ts";
 import type {
   ClusterSnapshot,
   EndpointGroups,

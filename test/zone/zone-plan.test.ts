@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
-import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../../src/zone/options.ts";
-import { planZones, type ZoneCluster } from "../../src/zone/zone-plan.ts";
+import {
+  DEFAULT_ZONE_OPTIONS,
+  planZones,
+  type ZoneCluster,
+  type ZoneOptions,
+} from "../../src/zone/zone-plan.ts";
 
 const cluster = (clusterId: string, zone?: string): ZoneCluster => ({
   clusterId,

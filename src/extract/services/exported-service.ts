@@ -11,8 +11,8 @@ import {
   readTexts,
 } from "../fields.ts";
 import type { FindingCollector, Report } from "../findings.ts";
-import { isOwnObject, readGlobalProperties } from "../identity.ts";
 import type { Service, ServiceExport } from "../objects.ts";
+import { isOwnObject, readGlobalProperties } from "../objects.ts";
 import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
 /**

@@ -2,8 +2,8 @@ import type { EndpointGroups, ImportedService } from "../../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice, readServicePorts } from "../endpoints.ts";
 import { compareText, omitUndefined, readBoundedText, readLabel, readTexts } from "../fields.ts";
 import type { FindingCollector } from "../findings.ts";
-import { isOwnObject, readGlobalProperties, SOURCE_CLUSTER_LABEL } from "../identity.ts";
 import type { ServiceImport } from "../objects.ts";
+import { isOwnObject, readGlobalProperties, SOURCE_CLUSTER_LABEL } from "../objects.ts";
 
 /**
  * On the ServiceImports that Submariner's Lighthouse keeps for itself in its own namespaces: a label on those of one cluster's exports, an

@@ -1,7 +1,7 @@
 /** `bun src/hosts/bun/serve.ts --config FILE`: the gateway on Bun, with the flags of `clusterset-doh serve`. */
 import http from "node:http";
 import { runProcess } from "../cli/program.ts";
-import { type FetchRuntime, startFetchServer } from "../runtimes/fetch-server.ts";
+import { type FetchRuntime, startFetchServer } from "../fetch-server.ts";
 
 /** Bun's longest idle timeout, in seconds. */
 const LONGEST_IDLE = 255;

@@ -2,7 +2,7 @@ import type { ServeConfig } from "../../config/serve-config.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
-import { openTlsSource } from "../node/tls/tls.ts";
+import { openTlsSource } from "../node/tls.ts";
 import { openUpstreams, UpstreamConnector } from "../node/upstreams/configured-upstreams.ts";
 
 /**

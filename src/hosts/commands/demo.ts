@@ -6,9 +6,9 @@ import { encode } from "dns-packet";
 import { UsageError } from "../../config/values.ts";
 import { runSyncWorker } from "../../worker/sync.ts";
 import { readServeConfig } from "../node/config.ts";
+import { prepareStateFolder, StateFolderInUse } from "../node/database.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
 import type { Logger } from "../node/process.ts";
-import { prepareStateFolder, StateFolderInUse } from "../node/state-folder.ts";
 import { endOnUncaught } from "./process.ts";
 import { makeToken } from "./token.ts";
 

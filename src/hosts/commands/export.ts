@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
 import { UsageError, ZoneName } from "../../config/values.ts";
-import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/identity.ts";
-import { nameOf, namespaceOf } from "../../merge/service-key.ts";
+import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
+import { nameOf, namespaceOf } from "../../merge/order.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../names/listing.ts";
-import { surveyOf } from "../../names/survey.ts";
+import { surveyOf } from "../../names/services.ts";
 import { readCheckInputs } from "./check/check-input.ts";
 import { readFederation, readGrant } from "./flags.ts";
 import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "./offline-world.ts";

@@ -1,11 +1,10 @@
 import { Exports, exportLimitsOf, grantsOf, ServicePattern, SpeaksFor } from "../../config/access.ts";
 import { Federation, federationOptions } from "../../config/federations.ts";
 import { UsageError } from "../../config/values.ts";
-import type { Grants } from "../../merge/grants.ts";
-import type { Pins } from "../../merge/pins.ts";
+import type { Grants, Pins } from "../../merge/grants.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
-import type { FederationOptions } from "../../zone/options.ts";
-import { readIdentity, type TlsIdentity } from "../node/tls/tls.ts";
+import type { FederationOptions } from "../../zone/zone-plan.ts";
+import { readIdentity, type TlsIdentity } from "../node/tls.ts";
 
 /**
  * Reads `--federation NAME[=ZONE[,DOMAIN]]`. The default of ZONE is `federation`; an empty one means no zone.

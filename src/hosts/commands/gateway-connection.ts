@@ -2,7 +2,7 @@ import { type Dispatcher, Pool } from "undici";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";
-import { readCertificates } from "../node/tls/tls.ts";
+import { readCertificates } from "../node/tls.ts";
 import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
 
 /** Flags of commands that query a gateway. */

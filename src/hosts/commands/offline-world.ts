@@ -5,16 +5,15 @@ import { UsageError, ZoneName } from "../../config/values.ts";
 import { Reader } from "../../database/reader.ts";
 import { DATABASE_VERSION } from "../../database/schema.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
+import type { Pins } from "../../merge/grants.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
-import type { Pins } from "../../merge/pins.ts";
 import { DatabaseEntries } from "../../names/database-entries.ts";
 import type { EntryReader } from "../../names/entries.ts";
 import { KeyWorld } from "../../names/key-world.ts";
 import { SnapshotEntries } from "../../names/snapshot-entries.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
-import type { ZoneOptions } from "../../zone/options.ts";
-import { openForReading } from "../node/database/open-database.ts";
-import { DATABASE_FILE } from "../node/database/state-database.ts";
+import type { ZoneOptions } from "../../zone/zone-plan.ts";
+import { DATABASE_FILE, openForReading } from "../node/database.ts";
 import { type Grant, grantsFor } from "./flags.ts";
 
 /** @throws {UsageError} if two inputs are of one cluster */

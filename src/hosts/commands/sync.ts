@@ -3,7 +3,7 @@ import type { NodeAddressType } from "../../extract/services/node-ports.ts";
 import { DEFAULT_LEASE_SECONDS, INSTANCE_NAME, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
 import { readTokenAtOnce } from "../node/files.ts";
 import type { Logger } from "../node/process.ts";
-import { readCertificates, type TlsIdentity } from "../node/tls/tls.ts";
+import { readCertificates, type TlsIdentity } from "../node/tls.ts";
 import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";

@@ -2,7 +2,7 @@
 import { logJson } from "../../assembly/log.ts";
 import { VERSION } from "../../assembly/stages.ts";
 import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
-import { createSecondaryHost, readSecondarySettings } from "../secondary/secondary-host.ts";
+import { createSecondaryHost, readSecondarySettings } from "../secondary-host.ts";
 
 declare const Deno: {
   serve(

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { type APIGatewayProxyResult, handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import type { App } from "../../http/app.ts";
-import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-policy.ts";
+import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-schedule.ts";
 
 /** The members of Lambda's events beside the request; each kind of event has others. */
 interface LambdaRequestContext {

@@ -9,7 +9,7 @@ import { checkDesignatedName, withAlwaysServed } from "../../config/own-names.ts
 import { MOST_THREADS, readListenFlags, ServeConfig } from "../../config/serve-config.ts";
 import { listIssues, UsageError } from "../../config/values.ts";
 import { editDistance } from "../../explain/near.ts";
-import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/cluster-id.ts";
+import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/schema.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 import { readToken } from "./files.ts";
 

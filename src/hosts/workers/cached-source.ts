@@ -1,8 +1,6 @@
-import { readBounded } from "../../transfer/bounded-body.ts";
-import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
+import { MOST_PART_BYTES, readBounded } from "../../transfer/http-source.ts";
 import { newNonce } from "../../transfer/signature.ts";
-import type { TransferCounters } from "../../transfer/transfer-events.ts";
-import type { TransferSource, TransferState } from "../../transfer/transfer-state.ts";
+import type { TransferCounters, TransferSource, TransferState } from "../../transfer/transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -7,7 +7,7 @@ import { overStorage } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { type Environment, readSettings } from "./edge-gateway.ts";
-import { LeaseAlarm } from "./lease-alarm.ts";
+import { LeaseAlarm } from "./surroundings.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so durations are not known here. */
 const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>

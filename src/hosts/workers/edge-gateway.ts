@@ -7,10 +7,9 @@ import { VERSION } from "../../assembly/stages.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
-import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
-import { sleep } from "../../transfer/deadline.ts";
-import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { TransferCounters } from "../../transfer/transfer-events.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
+import { HttpTransferSource, sleep } from "../../transfer/http-source.ts";
+import { TransferCounters } from "../../transfer/transfer-state.ts";
 import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */

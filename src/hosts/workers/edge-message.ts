@@ -2,7 +2,7 @@ import type { Client } from "../../access/client.ts";
 import type { App } from "../../http/app.ts";
 import type { HttpResponse } from "../../http/messages/message.ts";
 import { FetchRequest, pathOf } from "../../http/messages/message.ts";
-import { locationOf } from "./cf-location.ts";
+import { locationOf } from "./surroundings.ts";
 
 /** A request of Cloudflare to a Worker. */
 export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;

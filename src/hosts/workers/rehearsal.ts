@@ -1,9 +1,8 @@
 import { createAccessRules } from "../../access/rule.ts";
 import { createStages } from "../../assembly/stages.ts";
-import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
-import { parseName } from "../../dns/name.ts";
+import { CLASS_IN, HEADER_BYTES, HeaderFlag, parseName, RecordType } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/messages/message.ts";
-import { EVERYTHING } from "../../merge/visibility/visibility.ts";
+import { EVERYTHING } from "../../merge/visibility.ts";
 import { KeyWorld } from "../../names/key-world.ts";
 import { SnapshotEntries } from "../../names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";

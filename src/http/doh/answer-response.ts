@@ -1,7 +1,7 @@
 import type { Answered, Unanswered } from "../../answer/answer-query.ts";
+import type { Reject } from "../messages/errors.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
-import type { Reject } from "../messages/rejection.ts";
 
 const TOO_MANY =
   "this client queries too many forwarded names; names of the gateway's own zones are answered";

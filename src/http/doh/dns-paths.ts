@@ -1,7 +1,6 @@
 import type { AccessControl } from "../../access/admission.ts";
-import { andThen, type MaybePromise } from "../../access/maybe-promise.ts";
 import type { Admission, Admitted, NotAdmitted } from "../../access/rule.ts";
-import { readPathToken } from "../../access/url-tokens.ts";
+import { andThen, type MaybePromise, readPathToken } from "../../access/url-tokens.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { EXPLAIN_METHODS } from "../explain.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json.ts";

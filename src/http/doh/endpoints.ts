@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../answer/answer-query.ts";
 import type { OutsidePolicy } from "../../forward/outside.ts";
-import { HTTPS } from "../../resolve/message/transport.ts";
+import { HTTPS } from "../../resolve/message-writer.ts";
 
 /** The policy for names out of zone. */
 export interface PathPolicies {

@@ -4,8 +4,8 @@ import { createViewReader, type ViewSettings } from "../../access/view.ts";
 import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
 import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
+import { createReject, type Reject } from "../messages/errors.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
-import { createReject, type Reject } from "../messages/rejection.ts";
 import type { MetricsSource } from "../metrics/counts.ts";
 
 import type { Listed } from "../pages/directory.ts";

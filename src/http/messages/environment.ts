@@ -1,6 +1,6 @@
 import type { Client } from "../../access/client.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
-import type { ChangeCounts } from "../push/change-counts.ts";
+import type { ChangeCounts } from "../push/push-messages.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
 export interface UrlToken {

@@ -1,5 +1,5 @@
 import type { Client } from "../../access/client.ts";
-import type { MaybePromise } from "../../access/maybe-promise.ts";
+import type { MaybePromise } from "../../access/url-tokens.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { ClusterStatus } from "../../gateway/gateway-types.ts";
+import { FINDING_REASONS } from "../../merge/account.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
-import { memoize } from "../../merge/unchanged.ts";
-import { reasonLabel } from "../../snapshot/report/degradation.ts";
+import { memoize } from "../../merge/clusterset.ts";
+import { reasonLabel } from "../../snapshot/degradation.ts";
 import type { MetricSnapshot } from "./threads.ts";
 /** Whether a request was admitted; if not, whether it has no credential or an unknown one. */
 export type AccessOutcome = "admitted" | "missing" | "unknown";

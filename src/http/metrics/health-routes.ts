@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeStale } from "../json.ts";
-import { jsonResponse } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
+import { jsonResponse } from "../messages/errors.ts";
 import { statusReport } from "./status.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };

@@ -1,10 +1,15 @@
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { Objections } from "../../names/objections.ts";
+import type { Objections } from "../../names/services.ts";
+import type { TransferCounters, TransferOrigin } from "../../transfer/transfer-state.ts";
 import { describeDegraded, describeStale } from "../json.ts";
-import type { MetricsSource } from "./counts.ts";
-import { conflictSeries, degradationSeries, findingSeries, type GaugeSeries } from "./counts.ts";
-import { TRANSFER_METRICS, type TransferMetricsSource } from "./transfer-metrics.ts";
+import {
+  conflictSeries,
+  degradationSeries,
+  findingSeries,
+  type GaugeSeries,
+  type MetricsSource,
+} from "./counts.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
@@ -264,4 +269,44 @@ export function statusReport(
 
 function listOf<Entry>(entries: readonly Entry[] | undefined): StatusList<Entry> | null {
   return entries === undefined ? null : { total: entries.length, entries: entries.slice(0, MOST_LISTED) };
+}
+
+/** What a secondary fetched and holds. */
+export interface TransferMetricsSource {
+  readonly counters: TransferCounters;
+  readonly memory: { readonly bytes: number };
+}
+
+/** A metric of what a secondary fetched and holds. */
+export interface TransferMetric {
+  readonly name: string;
+  readonly type: "counter" | "gauge";
+  readonly help: string;
+  readonly read: (source: TransferMetricsSource) => readonly GaugeSeries[];
+}
+
+/** Every metric of what a secondary fetched and holds. */
+export const TRANSFER_METRICS: readonly TransferMetric[] = [
+  {
+    name: "clusterset_doh_transferred_parts_total",
+    type: "counter",
+    help: "Keys, lists and other parts that were fetched.",
+    read: ({ counters }) => byOrigin(counters.parts),
+  },
+  {
+    name: "clusterset_doh_transferred_bytes_total",
+    type: "counter",
+    help: "Bytes of parts that were fetched.",
+    read: ({ counters }) => byOrigin(counters.bytes),
+  },
+  {
+    name: "clusterset_doh_part_memory_bytes",
+    type: "gauge",
+    help: "Size of the parts in memory.",
+    read: ({ memory }) => [{ labels: {}, value: memory.bytes }],
+  },
+];
+
+function byOrigin(counts: Readonly<Record<TransferOrigin, number>>): readonly GaugeSeries[] {
+  return Object.entries(counts).map(([from, value]) => ({ labels: { from }, value }));
 }

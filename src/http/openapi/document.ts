@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { SnapshotLine } from "../../snapshot/lines/line-schema.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
-import { StubRequest } from "../federations.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import {
   AcknowledgementResponse,
@@ -9,6 +8,7 @@ import {
   ErrorResponse,
   LeaseRequest,
 } from "../push/push-messages.ts";
+import { StubRequest } from "../stubs.ts";
 import { Explanation, Federation, Federations, JsonAnswer, StatusReport } from "./answer-schemas.ts";
 import type { ErrorCodes } from "./error-codes.ts";
 import type { Content, Operation, SchemaName } from "./operation.ts";

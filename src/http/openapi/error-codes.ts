@@ -1,5 +1,5 @@
 import { UNKNOWN_PART } from "../../transfer/http-source.ts";
-import { ACCESS_STATUS, LINES_STATUS, PUSH_STATUS } from "../messages/api-error.ts";
+import { ACCESS_STATUS, LINES_STATUS, PUSH_STATUS } from "../messages/errors.ts";
 
 /** Stable codes by HTTP status. */
 export type ErrorCodes = Readonly<Record<number, readonly string[]>>;

@@ -1,5 +1,5 @@
-import { CLUSTER_ID } from "../../snapshot/cluster-id.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { CLUSTER_ID } from "../../snapshot/schema.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import { INSTANCE } from "../push/push-messages.ts";
 import {

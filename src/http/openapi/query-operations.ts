@@ -1,4 +1,4 @@
-import { CLUSTER_ID } from "../../snapshot/cluster-id.ts";
+import { CLUSTER_ID } from "../../snapshot/schema.ts";
 import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
 import { joinCodes, OF_EVERY_PATH, OF_MESSAGES, OF_QUERIES, OF_RULES } from "./error-codes.ts";
 import { type Content, type Field, inPath, inQuery, type Operation } from "./operation.ts";

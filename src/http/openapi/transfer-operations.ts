@@ -1,4 +1,4 @@
-import { PART_KINDS, type PartKind } from "../../transfer/part-names.ts";
+import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import {

@@ -1,9 +1,8 @@
 import type { ServiceExplainer } from "../../explain/service.ts";
-import type { Turns } from "../../gateway/turns.ts";
+import type { Turns } from "../../gateway/clock.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import { nameOf, namespaceOf } from "../../merge/service-key.ts";
-import type { Accounts } from "../../names/accounts.ts";
-import type { Objections } from "../../names/objections.ts";
+import { nameOf, namespaceOf } from "../../merge/order.ts";
+import type { Accounts, Objections } from "../../names/services.ts";
 import { listServices, type ServiceListing, serviceAt } from "../../names/services.ts";
 import type { World } from "../../zone/world.ts";
 import type { SetupRequest } from "../setup/facts.ts";

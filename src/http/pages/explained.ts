@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Answered } from "../../answer/answer-query.ts";
-import { HEADER_BYTES } from "../../dns/codes.ts";
+import { HEADER_BYTES } from "../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
 import { describeUnanswered } from "../doh/answer-response.ts";

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { parseAddress } from "../../dns/address.ts";
-import { ResponseCode } from "../../dns/codes.ts";
+import { ResponseCode } from "../../dns/name.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
 import type { JsonRecord, ReadAnswer } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";

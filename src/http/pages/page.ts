@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { ExtendedError, RecordType, ResponseCode } from "../../dns/codes.ts";
+import { ExtendedError, RecordType, ResponseCode } from "../../dns/name.ts";
 
 /** A piece of HTML whose values are escaped. */
 export type Html = ReturnType<typeof html>;

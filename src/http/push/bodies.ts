@@ -1,10 +1,9 @@
 import type { Stage } from "../../database/stage.ts";
-import type { Clock } from "../../gateway/clock.ts";
-import type { Turns } from "../../gateway/turns.ts";
+import type { Clock, Turns } from "../../gateway/clock.ts";
 import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { ApiError } from "../messages/api-error.ts";
+import { ApiError } from "../messages/errors.ts";
 import { essence, JSON_TYPE } from "../messages/fields.ts";
 import type { BodyLimits, PushLimits } from "./push-limits.ts";
 

@@ -1,11 +1,11 @@
 import type { Holder } from "../../access/authority.ts";
 import type { Clock } from "../../gateway/clock.ts";
-import type { DesiredCursor } from "../../gateway/desired/desired-cursor.ts";
-import { textOf } from "../../gateway/desired/desired-lines.ts";
+import type { DesiredCursor } from "../../gateway/desired.ts";
+import { textOf } from "../../gateway/desired-lines.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { ApiError } from "../messages/api-error.ts";
+import { ApiError } from "../messages/errors.ts";
 
 /**
  * Opens the stream of a cluster's desired state.

@@ -1,10 +1,9 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Degradation } from "../degradation.ts";
 import { isJsonObject, ownMember } from "../json-value.ts";
-import { COLLECTIONS, SINGLES } from "../parse.ts";
-import type { Degradation } from "../report/degradation.ts";
 import type { ClusterSnapshot } from "../schema.ts";
-import { createSha256 } from "../sha256.ts";
-import { COLLECTION_PLANS, type EntryPlan } from "./entry-plan.ts";
+import { COLLECTIONS, createSha256, SINGLES } from "../snapshot-error.ts";
+import { encodeUtf8 } from "./json-syntax.ts";
 import {
   type EntryPatch,
   LINES_FORMAT_VERSION,
@@ -12,8 +11,7 @@ import {
   type LinesHeader,
   type SnapshotPatch,
 } from "./patch-line.ts";
-import { hasFewMembers, splitPatch } from "./split-patch.ts";
-import { encodeUtf8 } from "./utf8.ts";
+import { COLLECTION_PLANS, type EntryPlan, hasFewMembers, splitPatch } from "./split-patch.ts";
 
 /** Characters of an entry with few members that go into one line; a longer one has many ports or large annotations. */
 const LONG_CHARACTERS = 40 * 1024;

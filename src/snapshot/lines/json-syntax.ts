@@ -1,3 +1,6 @@
+import { isJsonObject, PROTOTYPE_KEY } from "../json-value.ts";
+import type { LineLimits } from "./patch-line.ts";
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -119,4 +122,193 @@ export function lineAndColumn(
     start = end + 1;
   }
   return { line, column: offset - start + 1 };
+}
+
+/** The JSON value of a line. */
+export interface JsonLine {
+  readonly value: unknown;
+  /** Its JSON. */
+  readonly text: string;
+  /** Members and elements, about. */
+  readonly values: number;
+  /** Whether an object at any depth has a member `__proto__`. */
+  readonly hasPrototypeKey: boolean;
+}
+
+/**
+ * Reads one line as JSON (RFC 8259). Bounds are checked before the parser makes objects.
+ * @throws {LinesError} saying what is wrong where
+ */
+export function readJsonLine(bytes: Uint8Array, line: number, limits: LineLimits): JsonLine {
+  const shape = new JsonShape();
+  shape.feed(bytes);
+  if (shape.deepest > limits.lineLevels)
+    throw new LinesError("JSON_TOO_DEEP", line, `is nested more than ${limits.lineLevels} levels deep`);
+  if (shape.values > limits.lineValues)
+    throw new LinesError(
+      "LINE_TOO_LONG",
+      line,
+      `has more than ${limits.lineValues} members and elements: split the entry`,
+    );
+  const text = decode(bytes, line);
+  const value = parse(text, line);
+  const counted: Counted = { members: 0, hasPrototypeKey: false };
+  count(value, counted);
+  if (counted.members !== shape.members) {
+    const name = JSON.stringify(findDuplicateMember(text)?.slice(0, 300));
+    throw new LinesError("INVALID_JSON", line, `one object has two members ${name}`);
+  }
+  return { value, text, values: shape.values, hasPrototypeKey: counted.hasPrototypeKey };
+}
+
+interface Counted {
+  members: number;
+  hasPrototypeKey: boolean;
+}
+
+function count(value: unknown, counted: Counted): void {
+  if (Array.isArray(value)) for (const element of value) count(element, counted);
+  else if (isJsonObject(value)) {
+    if (Object.hasOwn(value, PROTOTYPE_KEY)) counted.hasPrototypeKey = true;
+    for (const name of Object.keys(value)) {
+      counted.members++;
+      const member = value[name];
+      if (typeof member === "object" && member !== null) count(member, counted);
+    }
+  }
+}
+
+function decode(bytes: Uint8Array, line: number): string {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    throw new LinesError("INVALID_UTF8", line, "is not UTF-8");
+  }
+}
+
+function parse(text: string, line: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The line end is white space in the grammar of JSON, so that an error at the end would be behind it.
+    const json = text.endsWith("\n") ? text.slice(0, -1) : text;
+    const position = findJsonError(json);
+    const rest = json.slice(position, position + 12);
+    const found = rest === "" ? "it ends" : `found ${JSON.stringify(rest)}`;
+    throw new LinesError("INVALID_JSON", line, `is not JSON: ${found}`, position + 1);
+  }
+}
+
+interface Decoder {
+  decode(bytes: Uint8Array): string;
+}
+
+interface Encoder {
+  encode(text: string): Uint8Array<ArrayBuffer>;
+}
+
+/** Every host has both; this folder compiles without the types of any host. */
+const { TextDecoder, TextEncoder } = globalThis as unknown as {
+  readonly TextDecoder: new (
+    label: string,
+    options: { readonly fatal: boolean; readonly ignoreBOM: boolean },
+  ) => Decoder;
+  readonly TextEncoder: new () => Encoder;
+};
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** Decodes UTF-8. @throws {TypeError} for anything else. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text);
+}
+
+const NEWLINE = 0x0a;
+
+/** Splits bytes that come in pieces into lines; holds at most one line that is not complete. */
+export class LineSplitter {
+  /** Complete lines so far. */
+  lines = 0;
+  readonly #most: number;
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  /** @param most bytes of a line, without its end */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Bytes of the line that is not complete yet. */
+  get open(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Takes the next piece and yields the lines that it completes, each with its newline. A line may be a view of the piece.
+   * @throws {LinesError} LINE_TOO_LONG, before more of the line is held
+   */
+  *feed(piece: Uint8Array): Generator<Uint8Array> {
+    let start = 0;
+    while (start < piece.length) {
+      const newline = piece.indexOf(NEWLINE, start);
+      const end = newline === -1 ? piece.length : newline + 1;
+      const part = piece.subarray(start, end);
+      this.#bytes += part.length;
+      if (this.#bytes - (newline === -1 ? 0 : 1) > this.#most)
+        throw new LinesError("LINE_TOO_LONG", this.lines + 1, `has more than ${this.#most} bytes`);
+      if (newline === -1) {
+        // A copy: the caller may use the piece's memory again.
+        this.#pieces.push(part.slice());
+        return;
+      }
+      const line = this.#pieces.length === 0 ? part : join([...this.#pieces, part], this.#bytes);
+      this.#pieces = [];
+      this.#bytes = 0;
+      this.lines++;
+      yield line;
+      start = end;
+    }
+  }
+}
+
+function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}
+
+/** Why lines cannot be read. */
+export type LinesErrorCode =
+  | "INVALID_UTF8"
+  | "INVALID_JSON"
+  | "INVALID_LINE"
+  | "UNSUPPORTED_FORMAT"
+  | "LINE_TOO_LONG"
+  | "JSON_TOO_DEEP"
+  | "END_MISSING"
+  | "END_MISMATCH";
+
+/** Lines cannot be read: the first error, with the number of its line. */
+export class LinesError extends Error {
+  readonly code: LinesErrorCode;
+  /** From 1. */
+  readonly line: number;
+  /** Where the JSON stops being valid, in UTF-16 code units from 1. */
+  readonly column: number | undefined;
+
+  constructor(code: LinesErrorCode, line: number, message: string, column?: number) {
+    super(`line ${line}${column === undefined ? "" : `, column ${column}`}: ${message}`);
+    this.code = code;
+    this.line = line;
+    this.column = column;
+  }
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { COLLECTIONS, SINGLES } from "../parse.ts";
-import { Degradations } from "../report/degradation.ts";
+import { Degradations } from "../degradation.ts";
 import { ClusterId, ClusterSnapshot } from "../schema.ts";
+import { COLLECTIONS, SINGLES } from "../snapshot-error.ts";
 import { LINES_FORMAT_VERSION } from "./patch-line.ts";
 
 const Header = z

@@ -1,11 +1,9 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { isClusterId } from "../cluster-id.ts";
+import { Degradations } from "../degradation.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
-import { COLLECTIONS, SINGLES } from "../parse.ts";
-import { Degradations } from "../report/degradation.ts";
-import { createSha256 } from "../sha256.ts";
-import { LineSplitter } from "./line-splitter.ts";
-import { LinesError } from "./lines-error.ts";
+import { isClusterId } from "../schema.ts";
+import { COLLECTIONS, createSha256, SINGLES } from "../snapshot-error.ts";
+import { LineSplitter, LinesError, readJsonLine } from "./json-syntax.ts";
 import {
   DEFAULT_LINE_LIMITS,
   LINES_FORMAT_VERSION,
@@ -14,7 +12,6 @@ import {
   type LinesHeader,
   type PatchLine,
 } from "./patch-line.ts";
-import { readJsonLine } from "./read-json-line.ts";
 
 /** A change as it was read. */
 export interface ReadLine {

@@ -1,8 +1,7 @@
 import type * as z from "zod";
-import { isJsonObject, type JsonObject, ownMember } from "../json-value.ts";
-import { MergePatchError, mergePatch } from "../merge-patch.ts";
+import { isJsonObject, type JsonObject, MergePatchError, mergePatch, ownMember } from "../json-value.ts";
 import { collectIssues, formatPath, type PathStep } from "../snapshot-error.ts";
-import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
+import type { EntryPlan, FieldsPlan, TablePlan } from "./split-patch.ts";
 
 /** Called with each error. */
 type Report = (path: string, message: string) => void;

@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from "undici";
-import { OWN_MANAGER } from "../../extract/identity.ts";
+import { OWN_MANAGER } from "../../extract/objects.ts";
 import type { OpenConnection } from "../api-connection.ts";
 import type { ApiServer } from "../api-resources.ts";
 import { Budget, type BudgetLimits, pause } from "../pacing.ts";

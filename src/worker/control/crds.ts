@@ -1,5 +1,5 @@
-import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/identity.ts";
 import type { KubernetesObject } from "../../extract/objects.ts";
+import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/objects.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { isManaged, type ManagedObject, MULTICLUSTER_GROUP, mark } from "./objects.ts";
 import type { Writes } from "./reconcile.ts";

@@ -3,9 +3,8 @@ import {
   type DesiredImport,
   DesiredLine,
   type DesiredSlice,
-} from "../../snapshot/desired/desired-line.ts";
-import { LineSplitter } from "../../snapshot/lines/line-splitter.ts";
-import { LinesError } from "../../snapshot/lines/lines-error.ts";
+} from "../../snapshot/desired-line.ts";
+import { LineSplitter, LinesError } from "../../snapshot/lines/json-syntax.ts";
 import { GatewayError } from "../gateway-error.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
 import { SourceError, type SyncLogger } from "../object-source.ts";

@@ -1,4 +1,4 @@
-import { OWN_MANAGER } from "../../extract/identity.ts";
+import { OWN_MANAGER } from "../../extract/objects.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { Budget, type BudgetLimits, pause } from "../pacing.ts";
 import type { ApiWriter } from "./api-writer.ts";

@@ -1,4 +1,4 @@
-import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/identity.ts";
+import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
 import { describe } from "../api-failures.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { pause } from "../pacing.ts";

@@ -5,9 +5,9 @@ import {
   MULTICLUSTER_SERVICE_NAME_LABEL as SERVICE_NAME,
   SERVICE_NAME_LABEL,
   SOURCE_CLUSTER_LABEL as SOURCE_CLUSTER,
-} from "../../extract/identity.ts";
-import type { DesiredImport, DesiredSlice } from "../../snapshot/desired/desired-line.ts";
-import { isLabelValue, isQualifiedName } from "../../snapshot/desired/qualified-name.ts";
+} from "../../extract/objects.ts";
+import type { DesiredImport, DesiredSlice } from "../../snapshot/desired-line.ts";
+import { isLabelValue, isQualifiedName } from "../../snapshot/desired-line.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import type { NamedSlice } from "./desired.ts";
 

@@ -1,4 +1,4 @@
-import type { DesiredImport } from "../../snapshot/desired/desired-line.ts";
+import type { DesiredImport } from "../../snapshot/desired-line.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import { type Condition, conditionsOf, conditionsToApply, newsIn } from "./conditions.ts";
 import type { DesiredService, DesiredState } from "./desired.ts";

@@ -1,15 +1,16 @@
-import { RecordType } from "../../dns/codes.ts";
-import { parseName } from "../../dns/name.ts";
+import { parseName, RecordType } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
-import { RecordSets } from "../record-sets.ts";
+import { RecordSets } from "../record-block.ts";
 import {
   endpointLabel,
+  isHostLabel,
+  isObjectLabel,
   type PlacedEndpoint,
+  podLabels,
   writeEndpointRecords,
   writePortRecords,
 } from "./endpoint-records.ts";
-import { isHostLabel, isObjectLabel, podLabels } from "./service-labels.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /** Version of the DNS-based service discovery schema (specification section 1). */

@@ -1,12 +1,13 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
-import { RecordSets } from "../record-sets.ts";
+import { RecordSets } from "../record-block.ts";
 import {
+  clusterIdLabels,
   endpointLabel,
+  isObjectLabel,
   type PlacedEndpoint,
   writeEndpointRecords,
   writePortRecords,
 } from "./endpoint-records.ts";
-import { clusterIdLabels, isObjectLabel } from "./service-labels.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /** Version of the multicluster DNS schema (specification section 1). */

@@ -1,10 +1,9 @@
 import { usableAddress } from "../../dns/address.ts";
-import { MAX_NAME_BYTES } from "../../dns/codes.ts";
+import { MAX_NAME_BYTES } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
-import type { NameTree } from "../name-tree.ts";
-import type { RecordSets } from "../record-sets.ts";
+import type { NameTree, TreeKey } from "../name-tree.ts";
+import type { RecordSets } from "../record-block.ts";
 import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse-candidate.ts";
-import type { TreeKey } from "../tree-key.ts";
 import type { Origin } from "./distances.ts";
 
 /** What all names of a key are compiled with. */

@@ -8,7 +8,7 @@ import { inlineKeys } from "../../../src/access/oidc.ts";
 import type { Admission } from "../../../src/access/rule.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
 import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
-import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,5 +1,5 @@
 import { createLambdaHandler } from "../../../src/hosts/lambda/lambda-handler.ts";
-import { createSecondaryHost, readSecondarySettings } from "../../../src/hosts/secondary/secondary-host.ts";
+import { createSecondaryHost, readSecondarySettings } from "../../../src/hosts/secondary-host.ts";
 import type { HostUnderTest } from "../host-under-test.ts";
 import { eventOf, recordedEvent, responseOf } from "./lambda-event.ts";
 import { pass } from "./moved-clock.ts";

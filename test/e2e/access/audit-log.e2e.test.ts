@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { partPath } from "../../../src/transfer/part-names.ts";
+import { partPath } from "../../../src/transfer/part-forms.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { headerLine, LINES_TYPE, patchBody, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
 import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";

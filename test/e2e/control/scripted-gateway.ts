@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 
 /** A gateway over HTTP that takes every push, and gives workers the desired state that a test wrote: what a hostile one could send. */
 export interface ScriptedGateway {

@@ -1,5 +1,5 @@
-import type { RedisAddress } from "../../../src/replica/redis/connection.ts";
-import { RedisLog } from "../../../src/replica/redis/redis-log.ts";
+import type { RedisAddress } from "../../../src/replica/redis-connection.ts";
+import { RedisLog } from "../../../src/replica/redis-log.ts";
 import { type Redis, startRedis } from "../servers/redis.ts";
 
 /** Logs on one redis-server, each under a prefix of its own unless it is given. */

@@ -3,7 +3,7 @@ import { Reader } from "../../../src/database/reader.ts";
 import { Writer } from "../../../src/database/writer.ts";
 import { createSteadyClock } from "../../../src/gateway/clock.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
-import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
+import type { GatewayEvent } from "../../../src/gateway/gateway-types.ts";
 import { Replica } from "../../../src/replica/replica.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { patchCluster, putSnapshot } from "../../gateway/open-gateway.ts";

@@ -1,8 +1,8 @@
 import type { Answer, Packet } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseAddressRanges } from "../../../src/dns/address-range.ts";
-import { labelText } from "../../../src/dns/folded-name.ts";
+import { parseAddressRanges } from "../../../src/dns/address.ts";
+import { labelText } from "../../../src/dns/name.ts";
 import { readName, readWord } from "../../../src/dns/wire-reader.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { PrivateAddresses } from "../../../src/forward/private-addresses.ts";

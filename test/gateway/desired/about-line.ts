@@ -1,4 +1,4 @@
-import type { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 
 /** What a line of a desired state is about: `slice shop/web a`, or `slice shop/web a none` where it takes a slice back. */
 export function aboutLine(line: DesiredLine): string {

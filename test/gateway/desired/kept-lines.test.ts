@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { RecentChanges } from "../../../src/gateway/desired/desired-feed.ts";
-import type { ServiceLine, ServiceLines } from "../../../src/gateway/desired/desired-lines.ts";
-import { KeptLines } from "../../../src/gateway/desired/kept-lines.ts";
+import { RecentChanges } from "../../../src/gateway/desired.ts";
+import type { ServiceLine, ServiceLines } from "../../../src/gateway/desired-lines.ts";
+import { KeptLines } from "../../../src/gateway/desired-lines.ts";
 
 const lines = (texts: Record<string, string>): ServiceLines =>
   new Map(Object.entries(texts).map(([name, text]): [string, ServiceLine] => [name, { text }]));

@@ -1,8 +1,8 @@
-import { DesiredFeed } from "../../../src/gateway/desired/desired-feed.ts";
-import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { DesiredFeed } from "../../../src/gateway/desired.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import { KeyWorld } from "../../../src/names/key-world.ts";
 import { SnapshotEntries } from "../../../src/names/snapshot-entries.ts";
-import { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
+import { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { keysOf } from "../../names/keys-of.ts";
 import { aboutLine } from "./about-line.ts";

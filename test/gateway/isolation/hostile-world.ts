@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { FOUNDING } from "../../../src/database/ranks.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 import type { ClustersetService } from "../../../src/merge/clusterset.ts";
-import { nameOf, namespaceOf } from "../../../src/merge/service-key.ts";
+import { nameOf, namespaceOf } from "../../../src/merge/order.ts";
 import { mergeEntries } from "../../../src/names/compile-key.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";

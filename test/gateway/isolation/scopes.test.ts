@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { View } from "../../../src/access/view.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 import type { QueryStages, ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
 import { explainAnswer } from "../../../src/http/explain.ts";
 import { renderJsonAnswer } from "../../../src/http/json.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
-import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { localityView } from "../../../src/zone/locality.ts";

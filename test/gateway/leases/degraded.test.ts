@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { openGateway, putSnapshot } from "../open-gateway.ts";
 

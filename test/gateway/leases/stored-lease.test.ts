@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { CLOCK_JITTER, type Clock, createSteadyClock, unixTime } from "../../../src/gateway/clock.ts";
-import { resumed, toStored } from "../../../src/gateway/leases/lease-terms.ts";
+import { resumed, toStored } from "../../../src/gateway/leases.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;

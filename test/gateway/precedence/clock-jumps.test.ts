@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Clock, Uptime } from "../../../src/gateway/clock.ts";
-import { LeaseTimer } from "../../../src/gateway/leases/lease-timer.ts";
+import { LeaseTimer } from "../../../src/gateway/leases.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { openGateway, putSnapshot, regional } from "../open-gateway.ts";
 import { memoryDatabase } from "../open-keyed.ts";

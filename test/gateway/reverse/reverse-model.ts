@@ -1,10 +1,10 @@
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
-import { nameOf, namespaceOf } from "../../../src/merge/service-key.ts";
+import { nameOf, namespaceOf } from "../../../src/merge/order.ts";
 import { compileClustersetKey, mergeEntries } from "../../../src/names/compile-key.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
-import { addressLabel } from "../../../src/zone/kinds/service-labels.ts";
+import { addressLabel } from "../../../src/zone/kinds/endpoint-records.ts";
 import type { ReverseCandidate } from "../../../src/zone/reverse-candidate.ts";
 
 /** What a cluster reports of an address, and since which push by own exports of a namespace. */

@@ -1,7 +1,7 @@
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
-import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";

@@ -1,4 +1,4 @@
-import { Turns } from "../../../src/gateway/turns.ts";
+import { Turns } from "../../../src/gateway/clock.ts";
 
 /** Turns of a clock that stands still, as that of a Worker does while it computes. */
 export function openTurns() {

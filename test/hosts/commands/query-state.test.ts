@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Writer } from "../../../src/database/writer.ts";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
-import { type OpenDatabase, openDatabase } from "../../../src/hosts/node/database/open-database.ts";
+import { type OpenDatabase, openDatabase } from "../../../src/hosts/node/database.ts";
 import { NOON, push, wholeLines } from "../../database/pushing.ts";
 import { exported, exporting, imported, snapshot } from "../../merge/fixtures.ts";
 

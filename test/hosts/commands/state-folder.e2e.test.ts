@@ -9,8 +9,8 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { demo } from "../../../src/hosts/commands/demo.ts";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
+import { prepareStateFolder, stateFolderFailure } from "../../../src/hosts/node/database.ts";
 import { startGateway } from "../../../src/hosts/node/gateway-host.ts";
-import { prepareStateFolder, stateFolderFailure } from "../../../src/hosts/node/state-folder.ts";
 
 const cli = fileURLToPath(new URL("../../../bin/clusterset-doh.js", import.meta.url));
 const silent = pino({ level: "silent" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { networkFileSystem } from "../../../src/hosts/node/state-folder.ts";
+import { networkFileSystem } from "../../../src/hosts/node/database.ts";
 
 const mounts = (...lines: readonly (readonly [point: string, type: string])[]) =>
   lines

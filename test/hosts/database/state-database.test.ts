@@ -2,10 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { storeFailure } from "../../../src/database/store-error.ts";
+import { storeFailure } from "../../../src/database/schema.ts";
 import { Writer } from "../../../src/database/writer.ts";
-import { openForReading } from "../../../src/hosts/node/database/open-database.ts";
-import { openStateDatabase, type StateDatabase } from "../../../src/hosts/node/database/state-database.ts";
+import { openForReading, openStateDatabase, type StateDatabase } from "../../../src/hosts/node/database.ts";
 import { push, wholeLines } from "../../database/pushing.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 

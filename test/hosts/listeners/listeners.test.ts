@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import { listenFailure } from "../../../src/hosts/node/process.ts";
-import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
 import { answerTo, decoded } from "../../forward/fake-upstreams.ts";
 import { endpoints, exported } from "../../merge/fixtures.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";

@@ -7,7 +7,7 @@ import type { AnswerMessage } from "../../../src/hosts/node/listeners/answer-mes
 import type { Bound } from "../../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../../src/hosts/node/listeners/stream.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount } from "../../../src/limits/shared.ts";

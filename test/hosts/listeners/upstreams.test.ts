@@ -7,7 +7,7 @@ import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
 import { UpstreamConnector } from "../../../src/hosts/node/upstreams/configured-upstreams.ts";
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";

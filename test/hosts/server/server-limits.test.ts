@@ -18,7 +18,7 @@ import {
   socketNetworks,
 } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { ClientNetworks } from "../../../src/limits/client-networks.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";

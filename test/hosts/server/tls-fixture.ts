@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 
 interface Closable {
   on(event: "error", listener: () => void): unknown;

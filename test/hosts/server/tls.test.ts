@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
-import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CachedTransferSource } from "../../../src/hosts/workers/cached-source.ts";
 import { PartMemory } from "../../../src/transfer/part-cache.ts";
-import { markText, partPath } from "../../../src/transfer/part-names.ts";
+import { markText, partPath } from "../../../src/transfer/part-forms.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
 import { openPair, seeded, WEB } from "../../transfer/pair.ts";

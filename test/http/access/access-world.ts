@@ -10,7 +10,7 @@ import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { AccessCounters } from "../../../src/http/metrics/counts.ts";
 
 import { createDirectory } from "../../../src/http/pages/directory.ts";
-import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
-import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
 import { accessWorld, FEW, KINDS, RULES, type Shown, ZONE } from "./access-world.ts";

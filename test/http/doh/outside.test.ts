@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { parseAddressRanges } from "../../../src/dns/address-range.ts";
+import { parseAddressRanges } from "../../../src/dns/address.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";

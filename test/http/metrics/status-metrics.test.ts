@@ -3,7 +3,7 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import type { StatusSource } from "../../../src/http/metrics/status.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status.ts";
-import { TransferCounters } from "../../../src/transfer/transfer-events.ts";
+import { TransferCounters } from "../../../src/transfer/transfer-state.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 
 /** The metrics of a gateway's status as prom-client writes them. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { VERSION } from "../../../src/assembly/stages.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
-import type { PartKind } from "../../../src/transfer/part-names.ts";
+import type { PartKind } from "../../../src/transfer/part-forms.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";
 import { queryFor } from "../../forward/fake-upstreams.ts";
 import { makeAuthority, makeClient, type PemPair } from "../../hosts/client-certificates.ts";

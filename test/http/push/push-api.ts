@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
-import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
-import { Turns } from "../../../src/gateway/turns.ts";
+import { type Clock, systemClock, Turns } from "../../../src/gateway/clock.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
-import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
+import { createPushRoutes, type PushGateway } from "../../../src/http/push/pushing.ts";
 import { LimitCounters } from "../../../src/limits/counters.ts";
 import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (page: string) => readFileSync(join(root, "docs/reference", page), "utf8");
@@ -12,7 +12,7 @@ test("docs/reference/push-api.md and control-api.md list every code with its sta
   const routes = readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
     entry.isFile() ? join(entry.parentPath, entry.name) : [],
   );
-  const text = [...routes, join(root, "src/http/messages/api-error.ts")]
+  const text = [...routes, join(root, "src/http/messages/errors.ts")]
     .map((file) => readFileSync(file, "utf8"))
     .join("\n");
   const thrown = [...text.matchAll(/new ApiError\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AddressSource } from "../../../src/merge/service/addresses.ts";
+import type { AddressSource } from "../../../src/merge/addresses.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 import { mergeClusterset } from "../merged.ts";

@@ -5,9 +5,8 @@ import {
   type Contribution,
   declareExports,
   declareImports,
-} from "../../../src/merge/service/declaration.ts";
-import { listShards, mergeService } from "../../../src/merge/service/service.ts";
-import { sizeOfService } from "../../../src/merge/service/size.ts";
+} from "../../../src/merge/declaration.ts";
+import { listShards, mergeService, sizeOfService } from "../../../src/merge/service.ts";
 import type { ExportedService, ImportedService, ServicePort } from "../../../src/snapshot/schema.ts";
 import { day, exported, exporting, imported, importing, port, web } from "../fixtures.ts";
 import { mergeClusterset } from "../merged.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { parseAddress } from "../../../src/dns/address.ts";
-import { HTTPS, streamTransport, udpTransport } from "../../../src/resolve/message/transport.ts";
+import { HTTPS, streamTransport, udpTransport } from "../../../src/resolve/message-writer.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { DESIGNATED, snapshots, ZONE } from "../../e2e/clients/listening-gateway.ts";
 import { compileWorld } from "../ask.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DesiredLine } from "../../../src/snapshot/desired/desired-line.ts";
-import { isLabelValue, isQualifiedName } from "../../../src/snapshot/desired/qualified-name.ts";
+import { DesiredLine, isLabelValue, isQualifiedName } from "../../../src/snapshot/desired-line.ts";
 
 const PORT = { name: "http", protocol: "TCP", port: 80 };
 const IMPORT = {

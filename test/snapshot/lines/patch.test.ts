@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/snapshot/json-value.ts";
+import { diffJson, MergePatchError, mergePatch } from "../../../src/snapshot/json-value.ts";
 import type { SnapshotPatch } from "../../../src/snapshot/lines/patch-line.ts";
-import { diffJson, MergePatchError, mergePatch } from "../../../src/snapshot/merge-patch.ts";
-import { parseSnapshot } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
+import { parseSnapshot, SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
 import { metaAt, NOON, patchLines, stage } from "../../database/pushing.ts";
 import { applyPatch, holding, readLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
 import { SnapshotLine } from "../../../src/snapshot/lines/line-schema.ts";
-import { LineSplitter } from "../../../src/snapshot/lines/line-splitter.ts";
-import { LinesError } from "../../../src/snapshot/lines/lines-error.ts";
 import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
 import type { LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
+import { SnapshotAssembler } from "../../../src/extract/extract.ts";
 import { PushClient } from "../../../src/worker/push-client.ts";
 import { change } from "../../extract/any-objects.ts";
 import { namespace, service, serviceExport } from "../../extract/objects.ts";

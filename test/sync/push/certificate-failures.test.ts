@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { PushClient } from "../../../src/worker/push-client.ts";
 import { emptySnapshot } from "../../snapshot/worlds.ts";
 import { GatewayDouble } from "../gateway-double.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
-import type { Degradation } from "../../../src/snapshot/report/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
 import { stopClock } from "../../hosts/server/stopped-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 
 const MOST = 16 * 1024 * 1024;

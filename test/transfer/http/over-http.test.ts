@@ -7,7 +7,7 @@ import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { PartMemory } from "../../../src/transfer/part-cache.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { TransferKeys } from "../../../src/transfer/signature.ts";
-import type { TransferEvent } from "../../../src/transfer/transfer-events.ts";
+import type { TransferEvent } from "../../../src/transfer/transfer-state.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { Gateways, push, send } from "../../hosts/gateways.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";

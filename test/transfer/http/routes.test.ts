@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
 import { Reader } from "../../../src/database/reader.ts";
-import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer-routes.ts";
+import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { openPair } from "../pair.ts";

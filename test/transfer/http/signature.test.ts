@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
-import { createTransferRoutes } from "../../../src/http/transfer-routes.ts";
+import { createTransferRoutes } from "../../../src/http/transfer.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { PartMemory } from "../../../src/transfer/part-cache.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { NONCE_FIELD, SIGNATURE_FIELD, TransferKeys } from "../../../src/transfer/signature.ts";
-import type { TransferEvent } from "../../../src/transfer/transfer-events.ts";
+import type { TransferEvent } from "../../../src/transfer/transfer-state.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";

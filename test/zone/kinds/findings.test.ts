@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { surveyOf } from "../../../src/names/survey.ts";
+import { surveyOf } from "../../../src/names/services.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
-import type { ZoneOptions } from "../../../src/zone/options.ts";
+import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";

@@ -1,6 +1,6 @@
 import { listRecords } from "../../../src/names/listing.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import type { ZoneOptions } from "../../../src/zone/options.ts";
+import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { worldOf } from "../../names/world-of.ts";
 
 /** The records of services in a zone and a view, sorted, as `<name> <type> <data>` with names below the zone; without those of the zone itself. */

@@ -7,7 +7,7 @@ import {
   isObjectLabel,
   podLabels,
   portLabels,
-} from "../../../src/zone/kinds/service-labels.ts";
+} from "../../../src/zone/kinds/endpoint-records.ts";
 
 describe("labels (RFC 1123 section 2.1)", () => {
   it.each([

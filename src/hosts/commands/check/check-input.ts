@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { UsageError } from "../../../config/values.ts";
-import type { ExtractOptions } from "../../../extract/assembler.ts";
+import type { ExtractOptions } from "../../../extract/extract.ts";
 import { extractSnapshot } from "../../../extract/extract.ts";
-import { ClusterIdError, identifyObject } from "../../../extract/identity.ts";
 import type { KubernetesObject } from "../../../extract/objects.ts";
+import { ClusterIdError, identifyObject } from "../../../extract/objects.ts";
 import type { ClusterFinding } from "../../../merge/clusterset.ts";
-import { parseSnapshot } from "../../../snapshot/parse.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../../snapshot/schema.ts";
+import { parseSnapshot } from "../../../snapshot/snapshot-error.ts";
 import { type ManifestObject, readManifests } from "../../../worker/manifests.ts";
 
 /** One cluster to check. */

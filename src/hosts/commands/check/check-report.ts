@@ -1,11 +1,11 @@
 import type { ClusterFinding, Conflict } from "../../../merge/clusterset.ts";
-import type { Pins } from "../../../merge/pins.ts";
+import type { Pins } from "../../../merge/grants.ts";
 import type { ListedRecord } from "../../../names/listing.ts";
-import { surveyOf } from "../../../names/survey.ts";
+import { surveyOf } from "../../../names/services.ts";
 import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
 import type { Grant } from "../flags.ts";
-import { type ListedZone, listZones, type ZoneSelection } from "../listed-zones.ts";
 import { checkView, clusterIds, entriesOf, rulesFor } from "../offline-world.ts";
+import { type ListedZone, listZones, type ZoneSelection } from "../query.ts";
 
 /** The zones that the gateway would serve, with all problems. */
 export interface CheckReport {

@@ -1,8 +1,8 @@
 import { zoneFileLine } from "../../../names/listing.ts";
 import { readFederationFlag, readGrant, readPins } from "../flags.ts";
-import type { ListedZone } from "../listed-zones.ts";
 import { type ClusterZoneFlags, readClusterZone } from "../offline-world.ts";
 import type { Output } from "../process.ts";
+import type { ListedZone } from "../query.ts";
 import { describeCounts, describeObjections, locateFinding } from "../status.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";

@@ -5,7 +5,7 @@ import { keySourceOf } from "../../../assembly/credentials.ts";
 import type { IssuerKeysPlace } from "../../../config/issuer.ts";
 import { UsageError } from "../../../config/values.ts";
 import { readToken } from "../files.ts";
-import { readCertificates } from "../tls/tls.ts";
+import { readCertificates } from "../tls.ts";
 
 /** The keys of one issuer, and their files. */
 export class IssuerKeys {

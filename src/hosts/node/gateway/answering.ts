@@ -17,7 +17,7 @@ import { type ListenerParts, type ListeningPlace, startListeners } from "../list
 import type { Logger } from "../process.ts";
 import type { NodeServer, ServerOptions } from "../server/node-server.ts";
 import type { ServerProtection } from "../server/server-protection.ts";
-import type { ServerTls } from "../tls/tls.ts";
+import type { ServerTls } from "../tls.ts";
 
 /** What answers clients: a server for HTTP and listeners for DNS, in one thread or in several. */
 export interface Answering {

@@ -4,10 +4,10 @@ import { parseListenAddress } from "../../../config/values.ts";
 import { parseAddress } from "../../../dns/address.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
-import { visibilityKey } from "../../../merge/visibility/visibility.ts";
+import { visibilityKey } from "../../../merge/visibility.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
-import type { TlsSource } from "../tls/tls.ts";
+import type { TlsSource } from "../tls.ts";
 
 /** The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
 export class Reachability {

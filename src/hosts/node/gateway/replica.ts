@@ -1,19 +1,19 @@
 import type { Store } from "../../../config/gateway.ts";
 import { UsageError } from "../../../config/values.ts";
-import { StoreError } from "../../../database/store-error.ts";
+import { StoreError } from "../../../database/schema.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";
-import type { RedisAddress } from "../../../replica/redis/connection.ts";
-import { type Endpoint, readUrl } from "../../../replica/redis/servers/address.ts";
+import type { RedisAddress } from "../../../replica/redis-connection.ts";
+import { type Endpoint, readUrl } from "../../../replica/redis-servers.ts";
 import type { SharedLog } from "../../../replica/shared-log.ts";
 import { readToken } from "../files.ts";
-import { readCertificates, readIdentity } from "../tls/tls.ts";
+import { readCertificates, readIdentity } from "../tls.ts";
 
 /** What opens the order of changes that gateways share in Valkey or Redis. It throws a {UsageError} if the engine cannot be used. */
 export function openReplica(store: Store): (parts: OrderParts) => Promise<SharedOrder> {
   return async (parts) => {
     const address = await readEngineAddress(store);
     // The client is loaded by gateways that need it alone.
-    const { RedisLog } = await import("../../../replica/redis/redis-log.ts");
+    const { RedisLog } = await import("../../../replica/redis-log.ts");
     const { Replica } = await import("../../../replica/replica.ts");
     let log: SharedLog | undefined;
     try {

@@ -3,9 +3,9 @@ import type { Dns, Dot, ListenPlace, ServeConfig } from "../../../config/serve-c
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
 import type { Rate } from "../../../limits/client-rate.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
-import { streamTransport, type Transport, udpTransport } from "../../../resolve/message/transport.ts";
+import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
 import type { Logger } from "../process.ts";
-import type { ServerTls } from "../tls/tls.ts";
+import type { ServerTls } from "../tls.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";

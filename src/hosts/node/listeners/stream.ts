@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { ConnectionErrors } from "../../../limits/counters.ts";
-import { negotiate, type ServerTls, secureContext } from "../tls/tls.ts";
+import { negotiate, type ServerTls, secureContext } from "../tls.ts";
 import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
 import { StreamConnection, type StreamParts } from "./stream-connection.ts";

@@ -2,10 +2,10 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns } from "../../../config/serve-config.ts";
-import { parseAddressRanges } from "../../../dns/address-range.ts";
+import { parseAddressRanges } from "../../../dns/address.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
-import type { Transport } from "../../../resolve/message/transport.ts";
-import { answerTruncated } from "../../../resolve/message/truncate.ts";
+import type { Transport } from "../../../resolve/message-writer.ts";
+import { answerTruncated } from "../../../resolve/truncate.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
 

@@ -1,7 +1,6 @@
-import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/message.ts";
-import { pathOf } from "../../../http/messages/message.ts";
+import type { Client } from "../../../access/client.ts";
+import { type Handler, type HttpRequest, type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
-import { type Application, refusal } from "./fetch-request.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /**
@@ -52,4 +51,94 @@ function answerFailure(request: NodeRequest, error: unknown, { paths, onError }:
     onError(again);
     request.abort();
   }
+}
+
+/** Answers requests of the Fetch standard. */
+export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
+
+/** Answers the requests that no handler of a path answers. */
+export type Application = (request: NodeRequest) => Promise<HttpResponse>;
+
+/** The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods (RFC 9110 section 9.1). */
+const NOT_FETCHED = /^(?:connect|trace|track)$/i;
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
+
+/** Answers requests with a handler of the Fetch standard. */
+export function answerByFetch(fetch: FetchHandler): Application {
+  return async (request) => {
+    const url = targetOf(request);
+    return typeof url === "string"
+      ? toHttpResponse(await fetch(toRequest(request, url), request.client))
+      : url;
+  };
+}
+
+/** The URL of a request; the response for one that the Fetch standard cannot express. */
+export function targetOf(request: NodeRequest): string | HttpResponse {
+  const { method } = request;
+  if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
+    return refusal(501, `the method ${JSON.stringify(method)} is not implemented`);
+  // RFC 9110 section 9.3.7: the server as a whole.
+  if (request.url === "*" && method === "OPTIONS")
+    return { status: 204, headers: { allow: METHODS }, body: null };
+  return urlOf(request) ?? refusal(400, "the request's target or its host is malformed");
+}
+
+/** A response as hosts send it: whole, unless its end is not in sight. */
+export async function toHttpResponse(response: Response): Promise<HttpResponse> {
+  const headers = Object.fromEntries(response.headers);
+  if (response.body === null) return { status: response.status, headers, body: null };
+  // A response that no proxy may buffer has no end in sight.
+  if (headers["x-accel-buffering"] === "no")
+    return { status: response.status, headers, body: null, stream: response.body };
+  const body = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: { "content-length": String(body.length), ...headers }, body };
+}
+
+/** A response of one line of text. */
+export function refusal(
+  status: number,
+  says: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  const body = new TextEncoder().encode(`${says}\n`);
+  const length = String(body.length);
+  const common = { "content-type": "text/plain", "cache-control": "no-store", "content-length": length };
+  return { status, headers: { ...common, ...headers }, body };
+}
+
+/**
+ * RFC 9110 section 7.1; undefined if the parts are not a URL, or the host is more than a host and a port. A client of HTTP/1.0
+ * need not name the host, and an empty host is valid (RFC 9112 section 3.2).
+ */
+function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
+  const base = URL.parse(`${scheme}://${host === "" ? "localhost" : host}`);
+  if (base === null || base.pathname !== "/" || base.username !== "" || /[?#@/\\]/.test(host))
+    return undefined;
+  const parsed = url.startsWith("/") ? URL.parse(base.origin + url) : URL.parse(url);
+  return parsed === null || !/^https?:$/.test(parsed.protocol) ? undefined : parsed.href;
+}
+
+function toRequest(request: NodeRequest, url: string): Request {
+  const { method, rawHeaders } = request;
+  const headers = headersOf(rawHeaders);
+  if (!mayHaveBody(method)) return new Request(url, { method, headers });
+  const body = request.bodyStream();
+  const gone = new AbortController();
+  request.whenGone(() => gone.abort());
+  return new Request(url, { method, headers, body, duplex: "half", signal: gone.signal } as RequestInit);
+}
+
+/** The Fetch standard has no body with these methods. */
+export function mayHaveBody(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/** @param raw names and values in turn */
+export function headersOf(raw: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let index = 0; index < raw.length; index += 2)
+    if (!raw[index]!.startsWith(":")) headers.append(raw[index]!, raw[index + 1]!);
+  return headers;
 }

@@ -1,12 +1,12 @@
 import type { TLSSocket } from "node:tls";
-import type { MaybePromise } from "../../../access/maybe-promise.ts";
+import type { MaybePromise } from "../../../access/url-tokens.ts";
 import type { ServerLimits } from "../../../config/limits.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Events, Http2Stream } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-admission.ts";
-import type { IsMisdirected } from "../tls/misdirected.ts";
+import type { IsMisdirected } from "../tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import type { HeldConnection } from "./connections.ts";

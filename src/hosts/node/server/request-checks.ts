@@ -1,7 +1,7 @@
 import type { ServerLimits } from "../../../config/limits.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import type { Limit } from "../../../limits/counters.ts";
-import { refusal } from "./fetch-request.ts";
+import { refusal } from "./answer-request.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 

@@ -9,7 +9,7 @@ import {
   mayHaveBody,
   targetOf,
   toHttpResponse,
-} from "../server/fetch-request.ts";
+} from "../server/answer-request.ts";
 
 /**
  * Requests that a thread has handed over and the main thread has not begun with. Above it they wait here, where those whose clients have gone

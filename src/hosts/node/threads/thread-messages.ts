@@ -4,7 +4,7 @@ import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import type { StubRegistration } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory } from "../../../limits/shared.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
-import type { ServerTls } from "../tls/tls.ts";
+import type { ServerTls } from "../tls.ts";
 
 /** What an answering thread starts with. */
 export interface ThreadStart {

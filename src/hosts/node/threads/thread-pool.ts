@@ -13,8 +13,8 @@ import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts"
 import type { Answering } from "../gateway/answering.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import { listenerFailure, listenFailure, nodeClock } from "../process.ts";
-import type { FetchHandler } from "../server/fetch-request.ts";
-import type { ServerTls } from "../tls/tls.ts";
+import type { FetchHandler } from "../server/answer-request.ts";
+import type { ServerTls } from "../tls.ts";
 import { openThread, type RunningThread, type SharedThreadParts } from "./running-thread.ts";
 import type { ThreadState } from "./thread-messages.ts";
 import type { ThreadSharing } from "./thread-sharing.ts";

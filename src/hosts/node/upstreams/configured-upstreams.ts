@@ -4,7 +4,7 @@ import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { padded, type Upstream } from "../../../forward/upstream.ts";
 import { readToken } from "../files.ts";
-import { readCertificates } from "../tls/tls.ts";
+import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

@@ -1,8 +1,7 @@
 import { randomFillSync, randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
-import { HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/codes.ts";
-import { FOLD } from "../../../dns/name.ts";
+import { FOLD, HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
 import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "../../../config/values.ts";
-import { ABOUT_GROUP } from "../../../extract/identity.ts";
+import { ABOUT_GROUP } from "../../../extract/objects.ts";
 import { ClusterObjects } from "../../../worker/control/cluster-objects.ts";
 import { Controller } from "../../../worker/control/controller.ts";
 import { ClusterProperties, describeMissing, type ServedVersions } from "../../../worker/control/crds.ts";

@@ -5,7 +5,7 @@ import type { ListenAddress } from "../../../config/values.ts";
 import type { MetricsSource } from "../../../http/metrics/counts.ts";
 
 import { counted, duration } from "../../../http/pages/page.ts";
-import { describeDegradation, reasonLabel } from "../../../snapshot/report/degradation.ts";
+import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
 import type { ControlStatus, WorkerStatus } from "../../../worker/status.ts";
 import { listenFailure } from "../process.ts";
 

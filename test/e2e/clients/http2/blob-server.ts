@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_SERVER_LIMITS } from "../../../../src/config/limits.ts";
 import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned } from "../../../../src/hosts/node/tls/tls.ts";
+import { keepSelfSigned } from "../../../../src/hosts/node/tls.ts";
 import { blob } from "./blob.ts";
 
 const server = await startNodeServer({

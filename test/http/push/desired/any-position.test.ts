@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import type { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import { exported, exporting, snapshot } from "../../../merge/fixtures.ts";
 import { expectMet } from "../../../property-share.ts";
 import { arbitrarySnapshot } from "../../../worlds/arbitrary.ts";

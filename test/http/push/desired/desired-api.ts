@@ -1,13 +1,13 @@
 import { Hono } from "hono";
 import { createAuthority } from "../../../../src/access/authority.ts";
 import { systemClock } from "../../../../src/gateway/clock.ts";
-import { createControl } from "../../../../src/gateway/desired/control.ts";
+import { createControl } from "../../../../src/gateway/desired.ts";
 import type { ControlLimits } from "../../../../src/http/push/desired.ts";
 import { createDesiredRoute } from "../../../../src/http/push/desired.ts";
-import { createPushRoutes } from "../../../../src/http/push/push-routes.ts";
+import { createPushRoutes } from "../../../../src/http/push/pushing.ts";
 import { LimitCounters } from "../../../../src/limits/counters.ts";
-import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility/visibility.ts";
-import { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility.ts";
+import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
 import { openKeyed, pushSnapshot } from "../../../gateway/open-keyed.ts";
 import { sha256 } from "../push-api.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { DesiredLine } from "../../../../src/snapshot/desired/desired-line.ts";
+import type { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import { aboutLine } from "../../../gateway/desired/about-line.ts";
 import { day, endpoints, exported, exporting, snapshot } from "../../../merge/fixtures.ts";
 import { DesiredReader, openDesiredApi } from "./desired-api.ts";

@@ -1,0 +1,419 @@
+import { Kind } from "../database/places.ts";
+import type { Reach } from "../desired/desired-service.ts";
+import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
+import { namespaceOf } from "../merge/order.ts";
+import type { Visibility } from "../merge/visibility.ts";
+import type { KeyWorld } from "../names/key-world.ts";
+import { deriveLines, invalidExportsAt, KeptLines, type LineTerms, textOf } from "./desired-lines.ts";
+import type { ScopeFollower } from "./scoped-gateway.ts";
+
+/** What a feed is made of. */
+export interface FeedParts extends LineTerms {
+  /** What is answered from now in the scope; undefined while nothing is. */
+  readonly world: () => KeyWorld | undefined;
+  /** When the lease of a cluster expires, by the gateway's clock; undefined for one that is not live. */
+  readonly expiresAt: (clusterId: string) => number | undefined;
+  /** Called with the error of a service that could not be derived: a stream that has lines of it goes on with them. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Changed keys that are remembered: a stream that resumes from before the oldest one begins with a snapshot. */
+const MOST_KEYS = 10_000;
+/** Changed namespaces of one cluster that are remembered. */
+const MOST_NAMESPACES = 1000;
+
+/**
+ * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys changed; a stream derives the lines of a key when it
+ * comes to it, and the feed keeps since which version each line is as it is.
+ */
+export class DesiredFeed implements CursorSource, ScopeFollower {
+  readonly #parts: FeedParts;
+  readonly #kept = new KeptLines();
+  /** Services, rows of findings (after their cluster), and clusters that came or went (as `clusterName`). */
+  readonly #changes = new RecentChanges(MOST_KEYS);
+  /** By cluster that may read its state. */
+  readonly #namespaces = new Map<string, RecentChanges>();
+  /** By the name of a row of findings: services that it ever named. */
+  readonly #invalid = new Map<string, Set<string>>();
+  readonly #cursors = new Set<DesiredCursor>();
+  /** Distinguishes its positions from those of other feeds and processes. */
+  readonly #name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+  #version = 1;
+  #isClosed = false;
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whether a cluster is live, so that its desired state is known. */
+  has(clusterId: string): boolean {
+    const { clusters, world } = this.#parts;
+    return clusters.has(clusterId) && world()?.context.clusterViews.has(clusterId) === true;
+  }
+
+  /** Begins to read the desired state of a cluster. @param after the position from which to resume */
+  open(clusterId: string, after: string | undefined): DesiredCursor {
+    const version = this.#versionAt(after);
+    const isKnown =
+      version !== undefined && version >= Math.max(this.#changes.forgotten, this.forgotten(clusterId));
+    const cursor = new DesiredCursor(this, clusterId, isKnown ? version : undefined, () =>
+      this.#cursors.delete(cursor),
+    );
+    if (isKnown) {
+      for (const name of this.#changes.since(version)) cursor.touch(name);
+      for (const namespace of this.#namespaces.get(clusterId)?.since(version) ?? [])
+        cursor.touch(`${namespace}/`);
+    }
+    this.#cursors.add(cursor);
+    if (this.#isClosed) cursor.end();
+    return cursor;
+  }
+
+  /** The position of a version, which `open` takes. */
+  positionOf(version: number): string {
+    return `${this.#name}.${version}`;
+  }
+
+  forgotten(clusterId: string): number {
+    return Math.max(this.#kept.forgotten, this.#namespaces.get(clusterId)?.forgotten ?? 0);
+  }
+
+  /** Seconds until the lease of the cluster itself and of each exporter in its namespaces expires. @param now by the gateway's clock */
+  leases(clusterId: string, now: number): Record<string, number> {
+    const leases: Record<string, number> = {};
+    const world = this.#parts.world();
+    for (const exporter of world === undefined ? [] : [clusterId, ...exportersFor(world, clusterId)]) {
+      const expiresAt = this.#parts.expiresAt(exporter);
+      if (expiresAt !== undefined) leases[exporter] = Math.max(0, Math.floor((expiresAt - now) / 1000));
+    }
+    return leases;
+  }
+
+  /** Ends all streams, and each that begins later. */
+  close(): void {
+    this.#isClosed = true;
+    for (const cursor of this.#cursors) cursor.end();
+  }
+
+  changed(clusterId: string, keys: readonly string[]): void {
+    this.#version++;
+    const isReader = this.#parts.clusters.has(clusterId);
+    for (const key of keys) {
+      if (key.startsWith("!")) {
+        if (isReader) this.#note(`${clusterId} ${key}`);
+      } else if (key.endsWith("/")) {
+        if (isReader) this.#namespaceChanged(clusterId, namespaceOf(key));
+      } else if (key.includes("/")) this.#note(key);
+    }
+    for (const cursor of this.#cursors) cursor.wake();
+  }
+
+  clusterChanged(clusterId: string): void {
+    this.#version++;
+    if (this.#parts.clusters.has(clusterId)) {
+      // It may have come back with other namespaces, and reads a snapshot. Its worker keeps what it has meanwhile: nothing follows from silence.
+      this.#namespaces.set(clusterId, new RecentChanges(MOST_NAMESPACES, this.#version));
+      for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.end();
+    }
+    this.#note(clusterName(clusterId));
+    for (const cursor of this.#cursors) cursor.wake();
+  }
+
+  /** Any key may have changed: streams begin anew. */
+  everythingChanged(): void {
+    for (const clusterId of this.#parts.clusters) this.clusterChanged(clusterId);
+  }
+
+  /** The keys that a name of a change stands for, of those that may concern a cluster. */
+  *keysOf(clusterId: string, name: string): Generator<string> {
+    const world = this.#parts.world();
+    if (world === undefined) return;
+    const { entries } = world;
+    if (name.endsWith("/")) {
+      const namespace = namespaceOf(name);
+      yield* entries.serviceKeys(namespace);
+      for (const key of this.#kept.keys()) if (namespaceOf(key) === namespace) yield key;
+      yield* this.#invalidIn(world, clusterId, namespace);
+    } else if (name.startsWith(clusterName(""))) {
+      for (const kind of [Kind.export, Kind.import])
+        yield* entries.keysOf(name.slice(clusterName("").length), kind);
+    } else if (name.includes(" !")) {
+      const [cluster, row] = name.split(" ") as [string, string];
+      if (cluster === clusterId) yield* this.#invalidAt(world, cluster, row);
+    } else yield name;
+  }
+
+  /** The namespaces of a cluster. */
+  *namespacesOf(clusterId: string): Generator<string> {
+    for (const key of this.#parts.world()?.entries.keysOf(clusterId, Kind.namespace) ?? [])
+      yield namespaceOf(key);
+  }
+
+  /** The lines of a service that changed for a cluster after a version; undefined for a cluster that has none. */
+  *linesOf(clusterId: string, key: string, after: number | undefined): Generator<string> {
+    const world = this.#parts.world();
+    if (world === undefined) return;
+    const namespace = namespaceOf(key);
+    const isOther =
+      after !== undefined && this.#namespaces.get(clusterId)?.hasChanged(namespace, after) === true;
+    if (world.entries.hasNamespace(clusterId, namespace)) {
+      try {
+        const lines = deriveLines(world, this.#parts, key);
+        this.#kept.take(key, lines, this.#version);
+        const isNew = after === undefined || isOther;
+        yield* this.#kept.changes(key, lines, clusterId, after ?? Number.POSITIVE_INFINITY, isNew);
+      } catch (error) {
+        // What a snapshot does not name is not desired.
+        if (after === undefined) throw error;
+        this.#parts.onError(error);
+      }
+    } else if (isOther) yield* this.#kept.withdrawals(key, clusterId);
+  }
+
+  #note(name: string): void {
+    this.#changes.note(name, this.#version);
+    for (const cursor of this.#cursors) cursor.touch(name);
+  }
+
+  #namespaceChanged(clusterId: string, namespace: string): void {
+    const changes = this.#namespaces.get(clusterId) ?? new RecentChanges(MOST_NAMESPACES);
+    this.#namespaces.set(clusterId, changes);
+    changes.note(namespace, this.#version);
+    for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
+  }
+
+  *#invalidIn(world: KeyWorld, clusterId: string, namespace: string): Generator<string> {
+    for (const row of world.entries.keysOf(clusterId, Kind.findings))
+      for (const key of this.#invalidAt(world, clusterId, row)) if (namespaceOf(key) === namespace) yield key;
+  }
+
+  /** Services that a cluster says or said that it cannot export. */
+  #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
+    const now = invalidExportsAt(world, clusterId, row);
+    const name = `${clusterId} ${row}`;
+    const known = this.#invalid.get(name) ?? new Set();
+    if (now.length > 0) this.#invalid.set(name, known);
+    for (const key of now) known.add(key);
+    return known;
+  }
+
+  #versionAt(position: string | undefined): number | undefined {
+    const [name, version = "", ...more] = (position ?? "").split(".");
+    if (name !== this.#name || more.length > 0 || !/^\d{1,15}$/.test(version)) return undefined;
+    return Number(version) <= this.#version ? Number(version) : undefined;
+  }
+}
+
+/** No service has a key like it. */
+function clusterName(clusterId: string): string {
+  return `/ ${clusterId}`;
+}
+
+/** The live clusters that export a service in one of a cluster's namespaces. */
+function* exportersFor({ entries, context }: KeyWorld, clusterId: string): Generator<string> {
+  const namespaces = Array.from(entries.keysOf(clusterId, Kind.namespace), namespaceOf);
+  for (const exporter of context.clusterViews)
+    if (
+      exporter !== ABSENT_CLUSTER &&
+      namespaces.some((one) => hasAny(entries.keysOf(exporter, Kind.export, one)))
+    )
+      yield exporter;
+}
+
+function hasAny(keys: Iterable<string>): boolean {
+  for (const _ of keys) return true;
+  return false;
+}
+
+/** When things changed last, the newest changes up to a number of things. */
+export class RecentChanges {
+  /** In the order of versions. */
+  readonly #versions = new Map<string, number>();
+  readonly #most: number;
+  #forgotten: number;
+
+  /**
+   * @param most things that are remembered
+   * @param forgotten the version up to which nothing is known
+   */
+  constructor(most: number, forgotten = 0) {
+    this.#most = most;
+    this.#forgotten = forgotten;
+  }
+
+  /** The version up to which changes may be forgotten. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  /** Takes over that something changed with a version, which is the newest. */
+  note(name: string, version: number): void {
+    this.#versions.delete(name);
+    this.#versions.set(name, version);
+    if (this.#versions.size <= this.#most) return;
+    const [oldest, forgotten] = this.#versions.entries().next().value!;
+    this.#versions.delete(oldest);
+    this.#forgotten = forgotten;
+  }
+
+  hasChanged(name: string, after: number): boolean {
+    return (this.#versions.get(name) ?? 0) > after;
+  }
+
+  /** What changed after a version. */
+  *since(after: number): Generator<string> {
+    for (const [name, version] of this.#versions) if (version > after) yield name;
+  }
+}
+
+/** What a cursor reads: the feed that it is of. */
+export interface CursorSource {
+  /** Of the newest change. */
+  readonly version: number;
+  positionOf(version: number): string;
+  /** The version before which changes may be forgotten. */
+  forgotten(clusterId: string): number;
+  /** Whether a cluster is live. */
+  has(clusterId: string): boolean;
+  namespacesOf(clusterId: string): Iterable<string>;
+  keysOf(clusterId: string, name: string): Iterable<string>;
+  linesOf(clusterId: string, key: string, after: number | undefined): Iterable<string>;
+}
+
+/** How far one stream has read the desired state of its cluster. It holds the names of what changed, and no lines. */
+export class DesiredCursor {
+  readonly clusterId: string;
+  readonly #feed: CursorSource;
+  readonly #closed: () => void;
+  /** The version that the reader has; undefined where it has nothing. */
+  #version: number | undefined;
+  #touched = new Set<string>();
+  #isFirst = true;
+  #isEnded = false;
+  #lines: Iterator<string> | undefined;
+  #wake: (() => void) | undefined;
+
+  /** @param version the one that the reader has; undefined for a snapshot */
+  constructor(feed: CursorSource, clusterId: string, version: number | undefined, closed: () => void) {
+    this.#feed = feed;
+    this.clusterId = clusterId;
+    this.#version = version;
+    this.#closed = closed;
+  }
+
+  /** Whether nothing follows: the cluster left, or the reader is so far behind that it must begin anew. */
+  get isEnded(): boolean {
+    const isBehind = this.#version !== undefined && this.#version < this.#feed.forgotten(this.clusterId);
+    return this.#isEnded || isBehind || !this.#feed.has(this.clusterId);
+  }
+
+  /** Whether the reader has all that there is. */
+  get isIdle(): boolean {
+    return !this.#isFirst && this.#lines === undefined && this.#touched.size === 0;
+  }
+
+  /** The next lines, up to about `most` characters: at least one line, unless the reader has all that there is. */
+  read(most: number): { readonly text: string; readonly lines: number } {
+    let text = "";
+    let lines = 0;
+    while (text.length < most && !this.isIdle) {
+      this.#lines ??= this.#batch();
+      const next = this.#lines.next();
+      if (next.done === true) this.#lines = undefined;
+      else {
+        text += next.value;
+        lines++;
+      }
+    }
+    return { text, lines };
+  }
+
+  /** Something changed. @param name as the feed has it */
+  touch(name: string): void {
+    const isInSnapshot = this.#version === undefined && this.#isFirst && this.#lines === undefined;
+    if (!isInSnapshot) this.#touched.add(name);
+  }
+
+  /** Has something called when there may be something to read, or the end. */
+  onWake(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  wake(): void {
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.wake();
+  }
+
+  close(): void {
+    this.#isEnded = true;
+    this.#closed();
+  }
+
+  /** Lines that belong together, and their position. */
+  *#batch(): Generator<string> {
+    const { clusterId } = this;
+    const upTo = this.#feed.version;
+    const touched = this.#touched;
+    this.#touched = new Set();
+    const isSnapshot = this.#version === undefined;
+    if (this.#isFirst) yield textOf({ start: isSnapshot ? "snapshot" : "changes", formatVersion: 1 });
+    if (isSnapshot) for (const namespace of this.#feed.namespacesOf(clusterId)) touched.add(`${namespace}/`);
+    const read = new Set<string>();
+    for (const name of touched)
+      for (const key of this.#feed.keysOf(clusterId, name)) {
+        if (read.has(key)) continue;
+        read.add(key);
+        yield* this.#feed.linesOf(clusterId, key, this.#version);
+      }
+    this.#isFirst = false;
+    this.#version = upTo;
+    yield textOf({ position: this.#feed.positionOf(upTo) });
+  }
+}
+
+/** A cluster that may read its desired state. */
+export interface ControlledCluster {
+  readonly clusterId: string;
+  /** What exists for it. */
+  readonly visibility: Visibility;
+}
+
+/** The control plane of a gateway. Hosts that serve none do not pass it, and do not load its code. */
+export interface Control {
+  readonly clusters: readonly ControlledCluster[];
+  /** By which addresses other clusters reach the endpoints of one. */
+  readonly reachOf: (clusterId: string) => Reach;
+  createFeed(parts: FeedParts): DesiredFeed;
+  /** Ends all streams, such as when the gateway stops, and each that begins later. */
+  close(): void;
+}
+
+/** The control plane for some clusters. @param reach how others reach their endpoints, by cluster id. Default: by the addresses of pods */
+export function createControl(
+  clusters: readonly ControlledCluster[],
+  reach: ReadonlyMap<string, Reach> = new Map(),
+): Control {
+  const feeds: DesiredFeed[] = [];
+  return {
+    clusters,
+    reachOf: (clusterId) => reach.get(clusterId) ?? "pods",
+    createFeed: (parts) => {
+      const feed = new DesiredFeed(parts);
+      feeds.push(feed);
+      return feed;
+    },
+    close: () => {
+      for (const feed of feeds) feed.close();
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import type { ClusterMeta } from "../database/cluster-row.ts";
+import type { Leases } from "../resolve/answer.ts";
+import { type Degradation, type DegradedSince, degradationKey } from "../snapshot/degradation.ts";
+import type { Leased } from "../zone/world.ts";
+import { CLOCK_JITTER, type Clock, unixTime } from "./clock.ts";
+import type { GatewayEvent } from "./gateway-types.ts";
+
+/** What a request says of its cluster beside a state. */
+export interface LeaseTerms {
+  /** Milliseconds of the lease. */
+  readonly lease: number;
+  /** The worker's report. */
+  readonly degraded: readonly Degradation[];
+  /** What the worker reads; undefined if it does not say. */
+  readonly instance: string | undefined;
+}
+
+/** The same as it was sent. */
+export interface RequestedTerms {
+  /** Undefined for the gateway's default. */
+  readonly leaseSeconds?: number | undefined;
+  /** Undefined for an empty report. */
+  readonly degraded?: readonly Degradation[] | undefined;
+  readonly instance?: string | undefined;
+}
+
+/**
+ * What a request at `now` gives a cluster's meta, whatever it pushes.
+ * @param holder of the lease before: a request without an instance takes it from nobody
+ */
+export function leasedAt(
+  now: number,
+  { lease, degraded, instance }: LeaseTerms,
+  holder: string | undefined,
+): Pick<ClusterMeta, "renewedAt" | "expiresAt" | "degraded" | "instance"> {
+  const named = instance ?? holder;
+  return {
+    renewedAt: now,
+    expiresAt: now + lease,
+    ...degradedSince(degraded, now),
+    ...(named !== undefined && { instance: named }),
+  };
+}
+
+/** A cluster's meta after a request that pushes nothing. */
+export function renewed(
+  { generation, pushedAt, instance }: ClusterMeta,
+  now: number,
+  terms: LeaseTerms,
+): ClusterMeta {
+  return { generation, pushedAt, ...leasedAt(now, terms, instance) };
+}
+
+/** What is logged of a worker's report; undefined where it says what the one before said. */
+export function reportChange(
+  clusterId: string,
+  { degraded: before = [] }: Pick<ClusterMeta, "degraded">,
+  { degraded: after = [] }: Pick<ClusterMeta, "degraded">,
+): GatewayEvent | undefined {
+  if (degradationKey(before) === degradationKey(after)) return undefined;
+  if (after.length === 0) return { event: "worker-recovered", clusterId };
+  const degraded = after.map(({ since: _, ...degradation }) => degradation);
+  return { event: "worker-degraded", clusterId, degraded };
+}
+
+/** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */
+function degradedSince(report: readonly Degradation[], now: number): { readonly degraded?: DegradedSince[] } {
+  if (report.length === 0) return {};
+  return { degraded: report.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
+}
+
+/** The same with times of a clock that is ahead by so many milliseconds. */
+export function withTimesAhead<Held extends { readonly degraded?: readonly DegradedSince[] | undefined }>(
+  { degraded }: Held,
+  ahead: number,
+): { readonly degraded?: DegradedSince[] } {
+  return degraded === undefined
+    ? {}
+    : { degraded: degraded.map((one) => ({ ...one, since: one.since + ahead })) };
+}
+
+/** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
+export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
+  const uptime = clock.uptime?.();
+  return {
+    generation: meta.generation,
+    pushedAt: unixTime(clock, meta.pushedAt),
+    renewedAt: unixTime(clock, meta.renewedAt),
+    expiresAt: unixTime(clock, meta.expiresAt),
+    ...withTimesAhead(meta, unixTime(clock, 0)),
+    ...(meta.instance !== undefined && { instance: meta.instance }),
+    ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
+  };
+}
+
+/**
+ * A cluster's meta as it goes on in a process that loads it, in times of `clock`. The lease has what was left of it, and never more than its
+ * whole length, whatever the wall clock showed then and shows now.
+ */
+export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
+  // Read once: between two looks at the clock a busy machine may run something else for a while.
+  const now = clock.now();
+  return goneOn(stored, now - elapsedSince(stored, clock, now));
+}
+
+/** @param renewedAt when the lease was renewed, by the clock that it goes on with */
+function goneOn(stored: ClusterMeta, renewedAt: number): ClusterMeta {
+  const { generation, pushedAt, expiresAt, instance } = stored;
+  return {
+    generation,
+    pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
+    renewedAt,
+    expiresAt: renewedAt + Math.max(0, expiresAt - stored.renewedAt),
+    ...withTimesAhead(stored, renewedAt - stored.renewedAt),
+    ...(instance !== undefined && { instance }),
+  };
+}
+
+/**
+ * Milliseconds since a lease was renewed: by the wall clock, unless the machine has run since then and its uptime says something else,
+ * because the wall clock was set.
+ */
+function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock, now: number): number {
+  const byWall = Math.max(0, unixTime(clock, now) - renewedAt);
+  const running = clock.uptime?.();
+  if (uptime === undefined || running?.boot !== uptime.boot || running.at < uptime.at) return byWall;
+  const byUptime = running.at - uptime.at;
+  return Math.abs(byUptime - byWall) < CLOCK_JITTER ? byWall : byUptime;
+}
+
+/** The longest delay that timers take, in milliseconds (HTML, "timer initialization steps"): with more they fire at once. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+/** Calls back when the next lease expires. */
+export interface LeaseWatch {
+  /** The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
+  watch(at: number): void;
+  stop(): void;
+}
+
+/** A timer of the process. */
+export class LeaseTimer implements LeaseWatch {
+  readonly #clock: Clock;
+  readonly #onDue: () => void;
+  #set: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  /** @param onDue drops what has expired and calls `watch` again; may be called too early. */
+  constructor(clock: Clock, onDue: () => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** Sees to a call at `at` (Unix milliseconds, Infinity for never), or before. */
+  watch(at: number): void {
+    if (this.#set !== undefined && this.#set.at <= at) return;
+    this.stop();
+    if (at === Number.POSITIVE_INFINITY) return;
+    const delay = Math.min(Math.max(0, at - this.#clock.now()), LONGEST_DELAY);
+    const cancel = this.#clock.setTimer(delay, () => {
+      this.#set = undefined;
+      this.#onDue();
+    });
+    this.#set = { at, cancel };
+  }
+
+  stop(): void {
+    this.#set?.cancel();
+    this.#set = undefined;
+  }
+}
+
+/** When the leases expire that a key's names depend on. A table is made when the key is first answered; a renewal makes new tables. */
+export class LeaseTables implements Leases {
+  readonly #expiresAt: (clusterId: string) => number | undefined;
+  /** A secondary may drop keys from memory before leases change. */
+  readonly #tables = new WeakMap<Leased, Float64Array>();
+
+  /** @param expiresAt Unix milliseconds; undefined for clusters that are not held */
+  constructor(expiresAt: (clusterId: string) => number | undefined) {
+    this.#expiresAt = expiresAt;
+  }
+
+  of(names: Leased): Float64Array {
+    const memo = names.leaseMemo;
+    if (memo?.owner === this) return memo.table;
+    let table = this.#tables.get(names);
+    if (table === undefined) {
+      table = leaseExpiry(names.leaseGroups, this.#expiresAt);
+      this.#tables.set(names, table);
+    }
+    names.leaseMemo = { owner: this, table };
+    return table;
+  }
+}
+
+/** The same leases, for keys that may name a cluster that the frame does not have: its lease is not known. */
+export function withoutShortcut(leases: Leases, frame: Leased): Leases {
+  const expired = new Float64Array(frame.leaseGroups.length);
+  return { of: (names) => (names === frame ? expired : leases.of(names)) };
+}
+
+/**
+ * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as expired: its records may be answered once more, but not be
+ * cached.
+ */
+function leaseExpiry(
+  groups: readonly (readonly string[])[],
+  expiresAt: (clusterId: string) => number | undefined,
+): Float64Array {
+  return Float64Array.from(groups, (group) =>
+    group.reduce((first, id) => Math.min(first, expiresAt(id) ?? 0), Number.POSITIVE_INFINITY),
+  );
+}

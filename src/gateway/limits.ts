@@ -1,0 +1,161 @@
+import type { Totals } from "../database/cluster-row.ts";
+import { Kind } from "../database/places.ts";
+import type { LargeEntry } from "../database/prepare.ts";
+
+/** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
+export interface SnapshotBounds {
+  readonly namespaces: number;
+  readonly exports: number;
+  readonly imports: number;
+  /** Services of the cluster's own zone. */
+  readonly services: number;
+  /** Pods with names in the cluster's own zone. */
+  readonly pods: number;
+  /** Endpoints of exports, imports and services together. */
+  readonly endpoints: number;
+  /** Ports of services, and of each endpoint, together: SRV records go by them. */
+  readonly ports: number;
+  readonly findings: number;
+  /** Characters of exported labels and annotations together, keys and values. */
+  readonly metadataCharacters: number;
+}
+
+/**
+ * Room for the largest cluster that Kubernetes supports (Considerations for large clusters; scalability thresholds): 150,000 pods,
+ * 10,000 Services and 10,000 namespaces, with each Service exported, in the cluster's own zone, and with a finding; and a fifth more.
+ */
+export const DEFAULT_SNAPSHOT_BOUNDS: SnapshotBounds = {
+  // A generation has room for 65,535 of all clusters.
+  namespaces: 10_000,
+  exports: 12_000,
+  imports: 12_000,
+  services: 12_000,
+  pods: 180_000,
+  endpoints: 360_000,
+  ports: 800_000,
+  findings: 12_000,
+  metadataCharacters: 4 * 1024 * 1024,
+};
+
+/** Bounds on what clusters may send to a gateway. */
+export interface GatewayLimits extends SnapshotBounds {
+  /** Seconds; the default is that of a push without a lease. */
+  readonly lease: {
+    readonly minimumSeconds: number;
+    readonly defaultSeconds: number;
+    readonly maximumSeconds: number;
+  };
+  readonly clusters: number;
+  /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
+  readonly snapshotCharacters: number;
+  /** Endpoints that an export, an import or a service of a cluster's own zone may have: its names are compiled in one turn. */
+  readonly endpointsPerService: number;
+  /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
+  readonly pushDelaySeconds: number;
+}
+
+/** What holds where nothing else is configured. */
+export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
+  lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+  clusters: 1000,
+  snapshotCharacters: 48 * 1024 * 1024,
+  endpointsPerService: 20_000,
+  pushDelaySeconds: 5,
+  ...DEFAULT_SNAPSHOT_BOUNDS,
+};
+
+const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
+  namespaces: ["TOO_MANY_NAMESPACES", "namespaces"],
+  exports: ["TOO_MANY_EXPORTS", "exports"],
+  imports: ["TOO_MANY_IMPORTS", "imports"],
+  services: ["TOO_MANY_SERVICES", "services"],
+  pods: ["TOO_MANY_PODS", "pods"],
+  endpoints: ["TOO_MANY_ENDPOINTS", "endpoints"],
+  ports: ["TOO_MANY_PORTS", "ports of services and endpoints"],
+  findings: ["TOO_MANY_FINDINGS", "findings"],
+  metadataCharacters: ["METADATA_TOO_LARGE", "characters of exported labels and annotations"],
+};
+
+/**
+ * Checks that a snapshot is within the bounds for one cluster.
+ * @throws {PushRefused} naming the setting
+ */
+export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): void {
+  for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
+    if (totals[key] <= limits[key]) continue;
+    const [code, what] = REFUSALS[key];
+    throw new PushRefused(
+      code,
+      `the snapshot has ${totals[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
+    );
+  }
+}
+
+/**
+ * Checks the length as JSON of the snapshot that results from a delta.
+ * @throws {PushRefused} SNAPSHOT_TOO_LARGE
+ */
+export function checkCharacters({ snapshotCharacters }: GatewayLimits, { characters }: Totals): void {
+  if (characters <= snapshotCharacters) return;
+  throw new PushRefused(
+    "SNAPSHOT_TOO_LARGE",
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
+  );
+}
+
+const KIND_NAMES: Readonly<Partial<Record<Kind, string>>> = {
+  [Kind.export]: "export",
+  [Kind.import]: "import",
+  [Kind.service]: "service",
+};
+
+/** Says which service has too many endpoints. */
+export function serviceTooLarge(
+  { endpointsPerService }: GatewayLimits,
+  { kind, name, endpoints }: LargeEntry,
+): PushRefused {
+  return new PushRefused(
+    "SERVICE_TOO_LARGE",
+    `the ${KIND_NAMES[kind]} "${name}" has ${endpoints} endpoints; the most is ${endpointsPerService} (limits.endpointsPerService): split it into several services, or raise the limit`,
+  );
+}
+
+/**
+ * The length of a lease in milliseconds; the default where none is requested.
+ * @throws {PushRefused} LEASE_OUT_OF_RANGE
+ */
+export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease.defaultSeconds): number {
+  const { minimumSeconds, maximumSeconds } = lease;
+  if (leaseSeconds >= minimumSeconds && leaseSeconds <= maximumSeconds)
+    return Math.round(leaseSeconds * 1000);
+  throw new PushRefused(
+    "LEASE_OUT_OF_RANGE",
+    `a lease has ${minimumSeconds} to ${maximumSeconds} seconds, not ${leaseSeconds}`,
+  );
+}
+
+/** Why a push is not taken although it is well formed. */
+export type PushRefusal =
+  | "LEASE_OUT_OF_RANGE"
+  | "TOO_MANY_CLUSTERS"
+  | "TOO_MANY_NAMESPACES"
+  | "TOO_MANY_EXPORTS"
+  | "TOO_MANY_IMPORTS"
+  | "TOO_MANY_SERVICES"
+  | "TOO_MANY_PODS"
+  | "TOO_MANY_ENDPOINTS"
+  | "TOO_MANY_PORTS"
+  | "TOO_MANY_FINDINGS"
+  | "METADATA_TOO_LARGE"
+  | "SERVICE_TOO_LARGE"
+  | "SNAPSHOT_TOO_LARGE";
+
+/** A push above the gateway's bounds. */
+export class PushRefused extends Error {
+  readonly code: PushRefusal;
+
+  constructor(code: PushRefusal, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,107 @@
+import { type Clock, unixTime } from "./clock.ts";
+
+/** How long a push that the gateway could not take counts as waiting, in milliseconds. Workers send it again sooner. */
+const POSTPONED_MILLISECONDS = 60_000;
+
+/** Called once for a push that arrived. @param settled false where the gateway could not take it, and expects it again */
+export type SettlePush = (settled: boolean) => void;
+
+type BacklogClock = Pick<Clock, "now" | "wallOffset">;
+
+interface Waiting {
+  /** When the oldest push that is not settled arrived, in Unix milliseconds. */
+  readonly since: number;
+  inProgress: number;
+  /** When the gateway last could not take one. */
+  postponedAt: number | undefined;
+}
+
+/** The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of date. */
+export class PushBacklog {
+  readonly #clock: BacklogClock;
+  readonly #most: number;
+  readonly #isLive: (clusterId: string) => boolean;
+  readonly #waiting = new Map<string, Waiting>();
+  #oldest = Number.POSITIVE_INFINITY;
+
+  /**
+   * @param most milliseconds that a push may wait before answers count as out of date
+   * @param isLive whether answers have anything of a cluster; a push that the gateway could not take counts only then
+   */
+  constructor(clock: BacklogClock, most: number, isLive: (clusterId: string) => boolean) {
+    this.#clock = clock;
+    this.#most = most;
+    this.#isLive = isLive;
+  }
+
+  /** A whole push of a cluster arrived. Bodies that are still being sent do not count: their senders could make anything stale. */
+  arrived(clusterId: string): SettlePush {
+    const waiting = this.#waiting.get(clusterId) ?? {
+      since: this.#clock.now(),
+      inProgress: 0,
+      postponedAt: undefined,
+    };
+    waiting.inProgress++;
+    this.#waiting.set(clusterId, waiting);
+    this.#oldest = Math.min(this.#oldest, waiting.since);
+    return (settled) => {
+      waiting.inProgress--;
+      waiting.postponedAt = settled ? undefined : this.#clock.now();
+      this.#drop();
+    };
+  }
+
+  /**
+   * Another gateway with the same log took a request of a cluster, and the answers here have it. They lack no push that this gateway refused before that: a worker sends one request
+   * after the other, and each has all that the ones before had.
+   * @param at Unix milliseconds
+   */
+  takenElsewhere(clusterId: string, at: number): void {
+    const waiting = this.#waiting.get(clusterId);
+    if (waiting?.postponedAt === undefined || unixTime(this.#clock, waiting.postponedAt) > at) return;
+    waiting.postponedAt = undefined;
+    this.#drop();
+  }
+
+  /** Since when a push waits that answers should have by now, in Unix milliseconds; undefined while there is none. */
+  behindSince(now: number): number | undefined {
+    if (!(now - this.#oldest > this.#most)) return undefined;
+    this.#drop();
+    return now - this.#oldest > this.#most ? this.#oldest : undefined;
+  }
+
+  #drop(): void {
+    this.#oldest = Number.POSITIVE_INFINITY;
+    for (const [clusterId, { since, inProgress, postponedAt }] of this.#waiting)
+      if (inProgress > 0 || this.#counts(clusterId, postponedAt))
+        this.#oldest = Math.min(this.#oldest, since);
+      else this.#waiting.delete(clusterId);
+  }
+
+  #counts(clusterId: string, postponedAt: number | undefined): boolean {
+    if (postponedAt === undefined || !this.#isLive(clusterId)) return false;
+    return Math.abs(this.#clock.now() - postponedAt) < POSTPONED_MILLISECONDS;
+  }
+}
+
+/** Runs tasks with the same key one after the other, and tasks with different keys side by side. */
+export class KeyedQueue {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `task` when all tasks before it with the same key have ended, well or not. */
+  run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(task);
+    const ended = result.then(ignore, ignore).then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    this.#last.set(key, ended);
+    return result;
+  }
+
+  /** Resolves when no task is left. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values());
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,267 @@
+import type { Context, Env } from "hono";
+import { AccessRejected, type AccessRejection } from "../../access/access-rejected.ts";
+import type { QueryCounters } from "../../answer/query-counters.ts";
+import { isDiskFailure } from "../../database/schema.ts";
+import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
+import { type PushRefusal, PushRefused } from "../../gateway/limits.ts";
+import { OtherInstance } from "../../gateway/other-instance.ts";
+import type { Limit, LimitCounters } from "../../limits/counters.ts";
+import { LinesError, type LinesErrorCode } from "../../snapshot/lines/json-syntax.ts";
+import { SnapshotError } from "../../snapshot/snapshot-error.ts";
+import { rawParameter } from "../doh/url.ts";
+import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
+import type { HttpRequest, HttpResponse } from "./message.ts";
+
+/** The details of an error beside code and message. */
+export interface ApiErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The limit that caused it. */
+  readonly limit?: Limit | undefined;
+}
+
+/** An error of an API: `{ "code": …, "message": … }` with a status, and details if there are any. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** Stable. */
+  readonly code: string;
+  readonly details: ApiErrorOptions["details"];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly limit: Limit | undefined;
+
+  constructor(status: number, code: string, message: string, options: ApiErrorOptions = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+    this.limit = options.limit;
+  }
+}
+
+/** The body of an error. */
+export function errorBody({
+  code,
+  message,
+  details,
+}: Pick<ApiError, "code" | "message" | "details">): object {
+  return { code, message, ...(details !== undefined && { details }) };
+}
+
+/** The response for an error. */
+function errorResponse(error: ApiError): Response {
+  return jsonResponse(error.status, errorBody(error), error.headers);
+}
+
+/** The parts that the routes of an API share. */
+export interface ApiParts {
+  readonly counters?: LimitCounters | undefined;
+  /** Called for every error that became a 500. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** Called for each answer of a route, with the thrown error if there was one. */
+export type OnAnswer<Environment extends Env> = (
+  context: Context<Environment>,
+  status: number,
+  refused?: ApiError,
+  error?: unknown,
+) => void;
+
+/** A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without details. */
+export function apiRoute<Environment extends Env>(
+  { counters, onError }: ApiParts,
+  handle: (context: Context<Environment>) => Response | Promise<Response>,
+  onAnswer?: OnAnswer<Environment>,
+): (context: Context<Environment>) => Promise<Response> {
+  return async (context) => {
+    try {
+      const response = await handle(context);
+      onAnswer?.(context, response.status);
+      return response;
+    } catch (error) {
+      const foreseen = toApiError(error);
+      if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
+      if (foreseen === undefined) onError?.(error);
+      const refused =
+        foreseen ?? new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason");
+      onAnswer?.(context, refused.status, refused, error);
+      return errorResponse(refused);
+    }
+  };
+}
+
+/** Rejects all methods that a path does not have. */
+export function methodNotAllowed(allow: string): (context: Context) => Response {
+  return ({ req }) => {
+    throw new ApiError(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
+      headers: { allow },
+    });
+  };
+}
+
+/** A JSON response that no cache may store. */
+export function jsonResponse(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
+}
+
+/** The statuses of refused pushes. */
+export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
+  LEASE_OUT_OF_RANGE: 422,
+  SERVICE_TOO_LARGE: 413,
+  SNAPSHOT_TOO_LARGE: 413,
+  TOO_MANY_CLUSTERS: 503,
+  TOO_MANY_NAMESPACES: 413,
+  TOO_MANY_EXPORTS: 413,
+  TOO_MANY_IMPORTS: 413,
+  TOO_MANY_SERVICES: 413,
+  TOO_MANY_PODS: 413,
+  TOO_MANY_ENDPOINTS: 413,
+  TOO_MANY_PORTS: 413,
+  TOO_MANY_FINDINGS: 413,
+  METADATA_TOO_LARGE: 413,
+};
+
+const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
+  SERVICE_TOO_LARGE: "limits.endpointsPerService",
+  SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
+  TOO_MANY_CLUSTERS: "limits.clusters",
+  TOO_MANY_NAMESPACES: "limits.namespaces",
+  TOO_MANY_EXPORTS: "limits.exports",
+  TOO_MANY_IMPORTS: "limits.imports",
+  TOO_MANY_SERVICES: "limits.services",
+  TOO_MANY_PODS: "limits.pods",
+  TOO_MANY_ENDPOINTS: "limits.endpoints",
+  TOO_MANY_PORTS: "limits.ports",
+  TOO_MANY_FINDINGS: "limits.findings",
+  METADATA_TOO_LARGE: "limits.metadataCharacters",
+};
+
+/** The statuses of wrong lines. */
+export const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
+  INVALID_UTF8: 400,
+  INVALID_JSON: 400,
+  INVALID_LINE: 400,
+  JSON_TOO_DEEP: 400,
+  LINE_TOO_LONG: 413,
+  END_MISSING: 400,
+  END_MISMATCH: 400,
+  UNSUPPORTED_FORMAT: 422,
+};
+
+/** RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights. */
+export const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
+  TOKEN_REQUIRED: 401,
+  UNKNOWN_TOKEN: 401,
+  UNKNOWN_ISSUER: 401,
+  UNKNOWN_KEY: 401,
+  TOKEN_REFUSED: 401,
+  TOKEN_TOO_LONG: 401,
+  TOKEN_EXPIRED: 401,
+  WRONG_AUDIENCE: 401,
+  UNKNOWN_SUBJECT: 403,
+  CERTIFICATE_REFUSED: 401,
+  UNKNOWN_CERTIFICATE: 403,
+  OTHER_CLUSTER: 403,
+  KEYS_UNAVAILABLE: 503,
+};
+
+const WITHOUT_TOKEN: ReadonlySet<AccessRejection> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
+
+/** The error that a client gets; undefined for an unexpected one. */
+export function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (error instanceof AccessRejected) return accessError(error);
+  if (error instanceof GenerationMismatch)
+    return new ApiError(409, error.code, error.message, {
+      details: { currentGeneration: error.current ?? null },
+    });
+  if (error instanceof OtherInstance) return new ApiError(409, error.code, error.message);
+  // For the audit log: nobody gets it.
+  if (error instanceof SenderGone) return new ApiError(400, error.code, error.message);
+  if (error instanceof SnapshotError) {
+    const { code, message, issues, total } = error;
+    return new ApiError(422, code, message, { details: { issues, total } });
+  }
+  if (error instanceof LinesError) {
+    const { code, message, line, column } = error;
+    return new ApiError(LINES_STATUS[code], code, message, {
+      details: { line, ...(column !== undefined && { column }) },
+      limit: code === "JSON_TOO_DEEP" ? "limits.pushLevels" : undefined,
+    });
+  }
+  if (error instanceof PushRefused)
+    return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {
+      limit: PUSH_LIMIT[error.code],
+    });
+  if (isDiskFailure(error))
+    return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
+  return undefined;
+}
+
+function accessError({ code, message }: AccessRejected): ApiError {
+  const status = ACCESS_STATUS[code];
+  const headers: Record<string, string> = {};
+  if (status === 401)
+    headers["www-authenticate"] =
+      `Bearer realm="clusterset-doh"${WITHOUT_TOKEN.has(code) ? "" : ', error="invalid_token"'}`;
+  if (status === 503) headers["retry-after"] = "30";
+  return new ApiError(status, code, message, { headers });
+}
+
+/** Makes the responses to rejected requests. */
+export type Reject = (
+  request: HttpRequest,
+  status: number,
+  /** Stable (docs/how-to/troubleshoot.md). */
+  code: string,
+  explanation: string,
+  headers?: Readonly<Record<string, string>>,
+) => HttpResponse;
+
+/** The text of a 404. */
+export const NOTHING_HERE =
+  "this path does not exist; DNS is at /dns-query, JSON at /resolve, explanations at /explain, the view of one cluster at /clusters/<cluster id>/dns-query";
+
+/**
+ * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
+ * read it; no cache may store it.
+ */
+export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
+  return (request, status, code, explanation, headers) => {
+    counters.rejected(status);
+    const json = wantsJson(request);
+    const text = json
+      ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))
+      : explanation;
+    const body = new TextEncoder().encode(`${text}\n`);
+    return {
+      status,
+      body,
+      headers: {
+        "content-length": String(body.length),
+        "content-type": `${json ? JSON_TYPE : "text/plain"}; charset=utf-8`,
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        ...crossOriginHeaders(request, allowed),
+        ...headers,
+      },
+    };
+  };
+}
+
+/** Whether Accept names JSON, or accepts everything and the path is one of JSON. */
+function wantsJson(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
+  if (accept !== null && accept !== "" && accept !== "*/*") return false;
+  const { url } = request;
+  return (
+    /^[^?#]*\/(?:resolve|explain|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) ||
+    rawParameter(url, "name") !== undefined
+  );
+}

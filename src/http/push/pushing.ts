@@ -1,0 +1,343 @@
+import { type Context, Hono } from "hono";
+import type { Holder, PushAuthority } from "../../access/authority.ts";
+import type { Stage } from "../../database/stage.ts";
+import { type Clock, systemClock } from "../../gateway/clock.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import { type RequestedTerms, withTimesAhead } from "../../gateway/leases.ts";
+import type { SettlePush } from "../../gateway/push-backlog.ts";
+import { TokenBuckets } from "../../limits/client-rate.ts";
+import type { LimitCounters } from "../../limits/counters.ts";
+import type { Degradation } from "../../snapshot/degradation.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
+import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/errors.ts";
+import { type BodyAccount, BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
+import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
+import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
+import { countChanges, countRemoval, INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
+
+/** What the push routes need of the gateway. */
+export type PushGateway = Pick<
+  Gateway,
+  "turns" | "arrived" | "stage" | "push" | "renew" | "totalsOf" | "leave" | "status" | "survey" | "unixTime"
+>;
+
+/** What the push routes are put together from. */
+export interface PushDependencies extends AuditParts {
+  readonly gateway: PushGateway;
+  readonly authority: PushAuthority;
+  readonly limits?: Partial<PushLimits>;
+  readonly counters?: LimitCounters;
+  /** By which slow bodies are given up. Default: the host's. */
+  readonly clock?: Pick<Clock, "setTimer">;
+  /** Opens streams of desired states, on hosts that serve them. */
+  readonly openDesired?: OpenDesired | undefined;
+  /** Called with every error that became a 500. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type PushContext = Context<AppEnvironment>;
+
+/** The lines of a request. */
+interface TakenLines {
+  readonly stage: Stage;
+  /** The worker's report. */
+  readonly degraded: readonly Degradation[];
+}
+
+/** Takes the lines of a request; `start` is called with the first one. */
+type TakeLines = (start: () => Stage) => Promise<TakenLines>;
+
+/** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
+const MOST_LEASE_BYTES = 4096;
+
+/** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
+export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
+  const { gateway, authority, counters, onError } = dependencies;
+  const { clock = systemClock } = dependencies;
+  const setTimer: Clock["setTimer"] = (...timer) => clock.setTimer(...timer);
+  const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
+  const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
+  const admission = new PushAdmission(limits);
+  const { turns } = gateway;
+
+  const route = (
+    action: AuditAction,
+    handle: (context: PushContext, clusterId: string, holder: Holder) => Promise<Response>,
+  ) =>
+    apiRoute(
+      { counters, onError },
+      async (context: PushContext) => {
+        const cluster = context.req.param("clusterId") ?? "";
+        noteForAudit(context, { cluster });
+        const shown = [context.req.header("authorization"), context.env?.client] as const;
+        const holder = await authority.authorize(...shown, cluster);
+        noteForAudit(context, { credential: holder.credential });
+        admission.admit(cluster);
+        return handle(context, cluster, holder);
+      },
+      auditAnswers(dependencies, action),
+    );
+
+  /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
+  const change = (
+    action: AuditAction,
+    handle: (context: PushContext, clusterId: string, take: TakeLines) => Promise<Response>,
+  ) =>
+    route(action, (context, clusterId) =>
+      admission.run(clusterId, async () => {
+        admission.begin(clusterId);
+        let settle: SettlePush | undefined;
+        const account = admission.open(clusterId);
+        const work = (values: number) => admission.work(clusterId, values);
+        const take: TakeLines = async (start) => {
+          const reading = { limits, setTimer, account, turns, work };
+          let degraded: readonly Degradation[] = [];
+          const stage = await stageLines(context.req.raw, reading, (header) => {
+            if (header.clusterId !== clusterId) throw otherCluster(header.clusterId, clusterId);
+            degraded = header.degraded ?? [];
+            return start();
+          });
+          settle = gateway.arrived(clusterId);
+          return { stage, degraded };
+        };
+        try {
+          const response = await handle(context, clusterId, take);
+          settle?.(true);
+          return response;
+        } catch (error) {
+          const isOurs = (toApiError(error)?.status ?? 500) >= 500;
+          if (isOurs) settle ??= gateway.arrived(clusterId);
+          settle?.(!isOurs);
+          throw error;
+        } finally {
+          account.release();
+        }
+      }),
+    );
+
+  const routes = new Hono<AppEnvironment>();
+  routes.put(
+    "/:clusterId/snapshot",
+    change("push", async (context, clusterId, take) => {
+      const terms = requestedTerms(context);
+      const after = generationIn(context, "after");
+      const { stage, degraded } = await take(() => gateway.stage(clusterId, "whole"));
+      const sender = { signal: context.req.raw.signal, after };
+      const { acknowledgement, change } = await gateway.push(stage.finish(), { ...terms, degraded }, sender);
+      noteForAudit(context, {
+        generation: acknowledgement.generation,
+        changes: countChanges(change.entries),
+      });
+      return jsonResponse(200, acknowledgement);
+    }),
+  );
+  routes.patch(
+    "/:clusterId/snapshot",
+    change("patch", async (context, clusterId, take) => {
+      const terms = requestedTerms(context);
+      const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
+      const { stage, degraded } = await take(() => gateway.stage(clusterId, "changes", base));
+      const { acknowledgement, change } = await gateway.push(
+        stage.finish(),
+        { ...terms, degraded },
+        {},
+        base,
+      );
+      noteForAudit(context, {
+        generation: acknowledgement.generation,
+        changes: countChanges(change.entries),
+      });
+      return jsonResponse(200, acknowledgement);
+    }),
+  );
+  routes.post(
+    "/:clusterId/lease",
+    route("renew", async (context, clusterId) => {
+      const terms = requestedTerms(context);
+      const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
+      const { generation, degraded } = parseMessage(LeaseRequest, body);
+      const renewed = await gateway.renew(clusterId, generation, { ...terms, degraded });
+      return jsonResponse(200, renewed);
+    }),
+  );
+  routes.delete(
+    "/:clusterId",
+    route("leave", async (context, clusterId) => {
+      const after = generationIn(context, "after");
+      const instance = instanceIn(context);
+      const totals = gateway.totalsOf(clusterId);
+      noteForAudit(context, { changes: totals === undefined ? {} : countRemoval(totals) });
+      await gateway.leave(clusterId, { signal: context.req.raw.signal, after, instance });
+      return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
+    }),
+  );
+  routes.get(
+    "/:clusterId",
+    route("read", async (_, clusterId) => jsonResponse(200, await describeCluster(gateway, clusterId))),
+  );
+  routes.get(
+    "/:clusterId/desired",
+    route("read", async (context, clusterId, holder) => {
+      const { openDesired } = dependencies;
+      if (openDesired === undefined) throw CONTROL_NOT_SERVED();
+      const response = openDesired(clusterId, holder, context.req.query("after"), instanceIn(context));
+      if (context.req.raw.method === "HEAD") await response.body?.cancel();
+      return response;
+    }),
+  );
+  const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
+  routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
+  routes.all("/:clusterId/desired", others(methodNotAllowed("GET, HEAD")));
+  routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
+  routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
+  routes.all(
+    "*",
+    others(({ req }) => {
+      throw new ApiError(404, "NOT_FOUND", `the push API has no resource at ${req.path}`);
+    }),
+  );
+  return routes;
+}
+
+function otherCluster(clusterId: string, expected: string): ApiError {
+  const message = `the lines are of cluster "${clusterId}", not of "${expected}"`;
+  return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
+}
+
+/** A query parameter that is a generation: the one on which lines build, or the newest one that the sender of others knows. Undefined if it is not there. */
+function generationIn(context: PushContext, name: "baseGeneration" | "after"): number | undefined {
+  const text = context.req.query(name);
+  if (text === undefined) return undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : invalidGeneration(name);
+}
+
+function invalidGeneration(name: string): never {
+  const message = `the query parameter ${name} must be the generation that was last acknowledged`;
+  throw new ApiError(422, "INVALID_BASE_GENERATION", message);
+}
+
+function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSeconds" | "instance"> {
+  return { leaseSeconds: requestedLease(context), instance: instanceIn(context) };
+}
+
+/** The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id has; undefined if it does not say. */
+function instanceIn(context: PushContext): string | undefined {
+  const text = context.req.query("instance");
+  if (text === undefined || INSTANCE.test(text)) return text;
+  throw new ApiError(422, "INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
+}
+
+/** The query parameter `leaseSeconds`; undefined for the gateway's default. */
+function requestedLease(context: PushContext): number | undefined {
+  const text = context.req.query("leaseSeconds");
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new ApiError(422, "INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
+}
+
+/** @throws {ApiError} 404 for a cluster that is not known. */
+async function describeCluster(gateway: PushGateway, clusterId: string): Promise<unknown> {
+  const { conflicts = [], findings = [] } = (await gateway.survey()) ?? {};
+  const status = gateway.status();
+  const cluster = status.clusters.find((one) => one.clusterId === clusterId);
+  if (cluster === undefined)
+    throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
+  return {
+    ...cluster,
+    pushedAt: gateway.unixTime(cluster.pushedAt),
+    renewedAt: gateway.unixTime(cluster.renewedAt),
+    expiresAt: gateway.unixTime(cluster.expiresAt),
+    ...withTimesAhead(cluster, gateway.unixTime(0)),
+    conflicts: conflicts.filter(
+      ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
+    ),
+    findings: findings.filter((finding) => finding.clusterId === clusterId),
+  };
+}
+
+/** Clusters that are remembered; only those with a credential come so far. */
+const MOST_CLUSTERS = 20_000;
+
+/** Bounds the requests of each cluster, and what is read at the same time: no cluster takes the memory or the time of the others. */
+export class PushAdmission {
+  readonly #limits: PushLimits;
+  readonly #bodies: BodyBudget;
+  readonly #pushes = new Map<string, number>();
+  readonly #requests: TokenBuckets;
+  readonly #values: TokenBuckets;
+
+  /** @param now milliseconds that never go back */
+  constructor(limits: PushLimits, now: () => number = () => performance.now()) {
+    this.#limits = limits;
+    this.#bodies = new BodyBudget(limits);
+    const { pushesPerSecond, pushBurst, pushValues, pushValuesPerSecond } = limits;
+    this.#requests = new TokenBuckets({ perSecond: pushesPerSecond, burst: pushBurst }, MOST_CLUSTERS, now);
+    this.#values = new TokenBuckets(
+      { perSecond: pushValuesPerSecond, burst: pushValues },
+      MOST_CLUSTERS,
+      now,
+    );
+  }
+
+  /**
+   * Counts a request of a cluster.
+   * @throws {ApiError} 429
+   */
+  admit(clusterId: string): void {
+    const seconds = this.#requests.take(this.#requests.of(clusterId));
+    if (seconds > 0)
+      throw new ApiError(429, "TOO_MANY_REQUESTS", "this cluster sends too many requests", {
+        headers: { "retry-after": String(seconds) },
+        limit: "limits.pushesPerSecond",
+      });
+  }
+
+  /**
+   * Lets a cluster begin a body as long as those before it are paid for. A body is admitted on credit: how much it has is known at its end.
+   * @throws {ApiError} 429
+   */
+  begin(clusterId: string): void {
+    const seconds = this.#values.take(this.#values.of(clusterId));
+    if (seconds > 0)
+      throw new ApiError(
+        429,
+        "TOO_MUCH_WORK",
+        `this cluster sends more than ${this.#limits.pushValuesPerSecond} members and elements a second: send deltas`,
+        { headers: { "retry-after": String(seconds) }, limit: "limits.pushValuesPerSecond" },
+      );
+  }
+
+  /** Counts members and elements of a body that began. */
+  work(clusterId: string, values: number): void {
+    this.#values.owe(this.#values.of(clusterId), values);
+  }
+
+  /**
+   * Runs a push of a cluster, unless too many of it run.
+   * @throws {ApiError} 429
+   */
+  async run<Result>(clusterId: string, push: () => Promise<Result>): Promise<Result> {
+    const running = this.#pushes.get(clusterId) ?? 0;
+    if (running >= this.#limits.pushesInFlight)
+      throw new ApiError(
+        429,
+        "TOO_MANY_PUSHES",
+        `${running} pushes of this cluster are in progress already`,
+        { headers: { "retry-after": "1" }, limit: "limits.pushesInFlight" },
+      );
+    this.#pushes.set(clusterId, running + 1);
+    try {
+      return await push();
+    } finally {
+      const left = this.#pushes.get(clusterId)! - 1;
+      if (left === 0) this.#pushes.delete(clusterId);
+      else this.#pushes.set(clusterId, left);
+    }
+  }
+
+  /** An account for the bytes of a body. */
+  open(clusterId: string): BodyAccount {
+    return this.#bodies.open(clusterId);
+  }
+}

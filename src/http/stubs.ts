@@ -1,0 +1,191 @@
+import { type Context, Hono } from "hono";
+import * as z from "zod";
+import type { CertificateIdentity } from "../access/certificates.ts";
+import { parseNameserver } from "../forward/local.ts";
+import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
+import { systemClock } from "../gateway/clock.ts";
+import type { LimitCounters } from "../limits/counters.ts";
+import { collectIssues } from "../snapshot/snapshot-error.ts";
+import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
+import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/errors.ts";
+import { BodyBudget, readJsonBody } from "./push/bodies.ts";
+import { DEFAULT_PUSH_LIMITS } from "./push/push-limits.ts";
+
+/** The parts of the routes of stub zones. */
+export interface StubRoutesDependencies extends AuditParts {
+  readonly stubs: StubZones;
+  /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
+  readonly isForPushing?: (identity: CertificateIdentity) => boolean;
+  /** Whether a certificate is for queries, and so for nothing else. Default: no certificate is. */
+  readonly isForAsking?: (identity: CertificateIdentity) => boolean;
+  readonly counters?: LimitCounters;
+  /** Logs every error that became a 500, and every change. */
+  readonly onError?: (error: unknown) => void;
+  readonly onChange?: (change: "registered" | "removed", name: string) => void;
+}
+
+type StubContext = Context<AppEnvironment>;
+
+const MOST_BODY_BYTES = 64 * 1024;
+const LIMITS = {
+  ...DEFAULT_PUSH_LIMITS,
+  pushSentBytes: MOST_BODY_BYTES,
+  pushBytes: MOST_BODY_BYTES,
+  pushBytesInFlight: 64 * MOST_BODY_BYTES,
+  pushSmallBytes: 0,
+};
+
+/**
+ * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
+ * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. Mount them at `/federations`.
+ */
+export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
+  const { stubs, counters, onError, onChange } = dependencies;
+  const budget = new BodyBudget(LIMITS);
+
+  const route = (action: AuditAction, handle: (context: StubContext) => Response | Promise<Response>) =>
+    apiRoute(
+      { counters, onError },
+      (context: StubContext) => {
+        const identity = context.env?.client?.certificateIdentity;
+        noteForAudit(context, {
+          federation: context.req.param("name"),
+          credential: identity && certificateName(identity),
+        });
+        requireCertificate(context, dependencies);
+        return handle(context);
+      },
+      auditAnswers(dependencies, action),
+    );
+
+  const describe = ({ name, nameservers }: StubRegistration) => ({
+    name,
+    nameservers,
+    zones: stubs.zones.map((zone) => `${name}.svc.${zone}`),
+  });
+
+  const routes = new Hono<AppEnvironment>();
+  routes.get(
+    "/",
+    route("read", () => jsonResponse(200, { federations: stubs.list().map(describe) })),
+  );
+  routes.post(
+    "/:name",
+    route("register", async (context) => {
+      const name = readName(context);
+      const reading = { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) };
+      const { nameservers } = readStubRequest(await readJsonBody(context.req.raw, reading));
+      const isNew = await stubs.register({ name, nameservers }).catch((error) => {
+        if (!(error instanceof TooManyFederations)) throw error;
+        throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });
+      });
+      onChange?.("registered", name);
+      return jsonResponse(isNew ? 201 : 200, describe({ name, nameservers }));
+    }),
+  );
+  routes.get(
+    "/:name",
+    route("read", (context) => {
+      const name = readName(context);
+      const registration = stubs.get(name);
+      if (registration !== undefined) return jsonResponse(200, describe(registration));
+      throw new ApiError(404, "UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
+    }),
+  );
+  routes.delete(
+    "/:name",
+    route("unregister", async (context) => {
+      const name = readName(context);
+      if (await stubs.remove(name)) onChange?.("removed", name);
+      return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
+    }),
+  );
+  routes.all("/", route("read", methodNotAllowed("GET, HEAD")));
+  routes.all("/:name", route("read", methodNotAllowed("POST, GET, HEAD, DELETE")));
+  return routes;
+}
+
+/** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
+function requireCertificate(
+  context: StubContext,
+  { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
+): void {
+  switch (context.env?.client?.certificate) {
+    case "verified": {
+      if (isForPushing === undefined && isForAsking === undefined) return;
+      const identity = context.env.client.certificateIdentity;
+      if (identity === undefined || isForPushing?.(identity) === true)
+        throw new ApiError(
+          403,
+          "CERTIFICATE_OF_CLUSTER",
+          "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+        );
+      if (isForAsking?.(identity) === true)
+        throw new ApiError(
+          403,
+          "CERTIFICATE_FOR_ASKING",
+          "the client certificate is for queries only (access.rules), and may not register federations",
+        );
+      return;
+    }
+    case "refused":
+      throw new ApiError(
+        403,
+        "CERTIFICATE_REFUSED",
+        "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
+      );
+    default:
+      throw new ApiError(
+        403,
+        "CERTIFICATE_REQUIRED",
+        "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
+      );
+  }
+}
+
+/** @throws {ApiError} 422 */
+function readName(context: StubContext): string {
+  const name = FederationName.safeParse(context.req.param("name"));
+  if (name.success) return name.data;
+  throw invalid([{ path: "name", message: name.error.issues[0]!.message }]);
+}
+
+/** @throws {ApiError} 422 */
+function readStubRequest(value: unknown): { readonly nameservers: readonly string[] } {
+  const parsed = StubRequest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(collectIssues(parsed.error, []));
+}
+
+function invalid(issues: readonly { readonly path: string; readonly message: string }[]): ApiError {
+  const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
+  return new ApiError(422, "INVALID_FEDERATION", message, { details: { issues } });
+}
+
+/** The most name servers of one federation. */
+const MOST_NAMESERVERS = 16;
+
+/** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
+export const FederationName = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
+    "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters",
+  );
+
+const NameserverText = z
+  .string()
+  .refine(
+    (text) => parseNameserver(text) !== undefined,
+    "must be an IP address, IPv4:port, [IPv6]:port, or an https:// URL such as https://dns.example.org/dns-query",
+  );
+
+/** Body of `POST /federations/{name}`. */
+export const StubRequest = z.strictObject({
+  nameservers: z
+    .array(NameserverText)
+    .min(1, "must have at least one name server")
+    .max(MOST_NAMESERVERS, `must have at most ${MOST_NAMESERVERS} name servers`)
+    .refine((list) => new Set(list).size === list.length, "must not have the same name server twice"),
+});

@@ -1,0 +1,188 @@
+import { usableAddress } from "../dns/address.ts";
+import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
+import type { Contribution } from "./declaration.ts";
+import { compareText } from "./order.ts";
+
+/** Where the addresses of a ClusterSetIP service can come from. */
+export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
+
+/** What clients outside get unless configured otherwise. */
+export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", "LoadBalancer", "Endpoint"];
+
+// Another cluster's spec.ips are not in it: they need not route here (KEP-1645, ClusterSetIP).
+const INSIDE_ORDER: readonly AddressSource[] = ["LoadBalancer", "Endpoint"];
+
+/** Addresses per view of a ClusterSetIP service, and the addresses that are none. */
+export interface ServiceAddresses {
+  readonly outside: ClustersetAddresses;
+  readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
+  readonly findings: readonly ClusterFinding[];
+}
+
+const NONE: ClustersetAddresses = { source: "none", addresses: [], reportedBy: [] };
+
+/** What a service without addresses of its own has: a headless one. */
+export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
+
+/** By cluster, the addresses that its own view has, and nobody else's. */
+export type OwnAddresses = ReadonlyMap<string, readonly string[]>;
+
+/** What addresses are chosen by. */
+export interface AddressRules {
+  /** The sources for clients outside. */
+  readonly order: readonly AddressSource[];
+  /** Whose `spec.ips` count outside. */
+  readonly countsForOthers: (clusterId: string) => boolean;
+  /** How old each cluster's part is, in Unix milliseconds. */
+  readonly since: ReadonlyMap<string, number>;
+  /** `spec.ips` of ServiceImports that workers made from the desired state. Default: there are none. */
+  readonly ownAddresses?: OwnAddresses | undefined;
+  /** Called only where they are needed. */
+  readonly endpoints: () => readonly ClustersetEndpoint[];
+}
+
+/**
+ * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
+ * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
+ * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
+ * source count.
+ */
+export function chooseAddresses(
+  service: { readonly namespace: string; readonly name: string },
+  contributions: readonly Contribution[],
+  viewers: readonly string[],
+  { order, countsForOthers, since, ownAddresses = new Map(), endpoints }: AddressRules,
+): ServiceAddresses {
+  const findings: ClusterFinding[] = [];
+  const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
+    texts.filter((text) => {
+      if (usableAddress(text) !== undefined) return true;
+      const message = `${field} holds ${JSON.stringify(text)}, which is not an IP address; it is left out`;
+      findings.push({ clusterId, reason: "InvalidAddress", kind, ...service, message });
+      return false;
+    });
+
+  const clusterSetIPs = new Map<string, ClustersetAddresses>();
+  const addClusterSetIPs = (
+    to: Map<string, ClustersetAddresses>,
+    clusterId: string,
+    texts: readonly string[],
+  ) => {
+    const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", texts);
+    if (ips.length > 0) to.set(clusterId, unite("ClusterSetIP", [{ clusterId, addresses: ips }]));
+  };
+  const ownIPs = new Map<string, ClustersetAddresses>();
+  for (const [clusterId, texts] of ownAddresses) addClusterSetIPs(ownIPs, clusterId, texts);
+  const loadBalancers: Reported[] = [];
+  for (const { clusterId, exported, imported } of contributions) {
+    if (imported !== undefined) addClusterSetIPs(clusterSetIPs, clusterId, imported.ips);
+    if (exported !== undefined && !exported.headless) {
+      const ingress = (exported.loadBalancer ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
+      const addresses = [
+        ...keepAddresses(clusterId, "Service", "status.loadBalancer.ingress", ingress),
+        ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
+      ];
+      loadBalancers.push({ clusterId, addresses });
+    }
+  }
+
+  const standing = function* (): Generator<Reported> {
+    for (const [clusterId, { addresses }] of clusterSetIPs)
+      if (countsForOthers(clusterId)) yield { clusterId, addresses };
+  };
+  const gather = (source: AddressSource): ClustersetAddresses => {
+    if (source === "ClusterSetIP") return unite(source, standing());
+    if (source === "LoadBalancer") return unite(source, loadBalancers);
+    const union = new AddressUnion();
+    for (const { reportedBy, address } of endpoints()) {
+      union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
+    }
+    return union.finish(source);
+  };
+  const gathered = new Map<AddressSource, ClustersetAddresses>();
+  const addressesOf = (source: AddressSource): ClustersetAddresses => {
+    const found = gathered.get(source) ?? gather(source);
+    gathered.set(source, found);
+    return found;
+  };
+  const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
+    (left, right) => left - right,
+  );
+  const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
+    for (const age of ages)
+      for (const source of sources) {
+        const found = addressesOf(source);
+        if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
+      }
+    return NONE;
+  };
+
+  const outside = withReporters(firstOf(order), clusterSetIPs, since);
+  const byCluster = new Map<string, ClustersetAddresses>();
+  let inside: ClustersetAddresses | undefined;
+  for (const viewer of viewers) {
+    let own = ownIPs.get(viewer) ?? clusterSetIPs.get(viewer);
+    if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
+    if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
+  }
+  return { outside, byCluster, findings };
+}
+
+/** Adds the clusters that report each clusterset IP, if there are several. */
+function withReporters(
+  chosen: ClustersetAddresses,
+  clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
+  since: ReadonlyMap<string, number>,
+): ClustersetAddresses {
+  if (chosen.source !== "ClusterSetIP" || chosen.reportedBy.length < 2) return chosen;
+  const reporters = new Map<string, string[]>();
+  const oldestFirst = chosen.reportedBy.toSorted(
+    (left, right) => ageOf(left, since) - ageOf(right, since) || compareText(left, right),
+  );
+  for (const clusterId of oldestFirst)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) {
+      const some = reporters.get(address);
+      if (some === undefined) reporters.set(address, [clusterId]);
+      else some.push(clusterId);
+    }
+  return { ...chosen, reporters };
+}
+
+/** Since when the part of a cluster counts; one without a time is the youngest. */
+function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
+  return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
+}
+
+interface Reported {
+  readonly clusterId: string;
+  readonly addresses: readonly string[];
+}
+
+/** Distinct addresses, with the clusters that report some. */
+class AddressUnion {
+  readonly #addresses = new Set<string>();
+  readonly #reportedBy = new Set<string>();
+
+  add(clusterId: string, addresses: readonly string[]): void {
+    for (const address of addresses) this.#addresses.add(address);
+    if (addresses.length > 0) this.#reportedBy.add(clusterId);
+  }
+
+  finish(source: AddressSource): ClustersetAddresses {
+    const reportedBy = [...this.#reportedBy].sort(compareText);
+    return { source, addresses: [...this.#addresses], reportedBy };
+  }
+}
+
+function unite(source: AddressSource, reports: Iterable<Reported>): ClustersetAddresses {
+  const union = new AddressUnion();
+  for (const { clusterId, addresses } of reports) union.add(clusterId, addresses);
+  return union.finish(source);
+}
+
+function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
+  if (left === right) return true;
+  if (left.addresses.length !== right.addresses.length) return false;
+  const some = new Set(right.addresses);
+  return left.addresses.every((address) => some.has(address));
+}
