@@ -21,7 +21,7 @@ import { interestingNames } from "../names/interesting-names.ts";
 import { expectMet } from "../property-share.ts";
 import { decode, encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
-import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { arbitraryStep, type Step } from "../worlds/steps.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { patchCluster, putSnapshot } from "./open-gateway.ts";
 import { memoryDatabase, openKeyed } from "./open-keyed.ts";
@@ -32,30 +32,7 @@ const SCOPES: readonly Visibility[] = [{}, { clusters: ["east", "west"] }, { nam
 const VIEWS = [undefined, ...CLUSTERS];
 const TYPES = ["A", "AAAA", "SRV", "CNAME", "TXT", "PTR"];
 
-type Step =
-  | { readonly do: "put" | "patch"; readonly to: ClusterSnapshot }
-  | { readonly do: "renew"; readonly cluster: string }
-  | { readonly do: "leave"; readonly cluster: string }
-  | { readonly do: "wait"; readonly seconds: number }
-  | { readonly do: "restart" };
-
-const cluster = fc.constantFrom(...CLUSTERS);
-const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constantFrom("put" as const, "patch" as const),
-      to: arbitrarySnapshot(cluster),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const), cluster }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("leave" as const), cluster }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant("wait" as const), seconds: fc.constantFrom(1, 20, 45, 400) }),
-  },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: "restart" }) },
-);
+const step = arbitraryStep(CLUSTERS, 1, 20, 45, 400);
 
 /** What a cluster pushed last, and when its lease expires. */
 interface Held extends Acknowledgement {
@@ -179,7 +156,7 @@ async function expectSurveyed(course: Course, within: ScopedGateway, expected: K
 it("any sequence of pushes, lease ends, returns, departures and restarts is answered as by a gateway that compiles everything, in each scope and view", async () => {
   let [compared, judged, emptied] = [0, 0, 0];
   await fc.assert(
-    fc.asyncProperty(fc.array(arbitraryStep, { minLength: 3, maxLength: 12 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
       const course = new Course();
       const names = new Set(["nothing.clusterset.local"]);
       for (const step of steps) {

@@ -12,7 +12,7 @@ import { interestingNames } from "../names/interesting-names.ts";
 import { expectMet } from "../property-share.ts";
 import { decode, encodeQuery } from "../resolve/ask.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
-import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { arbitraryStep, type Step } from "../worlds/steps.ts";
 import { FakeSource, inTurns, MEBIBYTE, openPrimary, passUntil, READER_STAGES, seeded } from "./pair.ts";
 
 const CLUSTERS = ["east", "north", "west"];
@@ -33,28 +33,7 @@ const ZONES = {
   hosts: [{ name: "host.shop.svc.clusterset.local", addresses: ["192.0.2.2"] }],
 };
 
-type Step =
-  | { readonly do: "put" | "patch"; readonly to: ClusterSnapshot }
-  | { readonly do: "renew" | "leave"; readonly cluster: string }
-  | { readonly do: "wait"; readonly seconds: number }
-  | { readonly do: "restart" };
-
-const cluster = fc.constantFrom(...CLUSTERS);
-const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constantFrom("put" as const, "patch" as const),
-      to: arbitrarySnapshot(cluster),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("renew" as const, "leave" as const), cluster }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant("wait" as const), seconds: fc.constantFrom(2, 20, 700) }),
-  },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: "restart" }) },
-);
+const step = arbitraryStep(CLUSTERS, 2, 20, 700);
 
 /** A primary, to which steps are applied, and readers of it that share a cache of their location. */
 function openWorld(seed: number) {
@@ -113,67 +92,63 @@ function openWorld(seed: number) {
 it("a reader answers as its primary does, whatever clusters do and in which order responses come, in each scope and view", async () => {
   let [compared, fetched] = [0, 0];
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(arbitraryStep, { minLength: 3, maxLength: 9 }),
-      fc.nat(),
-      async (steps, seed) => {
-        const { clock, held, sources, open, take, random } = openWorld(seed);
-        const readers = SCOPES.map((_, scope) => open(scope));
-        const names = new Set(["nothing.clusterset.local", "nothing.nothing.svc.clusterset.local"]);
-        for (const step of steps) {
-          await take(step);
-          // One follows, one begins anew and finds what the other one left in the cache of their location.
-          if (random() < 0.3) readers[0] = open(0);
-          const all = held.gateway.current();
-          for (const zone of all?.world.frame.zones ?? [])
-            for (const view of [undefined, ...CLUSTERS])
-              try {
-                for (const { name } of listRecords(all!.world, { zone: zone.name, view }))
-                  for (const one of interestingNames([name])) if (names.size < 400) names.add(one);
-              } catch {
-                // The zone is not one of this view.
-              }
-          for (const [index, scope] of SCOPES.entries()) {
-            const reader = readers[index]!;
-            reader.expire(clock.now());
-            await passUntil(clock, reader.freshen(clock.now()) ?? Promise.resolve());
-            expect(reader.status().transferError).toBeUndefined();
-            const within = held.gateway.within(scope);
-            for (const view of [undefined, ...CLUSTERS, "region:eu"]) {
-              if (view !== undefined && !view.includes(":")) {
-                const has = within.hasCluster(view);
-                expect(reader.hasCluster(view)).toBe(has);
-                if (!has) continue;
-              }
-              const some = [...names].filter(() => random() < 0.3);
-              const queries = some.flatMap((name) => TYPES.map((type) => ({ name, type })));
-              // All at once: they wait for each other's parts.
-              const answers = queries.map(({ name, type }) =>
-                reader.answer(encodeQuery(name, type), view, clock.now()),
-              );
-              const given = await passUntil(clock, Promise.all(answers));
-              for (const [at, { name, type }] of queries.entries()) {
-                const expected = within.answer(encodeQuery(name, type), view, clock.now())!;
-                compared++;
-                if (Buffer.compare(expected.bytes, given[at]!.bytes) === 0) continue;
-                // In a scope the serial is the time of an answer, or of the state that it is from.
-                const seen = (bytes: Uint8Array) =>
-                  JSON.stringify(decode(bytes)).replace(index === 0 ? /^$/ : /(SOA \S+ \S+) \d+/, "$1");
-                expect({ scope, view, name, type, seen: seen(given[at]!.bytes) }).toEqual({
-                  scope,
-                  view,
-                  name,
-                  type,
-                  seen: seen(expected.bytes),
-                });
-              }
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 9 }), fc.nat(), async (steps, seed) => {
+      const { clock, held, sources, open, take, random } = openWorld(seed);
+      const readers = SCOPES.map((_, scope) => open(scope));
+      const names = new Set(["nothing.clusterset.local", "nothing.nothing.svc.clusterset.local"]);
+      for (const step of steps) {
+        await take(step);
+        // One follows, one begins anew and finds what the other one left in the cache of their location.
+        if (random() < 0.3) readers[0] = open(0);
+        const all = held.gateway.current();
+        for (const zone of all?.world.frame.zones ?? [])
+          for (const view of [undefined, ...CLUSTERS])
+            try {
+              for (const { name } of listRecords(all!.world, { zone: zone.name, view }))
+                for (const one of interestingNames([name])) if (names.size < 400) names.add(one);
+            } catch {
+              // The zone is not one of this view.
+            }
+        for (const [index, scope] of SCOPES.entries()) {
+          const reader = readers[index]!;
+          reader.expire(clock.now());
+          await passUntil(clock, reader.freshen(clock.now()) ?? Promise.resolve());
+          expect(reader.status().transferError).toBeUndefined();
+          const within = held.gateway.within(scope);
+          for (const view of [undefined, ...CLUSTERS, "region:eu"]) {
+            if (view !== undefined && !view.includes(":")) {
+              const has = within.hasCluster(view);
+              expect(reader.hasCluster(view)).toBe(has);
+              if (!has) continue;
+            }
+            const some = [...names].filter(() => random() < 0.3);
+            const queries = some.flatMap((name) => TYPES.map((type) => ({ name, type })));
+            // All at once: they wait for each other's parts.
+            const answers = queries.map(({ name, type }) =>
+              reader.answer(encodeQuery(name, type), view, clock.now()),
+            );
+            const given = await passUntil(clock, Promise.all(answers));
+            for (const [at, { name, type }] of queries.entries()) {
+              const expected = within.answer(encodeQuery(name, type), view, clock.now())!;
+              compared++;
+              if (Buffer.compare(expected.bytes, given[at]!.bytes) === 0) continue;
+              // In a scope the serial is the time of an answer, or of the state that it is from.
+              const seen = (bytes: Uint8Array) =>
+                JSON.stringify(decode(bytes)).replace(index === 0 ? /^$/ : /(SOA \S+ \S+) \d+/, "$1");
+              expect({ scope, view, name, type, seen: seen(given[at]!.bytes) }).toEqual({
+                scope,
+                view,
+                name,
+                type,
+                seen: seen(expected.bytes),
+              });
             }
           }
         }
-        fetched += sources.reduce((sum, { parts }) => sum + parts.length, 0);
-        held.database.close();
-      },
-    ),
+      }
+      fetched += sources.reduce((sum, { parts }) => sum + parts.length, 0);
+      held.database.close();
+    }),
     { numRuns: 20 },
   );
   expectMet(compared, 20_000);

@@ -1,5 +1,6 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
@@ -90,6 +91,32 @@ it.each([
     await until(() => expect(cancelled).toHaveBeenCalledOnce());
   },
 );
+
+it("a body is asked for no faster than a client over HTTP/1.1 reads, and cancelled when the client goes", async () => {
+  const cancel = vi.fn();
+  let pulls = 0;
+  const pull = (controller: ReadableStreamDefaultController) => {
+    pulls++;
+    controller.enqueue(new Uint8Array(1_000_000));
+  };
+  const headers = { "x-accel-buffering": "no" };
+  const respond = () => new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { headers });
+  const { port, seen, answer } = await start(false, respond);
+  const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+  socket.pause().write(PUT);
+  await began(seen);
+  answer();
+  let before = 0;
+  do {
+    before = pulls;
+    for (let turn = 0; turn < 1000; turn++) await setImmediate();
+  } while (pulls === 0 || pulls > before);
+  // The kernel's buffers hold some megabytes.
+  expect(pulls).toBeLessThan(50);
+  expect(cancel).not.toHaveBeenCalled();
+  socket.destroy();
+  await until(() => expect(cancel).toHaveBeenCalledOnce());
+});
 
 it("a client that got its response has not gone", async () => {
   const { port, seen, answer } = await start(false);

@@ -160,6 +160,19 @@ export const attackQueries: readonly AttackQuery[] = [
     }),
     gets: Rcode.FORMERR,
   },
+  ...[16, 17].map((count) => ({
+    title: `${count} additional records, of which 16 are read`,
+    query: message(WEB, { counts: [1, 0, 0, count], behind: Buffer.alloc(count * RECORD.length, RECORD) }),
+    gets: count > 16 ? Rcode.FORMERR : Rcode.NOERROR,
+  })),
+  {
+    title: "an OPT record below a name (RFC 6891 section 6.1.2)",
+    query: message(WEB, {
+      counts: [1, 0, 0, 1],
+      behind: Buffer.concat([Buffer.of(1, 97), opt(Buffer.alloc(0))]),
+    }),
+    gets: Rcode.FORMERR,
+  },
   { title: "ANY, for as large an answer as can be", query: message(BIG, { type: 255 }), gets: Rcode.NOERROR },
   { title: "AXFR", query: message("clusterset.local", { type: 252 }), gets: Rcode.REFUSED },
   {

@@ -4,7 +4,7 @@ import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
 import { SnapshotLine } from "../../../src/snapshot/lines/line-schema.ts";
 import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
-import type { LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
+import { DEFAULT_LINE_LIMITS, type LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
 import { readSnapshotLines } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
@@ -199,6 +199,26 @@ describe("a line", () => {
   }
 
   describe("a line's shape", () => {
+    const limits = { ...DEFAULT_LINE_LIMITS, lineValues: 8, lineLevels: 4 };
+    // 3 elements, and in the entry one member with an array of so many elements.
+    const wide = (elements: number) => `["pods","a/b",{"a":[${new Array(elements).fill(1)}]}]`;
+    const deep = (levels: number) => `["pods","a/b",${'{"a":'.repeat(levels)}1${"}".repeat(levels)}]`;
+
+    test("may have as many values and levels as the limits say", () => {
+      expect(read(sealed(HEADER, wide(4), deep(3)), limits).lines.map(({ values }) => values)).toEqual([
+        8, 6,
+      ]);
+    });
+
+    test("with one value or one level more is rejected", () => {
+      expect(errorOf(sealed(HEADER, wide(5)), limits)).toBe(
+        "LINE_TOO_LONG line 2: has more than 8 members and elements: split the entry",
+      );
+      expect(errorOf(sealed(HEADER, deep(4)), limits)).toBe(
+        "JSON_TOO_DEEP line 2: is nested more than 4 levels deep",
+      );
+    });
+
     it.each([
       ['["pods","a/b",{"__proto__":1}]', true],
       ['["pods","a/b",{"a":{"b":[{"__proto__":1}]}}]', true],
@@ -230,6 +250,13 @@ describe("a line", () => {
 describe("bytes", () => {
   const encode = (text: string) => new TextEncoder().encode(text);
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+  function split(most: number, ...pieces: readonly string[]) {
+    const splitter = new LineSplitter(most);
+    const lines = pieces.flatMap((piece) => [...splitter.feed(encode(piece))].map(decode));
+    return { lines, splitter };
+  }
+
   describe("bytes in pieces", () => {
     it("may be changed once they were taken", () => {
       const splitter = new LineSplitter(100);
@@ -237,6 +264,29 @@ describe("bytes", () => {
       expect([...splitter.feed(memory)]).toEqual([]);
       memory.fill(0x7a);
       expect([...splitter.feed(encode("d\n"))].map(decode)).toEqual(["abcd\n"]);
+    });
+  });
+
+  describe("a line", () => {
+    it.each([[["abcd\n"]], [["ab", "cd\n"]], [["abcd", "\n"]], [["x\nabcd\n"]]])(
+      "of as many bytes as it may have is read: %j",
+      (pieces) => {
+        expect(split(4, ...pieces).lines.at(-1)).toBe("abcd\n");
+      },
+    );
+
+    it.each<[pieces: string[], line: number]>([
+      [["abcde\n"], 1],
+      [["abcde"], 1],
+      [["abc", "de"], 1],
+      [["a\nabcd", "e\n"], 2],
+    ])("of one byte more is an error before its end comes: %j", (pieces, line) => {
+      expect(() => split(4, ...pieces)).toThrow(
+        expect.objectContaining({
+          ...{ code: "LINE_TOO_LONG", line },
+          message: `line ${line}: has more than 4 bytes`,
+        }),
+      );
     });
   });
 });

@@ -12,7 +12,7 @@ describe("the Worker in workerd forwards by fetch", () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
-    resolver = await startResolver({ address: "192.0.2.1", doh: true });
+    resolver = await startResolver();
     worker = await startWorker({
       caFile: join(resolver.folder, "tls.crt"),
       config: {

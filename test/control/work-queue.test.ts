@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AT_ONCE, RETRY_LIMITS, WorkQueue } from "../../src/worker/control/controller.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const turn = () => vi.advanceTimersByTimeAsync(0);
+
+/** Work that ends when the test lets it. */
+function open(): {
+  started: string[];
+  end: (key: string, error?: Error) => Promise<void>;
+  queue: WorkQueue;
+  failed: string[];
+} {
+  const started: string[] = [];
+  const failed: string[] = [];
+  const running = new Map<string, PromiseWithResolvers<void>>();
+  const queue = new WorkQueue(
+    (key) => {
+      started.push(key);
+      const work = Promise.withResolvers<void>();
+      running.set(key, work);
+      return work.promise;
+    },
+    (key, _error, failures) => failed.push(`${key} ${failures}`),
+  );
+  const end = async (key: string, error?: Error) => {
+    if (error === undefined) running.get(key)!.resolve();
+    else running.get(key)!.reject(error);
+    await turn();
+  };
+  return { started, end, queue, failed };
+}
+
+test("works on nothing before it is opened, and then on everything that was added", () => {
+  const { started, queue } = open();
+  queue.add("a");
+  queue.add("b");
+  expect(started).toEqual([]);
+  queue.open();
+  expect(started).toEqual(["a", "b"]);
+});
+
+test("a key is worked on once at a time, and again if it was touched meanwhile", async () => {
+  const { started, end, queue } = open();
+  queue.open();
+  for (let time = 0; time < 3; time++) queue.add("a");
+  expect(started).toEqual(["a"]);
+  await end("a");
+  expect(started).toEqual(["a", "a"]);
+  await end("a");
+  expect(started).toHaveLength(2);
+  expect(queue.size).toBe(0);
+});
+
+test("a bounded number of keys is worked on at a time", async () => {
+  const { started, end, queue } = open();
+  queue.open();
+  for (let key = 0; key < AT_ONCE + 2; key++) queue.add(String(key));
+  expect(started).toHaveLength(AT_ONCE);
+  await end("3");
+  expect(started).toHaveLength(AT_ONCE + 1);
+});
+
+test("a failed key is tried again after a pause that grows, and others do not wait for it", async () => {
+  const { started, end, queue, failed } = open();
+  queue.open();
+  queue.add("a");
+  await end("a", new Error("no"));
+  queue.add("b");
+  expect(started).toEqual(["a", "b"]);
+  await vi.advanceTimersByTimeAsync(RETRY_LIMITS.first);
+  expect(started).toEqual(["a", "b", "a"]);
+  await end("a", new Error("no"));
+  await vi.advanceTimersByTimeAsync(RETRY_LIMITS.first / 2);
+  expect(started).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(RETRY_LIMITS.first * 1.5);
+  expect(started).toHaveLength(4);
+  expect(failed).toEqual(["a 1", "a 2"]);
+});
+
+test("a change tries a failed key at once, and success forgets its failures", async () => {
+  const { started, end, queue, failed } = open();
+  queue.open();
+  queue.add("a");
+  await end("a", new Error("no"));
+  queue.add("a");
+  expect(started).toEqual(["a", "a"]);
+  await end("a");
+  queue.add("a");
+  await end("a", new Error("no"));
+  expect(failed).toEqual(["a 1", "a 1"]);
+});
+
+test("closed, it takes nothing any more", async () => {
+  const { started, end, queue } = open();
+  queue.open();
+  queue.add("a");
+  await end("a", new Error("no"));
+  queue.close();
+  queue.add("b");
+  await vi.advanceTimersByTimeAsync(RETRY_LIMITS.most);
+  expect(started).toEqual(["a"]);
+});
