@@ -40,6 +40,7 @@ import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
+import { rowOf } from "./path-table.ts";
 import { createRequestGate } from "./request-gate.ts";
 
 /** The parts of the application. */
@@ -84,9 +85,6 @@ export interface App {
   /** All routes, in the form of Hono. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
 }
-
-/** Paths without an access rule: they have credentials of their own, or reveal nothing. */
-const WITHOUT_RULE = /^\/(?:api\/|federations(?:\/|$)|healthz$)/;
 
 /** The Retry-After field while the keys of a client's issuer are unavailable, in seconds. */
 const RETRY_AFTER = 30;
@@ -204,16 +202,16 @@ export function createApp(parts: AppParts): App {
     background: Background | undefined,
   ): MaybePromise<Response> => {
     const path = pathOf(asked.url);
-    const hasOwnCredentials = WITHOUT_RULE.test(path);
-    const handler = hasOwnCredentials || path === "/readyz" ? undefined : handlerAt(path);
+    const { kind, admission } = rowOf(path);
+    const handler = admission === "rule" ? handlerAt(path) : undefined;
     if (handler !== undefined)
       return andThen(handler(asked, background), (response) =>
         toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
       );
     const rejected = gate?.(asked);
     if (rejected !== undefined) return toResponse(rejected);
-    if (hasOwnCredentials) return hono.fetch(request, { client });
-    if (path === "/readyz") return fetchReadiness(asked, request, client, background);
+    if (kind === "readiness") return fetchReadiness(asked, request, client, background);
+    if (admission !== "rule") return hono.fetch(request, { client });
     return andThen(access.admit(asked), (admission) => {
       if (admission.rule === undefined) return toResponse(notAdmitted(asked, admission));
       const answers = answersFor(admission);
@@ -274,9 +272,6 @@ class MethodRouter<Route> extends TrieRouter<Route> {
   }
 }
 
-/** Paths that need no credential. */
-const FOR_EVERYBODY = new Set(["/healthz", "/readyz", OPEN_API_PATH]);
-
 interface Parts {
   readonly gateway: { status(): ServingStatus };
   readonly clock: () => number;
@@ -329,7 +324,7 @@ export function createHono(
 /** Whether a path answers GET and HEAD: pages, files, health and metrics. */
 function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
   const [handlers] = app.router.match("GET", path);
-  if (handlers.length === 0 || FOR_EVERYBODY.has(path)) return handlers.length > 0;
+  if (handlers.length === 0 || rowOf(path).admission === "none") return handlers.length > 0;
   if (path === "/status") return answers !== undefined;
   return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
 }

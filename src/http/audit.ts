@@ -14,6 +14,7 @@ import type {
 } from "./messages/environment.ts";
 import type { ApiError } from "./messages/errors.ts";
 import { FetchRequest, type HttpRequest, pathOf } from "./messages/message.ts";
+import { rowOf } from "./path-table.ts";
 import type { Rejection } from "./request-gate.ts";
 
 /** The longest text from a request, in characters. */
@@ -114,7 +115,6 @@ export function auditAnswers(
   };
 }
 
-const AUDITED = /^\/(?:api\/v1\/clusters\/([^/]*)(\/lease)?|api\/v1\/transfer\/|federations\/([^/]*))/;
 const ACTIONS: ReadonlyMap<string, AuditAction> = new Map([
   ["PUT", "push"],
   ["PATCH", "patch"],
@@ -128,11 +128,13 @@ export function auditTurnedAway({
 }: AuditParts): ((request: HttpRequest, rejection: Rejection) => void) | undefined {
   if (audit === undefined) return undefined;
   return (request, rejection) => {
-    const [path, cluster, isRenewal, federation] = AUDITED.exec(pathOf(request.url)) ?? [];
-    if (path === undefined) return;
+    const path = pathOf(request.url);
+    const { kind, pattern } = rowOf(path);
+    const { cluster, lease, federation } = pattern.exec(path)?.groups ?? {};
+    if (kind !== "transfer" && cluster === undefined && federation === undefined) return;
     const { method } = request;
     const ofFederation = method === "POST" ? "register" : method === "DELETE" ? "unregister" : "read";
-    const ofCluster = isRenewal ? "renew" : (ACTIONS.get(method) ?? "read");
+    const ofCluster = lease !== undefined ? "renew" : (ACTIONS.get(method) ?? "read");
     audit.record({
       action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
       outcome: "refused",

@@ -1,4 +1,5 @@
 import { type ClientAddress, socketAddress } from "../access/client.ts";
+import { readPathToken } from "../access/url-tokens.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Load } from "../limits/load.ts";
@@ -6,6 +7,7 @@ import type { Reject } from "./messages/errors.ts";
 import type { KnowsHost } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
 import { pathOf } from "./messages/message.ts";
+import { isUrgent, rowOf } from "./path-table.ts";
 
 /** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
@@ -35,22 +37,6 @@ export interface RequestGateParts {
   readonly dnsPaths?: readonly string[];
 }
 
-/** Health checks, which must not be rejected. */
-const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
-/**
- * Requests that are also answered under overload: DNS, since a rejection costs as much as an answer, and health checks. A token may be in front.
- */
-const NEVER_SHED =
-  /^(?:https?:\/\/[^/]*)?(?:\/tokens\/[^/?#]+)?\/(?:(?:clusters\/[^/?#]+\/)?dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
-/**
- * What changes answers: without it names would leave them, or be out of date. It has bounds of its own (src/http/push/push-limits.ts), and
- * is rejected without a credential before its body is read.
- */
-const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
-
-/** What secondaries take changes over by. It needs a credential, too, and reads no body. */
-const TRANSFER = /^(?:https?:\/\/[^/]*)?\/api\/v1\/transfer\/[^?#]/;
-
 const UNKNOWN_HOST =
   "without TLS and access rules the gateway answers only by IP address, as localhost and as the host of publicUrl: set publicUrl, or access.public";
 const TOO_MANY: Rejection = {
@@ -68,8 +54,10 @@ const OVERLOADED: Rejection = {
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
   const { rate, clientAddress = socketAddress, load, knowsHost, counters, reject, onRejection } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
-  const canWait = ({ method, url }: HttpRequest) =>
-    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && !(isRead(method) ? TRANSFER : PUSH).test(url);
+  const canWait = ({ method, url }: HttpRequest) => {
+    const path = pathOf(url);
+    return !dnsPaths.has(path) && !isUrgent(rowOf(readPathToken(path)?.url ?? path), method);
+  };
   if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
   const rejectFor = (request: HttpRequest, rejection: Rejection, seconds: number) => {
     onRejection?.(request, rejection);
@@ -84,12 +72,8 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
       return rejectFor(request, OVERLOADED, 5);
     }
     const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
-    if (seconds === 0 || HEALTH.test(request.url)) return undefined;
+    if (seconds === 0 || rowOf(pathOf(request.url)).isUnlimited) return undefined;
     counters.hit("clients.requestsPerSecond");
     return rejectFor(request, TOO_MANY, seconds);
   };
-}
-
-function isRead(method: string): boolean {
-  return method === "GET" || method === "HEAD";
 }

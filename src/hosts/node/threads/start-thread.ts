@@ -18,6 +18,7 @@ import type { DohGateway, ScopedGateway } from "../../../gateway/scoped-gateway.
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { AccessCounters } from "../../../http/metrics/counts.ts";
 import { createPrometheusMetrics } from "../../../http/metrics/prometheus.ts";
+import { rowOf } from "../../../http/path-table.ts";
 import { ConnectionErrors } from "../../../limits/counters.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
 import { loadAccess } from "../access/node-admission.ts";
@@ -268,10 +269,11 @@ export function answerHealth(
   const readiness = () => (isReady() ? respond(200, "ready") : respond(503, "not ready"));
   return async (request) => {
     const path = pathOf(request.url);
-    const isHealth = path === "/healthz" || path === "/readyz";
+    const { kind } = rowOf(path);
+    const isHealth = kind === "health" || kind === "readiness";
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isHealth || !isRead || !signals.isStarted) return handOver(request);
-    if (path === "/healthz") {
+    if (kind === "health") {
       const silence = signals.silence(clock());
       if (silence <= LONGEST_SILENCE) return here(request);
       return respond(503, `the thread that takes changes has not run for ${Math.round(silence / 1000)} s`);
