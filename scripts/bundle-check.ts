@@ -34,8 +34,16 @@ export function bundleWorker(config: string): WorkerBundle {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [
-        ...["--no-warnings", wrangler, "deploy", "--dry-run", "--config", config],
-        ...["--outdir", folder, "--metafile", metafile],
+        "--no-warnings",
+        wrangler,
+        "deploy",
+        "--dry-run",
+        "--config",
+        config,
+        "--outdir",
+        folder,
+        "--metafile",
+        metafile,
       ],
       { cwd: dirname(config), encoding: "utf8", env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
     );

@@ -34,7 +34,8 @@ try {
   });
   for (const [file, path, height] of PICTURES) {
     const page = await browser.newPage({
-      ...{ ignoreHTTPSErrors: true, colorScheme: "light" as const },
+      ignoreHTTPSErrors: true,
+      colorScheme: "light" as const,
       viewport: { width: WIDTH, height },
     });
     await page.goto(`https://localhost:${PORT}${path}`);

@@ -25,9 +25,15 @@ const DEADLINE = 120_000;
 const SERVICES_PER_NAMESPACE = 100;
 /** One cluster has more services here than Kubernetes supports. */
 const LIMITS = {
-  ...{ imports: 1_000_000, snapshotCharacters: 512 * 1024 * 1024, pushBytes: 512 * 1024 * 1024 },
-  ...{ pushBytesInFlight: 1024 * 1024 * 1024, pushValues: 50_000_000, pushValuesPerSecond: 50_000_000 },
-  ...{ pushSentBytes: 256 * 1024 * 1024, pushRatio: 1000, pushSeconds: 120 },
+  imports: 1_000_000,
+  snapshotCharacters: 512 * 1024 * 1024,
+  pushBytes: 512 * 1024 * 1024,
+  pushBytesInFlight: 1024 * 1024 * 1024,
+  pushValues: 50_000_000,
+  pushValuesPerSecond: 50_000_000,
+  pushSentBytes: 256 * 1024 * 1024,
+  pushRatio: 1000,
+  pushSeconds: 120,
 };
 
 /** A worker, its gateway and a secondary of that. */
@@ -44,7 +50,9 @@ export async function startChain(services: number, stops: Stop[]): Promise<Chain
   fill(api, services);
   const tokenSha256 = createHash("sha256").update(TRANSFER_TOKEN).digest("hex");
   const gateway = await startGateway({
-    ...{ clusters: [IMPORTER], speaksFor: { [IMPORTER]: "*" }, tls: false },
+    clusters: [IMPORTER],
+    speaksFor: { [IMPORTER]: "*" },
+    tls: false,
     config: { ...LONG_LEASES, limits: LIMITS, transfer: { credentials: [{ tokenSha256 }] } },
   });
   stops.push(() => gateway.kill());

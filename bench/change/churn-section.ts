@@ -52,7 +52,9 @@ async function measureChurn(
   stops.push(() => churn.stop());
   const url = `${gateway.url}/dns-query`;
   const load = await QueryLoad.start({
-    ...{ url, ca: gateway.ca, perSecond: queries },
+    url,
+    ca: gateway.ca,
+    perSecond: queries,
     queries: wideQueries(world, NAMES),
   });
   stops.push(() => load.stop());

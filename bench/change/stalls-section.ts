@@ -173,7 +173,10 @@ function tablesOf(
 ) {
   const busy = phases.filter((name) => name !== IDLE);
   const table = (title: string, rows: readonly Row[], goals: readonly Goal[] = [], notes: string[] = []) => ({
-    ...{ title, rows, goals, notes },
+    title,
+    rows,
+    goals,
+    notes,
     baselines: [IDLE],
   });
   const count = (number: number) => number.toLocaleString("en");

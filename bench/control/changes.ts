@@ -63,7 +63,8 @@ export class Changes {
           { name: "for comparison: the API server's reply", unit, samples: samples.written },
         ],
         baselines: ["answer over DoH"],
-        ...{ goals: [], ofMedians: true },
+        goals: [],
+        ofMedians: true,
         notes: [
           `${changes} changes, after ${WARM_UP} that do not count; each gives the EndpointSlice of a headless service another address. The slice is seen by a watch. Below 0: before the reply was read.`,
         ],
@@ -71,7 +72,9 @@ export class Changes {
       {
         title: `Writes in the other cluster for one change: ${title} beside`,
         rows: writeRows(made, changes),
-        ...{ baselines: [], goals: [], notes: ["By the worker's metrics."] },
+        baselines: [],
+        goals: [],
+        notes: ["By the worker's metrics."],
       },
     ];
   }

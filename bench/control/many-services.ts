@@ -51,7 +51,9 @@ export async function exportServices(
   ): Table => ({
     title,
     rows: [...rows, ...writeRows(writes, share)],
-    ...{ baselines: [], goals: [], notes: NOTES },
+    baselines: [],
+    goals: [],
+    notes: NOTES,
   });
 
   await importer.stop();

@@ -71,8 +71,11 @@ async function measureMethod(
 ): Promise<void> {
   const folder = temporaryFolder("throughput");
   const loads = contestants.map(({ name, url, process }, index) => ({
-    ...{ name, process, ask: prepareLoad(method, url, join(folder, String(index))) },
-    ...{ seconds: 0, cpu: 0 },
+    name,
+    process,
+    ask: prepareLoad(method, url, join(folder, String(index))),
+    seconds: 0,
+    cpu: 0,
   }));
   const send = (requests: number, { ask }: (typeof loads)[number]) =>
     sendLoad({ requests, ask, protocol: "http/1.1" });

@@ -76,7 +76,8 @@ async function countsOf(engine: Redis): Promise<EngineCounts> {
   const commands = [...text.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
   return {
     commands: new Map(commands.map(([, name, calls]) => [name!, Number(calls)])),
-    ...{ bytesIn: figure("total_net_input_bytes"), bytesOut: figure("total_net_output_bytes") },
+    bytesIn: figure("total_net_input_bytes"),
+    bytesOut: figure("total_net_output_bytes"),
   };
 }
 

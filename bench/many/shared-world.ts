@@ -86,14 +86,17 @@ export async function startSharedWorld(
   const tokenSha256 = createHash("sha256").update(transferToken).digest("hex");
   const clusters = Array.from({ length: CHANGING }, (_, number) => Changing.idOf(number));
   const config = {
-    ...{ store: { url: engine.url, prefix: "shared" }, access: { public: true } },
+    store: { url: engine.url, prefix: "shared" },
+    access: { public: true },
     transfer: { credentials: [{ tokenSha256 }] },
     // Each cluster pushes its next change when the one before is acknowledged.
     limits: { pushesPerSecond: 100_000, pushBurst: 1_000_000 },
   };
   const start = async (tokensOf?: GatewayProcess) => {
     const gateway = await startWideGateway(world, {
-      ...{ clusters, config, tls: false },
+      clusters,
+      config,
+      tls: false,
       ...(tokensOf !== undefined && { tokensOf }),
     });
     stops.push(() => gateway.kill());

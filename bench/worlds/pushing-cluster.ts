@@ -23,7 +23,9 @@ export class PushingCluster {
     this.clusterId = clusterId;
     const token = tokenFor(clusterId);
     this.#requests = new GatewayRequests({
-      ...{ gateway: url, token, timeoutMilliseconds: TIMEOUT },
+      gateway: url,
+      token,
+      timeoutMilliseconds: TIMEOUT,
       ...(ca !== undefined && { ca }),
     });
   }

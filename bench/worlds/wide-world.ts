@@ -152,6 +152,10 @@ export function emptyCluster(clusterId: string, namespaces: readonly string[]): 
     formatVersion: 1,
     clusterId,
     namespaces: Object.fromEntries(namespaces.map((name) => [name, {}])),
-    ...{ exports: {}, imports: {}, services: {}, pods: {}, findings: {} },
+    exports: {},
+    imports: {},
+    services: {},
+    pods: {},
+    findings: {},
   };
 }

@@ -34,7 +34,9 @@ const { values } = parseArgs({
 });
 
 const obstacles = findObstacles({
-  ...{ root, version, repositoryUrl: repository.url },
+  root,
+  version,
+  repositoryUrl: repository.url,
   tag: process.env.GITHUB_REF_TYPE === "tag" ? process.env.GITHUB_REF_NAME : undefined,
   repository: process.env.GITHUB_REPOSITORY,
   changes: output("git", ["status", "--porcelain"]).trimEnd(),
@@ -74,6 +76,9 @@ function makeRelease(folder: string): void {
 
 function output(command: string, args: readonly string[]): string {
   return execFileSync(command, args, {
-    ...{ cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 64 * 1024 * 1024 },
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    maxBuffer: 64 * 1024 * 1024,
   });
 }

@@ -145,7 +145,9 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         own: Uint8Array,
         { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,
       ) => ({
-        ...{ view, isPrivate, variesByCredential: varies },
+        view,
+        isPrivate,
+        variesByCredential: varies,
         answer: fitAnswer(own, relayed, transport),
         origin,
         isForwarded: origin !== undefined && isContinued !== true,

@@ -61,7 +61,12 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     ...(damage && { damage }),
   };
   const app = createApp({
-    ...{ access, gateway, counters, accessCounters, version, pushRoutes },
+    access,
+    gateway,
+    counters,
+    accessCounters,
+    version,
+    pushRoutes,
     ...(transferRoutes && { transferRoutes }),
     ...(platform.stubRoutes && { stubRoutes: platform.stubRoutes }),
     ...(platform.openApi && { openApi: platform.openApi }),
@@ -101,7 +106,8 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     onError: (err) => log("error", "request-failed", "a request failed", { err }),
   });
   return {
-    ...{ app, outOfZone },
+    app,
+    outOfZone,
     gatewayOf: (rule) => answers.of(rule).gateway,
     status: () => gateway.status(),
     close: () => answers.close(),

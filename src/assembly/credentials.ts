@@ -68,7 +68,8 @@ export function authoritySettings(
   const held = credentials.map((credential, index) => ({
     ...credential,
     holder: {
-      ...{ credential: credential.name ?? `${setting}[${index}]`, clusterId: credential.clusterId },
+      credential: credential.name ?? `${setting}[${index}]`,
+      clusterId: credential.clusterId,
       control: controlScope(credential.control),
     },
   }));
@@ -122,12 +123,16 @@ export function createEdgeAccess(
   const credentials = edgeCredentials(access, keys);
   const clientAddress = createClientAddress(clients);
   const admit = createAdmit({
-    ...{ rules, credentials, clientAddress },
+    rules,
+    credentials,
+    clientAddress,
     hostNames: hostNamesOf(access),
     publicHasTokens: pushing.length > 0,
   });
   return {
-    ...{ authority, grants: grantsOf(pushing), exportLimits: exportLimitsOf(pushing) },
+    authority,
+    grants: grantsOf(pushing),
+    exportLimits: exportLimitsOf(pushing),
     clusterTokens: pushing.length > 0 ? authority : undefined,
     clusterIds: pushing.map(({ clusterId }) => clusterId),
     access: { rules, kinds: knownKinds(credentials), admit, clientAddress },

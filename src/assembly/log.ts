@@ -85,7 +85,8 @@ export function logUpstreams(log: Log): OnUpstreamChange {
 export function logKeys(log: Log): (url: string, error: unknown) => void {
   return (url, err) =>
     log("warn", "keys-unavailable", `the keys of an issuer could not be fetched: ${describeError(err)}`, {
-      ...{ url, err },
+      url,
+      err,
     });
 }
 

@@ -69,7 +69,9 @@ export function createOutOfZone(
         scrubbing: {
           isOurs: (name) => localZones.find(name) !== undefined,
           privateAddresses: new PrivateAddresses({
-            ...{ names, also: also.map(readRange), except: except.map(readRange) },
+            names,
+            also: also.map(readRange),
+            except: except.map(readRange),
           }),
           trustedUpstreams: new Set(
             forward.upstreams.filter(({ privateAddresses }) => privateAddresses).map(upstreamName),

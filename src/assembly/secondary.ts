@@ -65,7 +65,10 @@ export function openSecondary(
       };
     },
     pushRoutes: createPushForward({
-      ...{ ...pushes, log, audit, clientAddress },
+      ...pushes,
+      log,
+      audit,
+      clientAddress,
       onChange: () => {
         for (const secondary of secondaries.values()) secondary.expire(clock.now());
       },

@@ -194,7 +194,8 @@ export function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<
     const key = `${endpoint.address}#${endpoint.hostname ?? ""}`;
     const before = placed.get(key);
     placed.set(key, {
-      ...{ key, hash: before?.hash ?? hashOf(key) },
+      key,
+      hash: before?.hash ?? hashOf(key),
       endpoint: before === undefined ? endpoint : unite(before.endpoint, endpoint),
     });
   }
@@ -205,7 +206,8 @@ export function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<
     return [...split(sorted, name)].map(([slice, members]) => ({
       name: slice,
       desired: {
-        ...{ addressType, ports: [...ports] },
+        addressType,
+        ports: [...ports],
         endpoints: members.map(({ endpoint }) => endpoint),
       },
     }));
@@ -344,7 +346,9 @@ function withProtocol<Port extends EndpointPort>(port: Port): Port {
 /** The ports of a ServiceImport: the union, field by field. */
 export function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[] {
   return ports.filter(isUsable).map(({ name, protocol, port, appProtocol }) => ({
-    ...{ name, protocol, port },
+    name,
+    protocol,
+    port,
     ...(appProtocol && isQualifiedName(appProtocol) ? { appProtocol } : {}),
   }));
 }

@@ -73,8 +73,11 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
   const { authority, grants, exportLimits, ...identities } = createEdgeAccess(config, pushing, log);
   const assembly = await assemble(config, {
     ...identities,
-    ...{ version: VERSION, clock, log },
-    ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(VERSION) },
+    version: VERSION,
+    clock,
+    log,
+    upstreams: fetchUpstreams(config.forward),
+    openApi: createOpenApi(VERSION),
     generations: { database: openMemory(), authority, grants, exportLimits, explainer: SERVICE_EXPLAINER },
   });
   const gateway = assembly.app;

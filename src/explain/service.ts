@@ -241,7 +241,9 @@ export function explainService(
   for (const { clusterId } of gatherEndpoints(declared?.contributions ?? []))
     endpoints.set(clusterId, (endpoints.get(clusterId) ?? 0) + 1);
   return {
-    ...{ namespace, name, type },
+    namespace,
+    name,
+    type,
     exporters: exporters.map((clusterId) => ({
       ...explainExporter(partOf.get(clusterId)!),
       endpoints: endpoints.get(clusterId) ?? 0,
@@ -293,7 +295,9 @@ function explainProperties(
   for (const { port, winner: decidedBy, setAside } of union.united) {
     const isFirst = decidedBy === winner.clusterId;
     properties.push({
-      ...{ property: "port", value: describePort(port), decidedBy },
+      property: "port",
+      value: describePort(port),
+      decidedBy,
       because: isFirst
         ? because
         : "ports are united, and clusters before it define no port of this name or number",

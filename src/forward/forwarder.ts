@@ -244,8 +244,12 @@ export function createClientLimit(
 ): ClientRate {
   return new ClientRate(
     {
-      ...{ perSecond: limits.queriesPerSecond, burst: limits.burst, exempt: limits.exempt },
-      ...{ ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 },
+      perSecond: limits.queriesPerSecond,
+      burst: limits.burst,
+      exempt: limits.exempt,
+      ipv4PrefixBits: 32,
+      ipv6PrefixBits: 64,
+      mostClients: 20_000,
     },
     now,
     create,

@@ -80,8 +80,13 @@ function blocked(
   return {
     answer: {
       ...given,
-      ...{ recordsEnd: questionEnd, answers: 0, authorities: 0, additionals: 0 },
-      ...{ rcode: ResponseCode.NOERROR, truncated: false, freshness: 0 },
+      recordsEnd: questionEnd,
+      answers: 0,
+      authorities: 0,
+      additionals: 0,
+      rcode: ResponseCode.NOERROR,
+      truncated: false,
+      freshness: 0,
       extendedError: ExtendedError.BLOCKED,
     },
     dropped,
@@ -101,7 +106,11 @@ function rebuild(
   const answers = kept.filter(({ section }) => section === 0).length;
   return {
     ...given,
-    ...{ bytes, recordsEnd: bytes.length, answers, authorities: kept.length - answers, additionals: 0 },
+    bytes,
+    recordsEnd: bytes.length,
+    answers,
+    authorities: kept.length - answers,
+    additionals: 0,
   };
 }
 

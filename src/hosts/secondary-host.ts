@@ -30,12 +30,22 @@ export async function createSecondaryHost(
   const { access, clusterTokens, clusterIds } = createEdgeAccess(config, credentials, log);
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    ...{ version, log, access, clusterTokens, clusterIds, clock },
-    ...{ upstreams: fetchUpstreams(config.forward), openApi: createOpenApi(version) },
+    version,
+    log,
+    access,
+    clusterTokens,
+    clusterIds,
+    clock,
+    upstreams: fetchUpstreams(config.forward),
+    openApi: createOpenApi(version),
     generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({
-          ...{ gateway: primaryUrl, token: transferToken, scope, clock: clock.now, counters },
+          gateway: primaryUrl,
+          token: transferToken,
+          scope,
+          clock: clock.now,
+          counters,
           ...(transferKeys && { keys: transferKeys }),
         }),
       counters,
@@ -43,7 +53,8 @@ export async function createSecondaryHost(
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {
-          ...{ status: 502, code: "PRIMARY_UNREACHABLE" },
+          status: 502,
+          code: "PRIMARY_UNREACHABLE",
           message: "the primary did not answer this push",
         },
       },

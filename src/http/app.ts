@@ -104,7 +104,11 @@ export function createApp(parts: AppParts): App {
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const reject = createReject(openOrigins, counters);
   const gate = createRequestGate({
-    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, reject },
+    rate: parts.rate,
+    load: parts.load,
+    knowsHost: parts.knowsHost,
+    clientAddress,
+    reject,
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
     onRejection: auditTurnedAway({ audit: parts.audit, clientAddress }),
@@ -147,7 +151,12 @@ export function createApp(parts: AppParts): App {
   };
 
   const handlerAt = createAdmittedPaths({
-    ...{ dns, access, gate, notAdmitted, answersFor, notFound },
+    dns,
+    access,
+    gate,
+    notAdmitted,
+    answersFor,
+    notFound,
     origins: openOrigins,
   });
 

@@ -75,7 +75,12 @@ export interface ExplainedFrom {
 const NOT_READY: Explanation = {
   code: "NOT_READY",
   message: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
-  ...{ records: [], leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] },
+  records: [],
+  leases: [],
+  conflicts: [],
+  findings: [],
+  suggestions: [],
+  omitted: [],
 };
 
 /** Explains an answer to a client. @param json the answer, with one question */
@@ -99,7 +104,11 @@ export function explainAnswer(
   };
   const isForwarded = answered.isForwarded || answered.origin !== undefined;
   return explain(source, {
-    ...{ name, type, isForwarded, view: viewName(answered.view), status: json.Status },
+    name,
+    type,
+    isForwarded,
+    view: viewName(answered.view),
+    status: json.Status,
     records: json.Answer ?? [],
   });
 }
@@ -157,7 +166,10 @@ export function jsonExplanation(
     status: nameOfCode(json.Status),
     ...explanation,
     records: records.slice(0, MOST_RECORDS).map((record) => ({
-      ...{ name: record.name, type: nameOfType(record.type), data: record.data, from: record.from },
+      name: record.name,
+      type: nameOfType(record.type),
+      data: record.data,
+      from: record.from,
       ttl: ttlOf.get(`${record.type} ${record.data}`.toLowerCase()) ?? 0,
     })),
     recordCount: records.length,

@@ -111,7 +111,9 @@ function findMissingOwner(
   const message =
     "the cluster that the setting services names as the owner does not export this service; the oldest export decides";
   return exporters.map(({ clusterId }) => ({
-    ...{ clusterId, reason: "OwnerNotExporting", kind: "ServiceExport" },
+    clusterId,
+    reason: "OwnerNotExporting",
+    kind: "ServiceExport",
     ...service,
     message,
   }));

@@ -73,7 +73,10 @@ export function mergeService(
   const chosen = headless
     ? NO_ADDRESSES
     : chooseAddresses({ namespace, name }, contributions, viewers, {
-        ...{ order: outsideOrder, countsForOthers, since, ownAddresses },
+        order: outsideOrder,
+        countsForOthers,
+        since,
+        ownAddresses,
         endpoints: () => gatherEndpoints(contributions),
       });
   const reporters = new Set(declarations.map(({ clusterId }) => clusterId));
@@ -96,7 +99,9 @@ export function mergeService(
     endpoints,
   };
   const subject: ConflictSubject = {
-    ...{ namespace, name, declaredBy: isExported ? "service export" : "service import" },
+    namespace,
+    name,
+    declaredBy: isExported ? "service export" : "service import",
     isPinned: contributions.some(
       ({ clusterId, adjusted }) => clusterId === winner.clusterId && adjusted === PINNED,
     ),

@@ -214,7 +214,10 @@ function readAddress(address: RedisAddress): [Finder, ClientOptions] {
   return [
     createNodeFinder([read.endpoint]),
     {
-      ...{ ca, identity, tls: read.tls, database: read.database },
+      ca,
+      identity,
+      tls: read.tls,
+      database: read.database,
       username: username ?? read.username,
       password: password ?? read.password,
     },

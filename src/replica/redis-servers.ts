@@ -63,7 +63,10 @@ function newClient(
   const common = { host, port, connectTimeout, reconnectStrategy: false as const };
   const trust = { ...(ca !== undefined && { ca }), ...identity };
   return createClient({
-    ...{ RESP: 2, disableOfflineQueue: true, disableClientInfo: true, maintNotifications: "disabled" },
+    RESP: 2,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(database !== undefined && database !== 0 && { database }),
@@ -89,7 +92,8 @@ const MOST_WAIT = 2000;
 export function createNodeFinder(nodes: readonly Endpoint[]): Finder {
   let calls = 0;
   return {
-    ...{ nodes: nodes.length, isWatched: false },
+    nodes: nodes.length,
+    isWatched: false,
     find: () => Promise.resolve(nodes[calls++ % nodes.length]!),
     close() {},
   };

@@ -96,7 +96,9 @@ describe("keys behind a URL", () => {
     publish(old);
     const oidc = {
       holder: { credential: "east", clusterId: "east" },
-      ...{ issuer: ISSUER, audience: AUDIENCE, subjects: [SUBJECT] },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      subjects: [SUBJECT],
       keys: remoteKeys({ url: URL_OF_KEYS, discovery: false, fetch: fetchKeys }),
     };
     const authority = createAuthority({ oidc: [oidc] });

@@ -45,7 +45,8 @@ afterEach(async () => {
 });
 
 const object = (kind: string, name: string, apiVersion = "v1"): ManagedObject => ({
-  ...{ apiVersion, kind },
+  apiVersion,
+  kind,
   metadata: { namespace: "shop", name },
 });
 const lease = object("Lease", "leader", "coordination.k8s.io/v1");

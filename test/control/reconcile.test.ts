@@ -151,7 +151,8 @@ describe("objects of somebody else", () => {
     cluster.beforeWrite = (what) => {
       if (what === "create ServiceImport shop/db")
         cluster.stored.set("ServiceImport shop/db", {
-          ...{ apiVersion: "multicluster.x-k8s.io/v1beta1", kind: "ServiceImport" },
+          apiVersion: "multicluster.x-k8s.io/v1beta1",
+          kind: "ServiceImport",
           metadata: { namespace: "shop", name: "db", uid: "theirs" },
         });
     };

@@ -82,7 +82,8 @@ describe("the conditions of a ServiceExport", () => {
       [
         "it has a host name alone",
         { serviceType: "LoadBalancer", loadBalancer: [{ hostname: "lb.example" }] },
-        ...["Failed", "a host name and no address"],
+        "Failed",
+        "a host name and no address",
       ],
       ["the Service has no load balancer", { serviceType: "ClusterIP" }, "Failed", "type is ClusterIP"],
     ] as const)("are not Ready while %s", (_, parts, reason, message) => {

@@ -12,8 +12,10 @@ describe("a ServiceImport", () => {
     const older = exporting("b", {
       exportedAt: day(1),
       headless: true,
-      ...{ sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds: 10 },
-      ...{ internalTrafficPolicy: "Local", trafficDistribution: "PreferClose" },
+      sessionAffinity: "ClientIP",
+      sessionAffinityTimeoutSeconds: 10,
+      internalTrafficPolicy: "Local",
+      trafficDistribution: "PreferClose",
       exportedLabels: { team: "b" },
       exportedAnnotations: { note: "from b" },
       ipFamilies: ["IPv6", "IPv4"],
@@ -63,7 +65,10 @@ describe("a ServiceImport", () => {
 
   it("has neither labels nor annotations that are invalid or that controllers go by", () => {
     const pairs = {
-      ...{ team: "a", "example.com/tier": "x", "app.kubernetes.io/name": "web", empty: "" },
+      team: "a",
+      "example.com/tier": "x",
+      "app.kubernetes.io/name": "web",
+      empty: "",
       "app.kubernetes.io/managed-by": "somebody",
       "kubernetes.io/service-name": "other",
       "multicluster.kubernetes.io/service-name": "other",
@@ -109,7 +114,8 @@ describe("the slices of a service", () => {
       const slices = derive(a, b).slices;
       expect(slices.map(({ cluster, recipients, desired }) => [cluster, recipients, desired])).toEqual([
         [
-          ...["a", "all"],
+          "a",
+          "all",
           {
             addressType: "IPv4",
             ports: [{ name: "http", protocol: "TCP", port: 8080 }],
@@ -120,7 +126,8 @@ describe("the slices of a service", () => {
           },
         ],
         [
-          ...["b", "all"],
+          "b",
+          "all",
           {
             addressType: "IPv6",
             ports: [{ name: "http", protocol: "TCP", port: 8080 }],
@@ -144,7 +151,8 @@ describe("the slices of a service", () => {
     });
     const a = exporting("a", { ports: [port("http", 80), port("tcp", 42)], endpoints: group("10.0.0.1") });
     const b = exporting("b", {
-      ...{ exportedAt: day(9), ports: [port("http", 80), port("tcp", 4242)] },
+      exportedAt: day(9),
+      ports: [port("http", 80), port("tcp", 4242)],
       endpoints: group("10.1.0.1"),
     });
     const portsOf = ({ slices }: ReturnType<typeof derive>) =>

@@ -34,9 +34,14 @@ const ofSecondary = await createStatusMetrics({ status: () => new FakeGateway().
 
 /** What it says on a sync worker. */
 const ofWorker = await createWorkerMetrics(() => ({
-  ...{ complete: true, confirmedSeconds: 1, degraded: [], gateways: [] },
+  complete: true,
+  confirmedSeconds: 1,
+  degraded: [],
+  gateways: [],
   control: {
-    ...{ leads: true, pending: 0, writes: new Map([["apply Service", 1]]) },
+    leads: true,
+    pending: 0,
+    writes: new Map([["apply Service", 1]]),
     eventsDropped: new Map([["queue", 1]]),
   },
 })).render();

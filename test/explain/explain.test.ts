@@ -33,7 +33,9 @@ describe("who decides", () => {
     expect(explanation.service?.exporters.map(({ clusterId }) => clusterId)).toEqual(["west", "east"]);
     expect(property(explanation, "sessionAffinity")).toEqual([
       {
-        ...{ property: "sessionAffinity", value: "ClientIP", decidedBy: "west" },
+        property: "sessionAffinity",
+        value: "ClientIP",
+        decidedBy: "west",
         because: `it has the oldest ServiceExport, since ${day(1)}`,
         otherwise: [{ clusterId: "east", value: "None" }],
       },
@@ -61,7 +63,10 @@ describe("who decides", () => {
     expect(explanation.service?.exporters).toEqual([
       { clusterId: "east", stated: day(2), endpoints: 0 },
       {
-        ...{ clusterId: "west", stated: day(1), endpoints: 0, countsFrom: day(5) },
+        clusterId: "west",
+        stated: day(1),
+        endpoints: 0,
+        countsFrom: day(5),
         because: "the gateway did not see the export appear at the stated time",
       },
     ]);

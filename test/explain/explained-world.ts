@@ -57,14 +57,12 @@ export function explainedWorld(
   return {
     ask(name, type, view) {
       const answer = resolve(encodeQuery(name, type), {
-        ...{
-          world,
-          leases: new LeaseTables(leaseOf),
-          now: 0,
-          rotation: 0,
-          view,
-          outside: "refuse",
-        },
+        world,
+        leases: new LeaseTables(leaseOf),
+        now: 0,
+        rotation: 0,
+        view,
+        outside: "refuse",
       })!;
       const json = renderJsonAnswer(answer.bytes, "");
       const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };

@@ -130,7 +130,8 @@ describe("the records of an explanation are the answer", () => {
     fc.assert(
       fc.property(arbitraryWorld, (snapshots) => {
         const zone = {
-          ...{ ttl: TTL, localities: [place] },
+          ttl: TTL,
+          localities: [place],
           federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
         };
         const world = explainedWorld(snapshots, { leaseOf, zone });

@@ -101,15 +101,13 @@ describe("an answer out of the cache", () => {
     const message = queryFor("wWw.ExAmple.coM", { id: 0x1234, flags: 0x0130 });
     const { packet } = answerAt(kept, 0, message);
     expect(packet).toMatchObject({
-      ...{
-        id: 0x1234,
-        flag_qr: true,
-        flag_rd: true,
-        flag_cd: true,
-        flag_ra: true,
-        flag_aa: false,
-        flag_ad: false,
-      },
+      id: 0x1234,
+      flag_qr: true,
+      flag_rd: true,
+      flag_cd: true,
+      flag_ra: true,
+      flag_aa: false,
+      flag_ad: false,
       questions: [{ name: "wWw.ExAmple.coM", type: "A" }],
       answers: [{ data: "192.0.2.1" }],
     });

@@ -60,7 +60,11 @@ describe("an alias that leads outside", () => {
       true,
     ]);
     expect(decoded(answer.bytes)).toMatchObject({
-      ...{ id: 0xabcd, flag_aa: true, flag_ra: true, flag_rd: true, rcode: "NOERROR" },
+      id: 0xabcd,
+      flag_aa: true,
+      flag_ra: true,
+      flag_rd: true,
+      rcode: "NOERROR",
       questions: [{ name: NAME }],
       answers: [
         { type: "CNAME", name: NAME, data: expect.stringMatching(/^web\.example\.com$/i) },

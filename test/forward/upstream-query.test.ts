@@ -28,7 +28,10 @@ describe("what an upstream is sent", () => {
       additionals: [optRecord(options, { flag_do: true })],
     });
     expect(decoded(sent(query))).toMatchObject({
-      ...{ id: 0, flags: 0x0110, answers: [], authorities: [] },
+      id: 0,
+      flags: 0x0110,
+      answers: [],
+      authorities: [],
       questions: [{ name: "www.example.com", type: "A", class: "IN" }],
       additionals: [{ udpPayloadSize: 1232, flag_do: true, ednsVersion: 0, options: [] }],
     });

@@ -42,7 +42,10 @@ export function largestCluster(clusterId: string): ClusterSnapshot {
     snapshot.exports[key] = { exportedAt: time, exportedLabels, ...common };
     snapshot.services[key] = { createdAt: time, ...common };
     snapshot.findings[`ServiceExport/${key}/PortConflict`] = {
-      ...{ reason: "PortConflict", kind: "ServiceExport", namespace, name },
+      reason: "PortConflict",
+      kind: "ServiceExport",
+      namespace,
+      name,
       message:
         "this message is about as long as those that the worker reports for one service, with a hint of what to change",
     };

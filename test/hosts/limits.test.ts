@@ -43,7 +43,9 @@ describe("a gateway on Node", () => {
     // Bodies that never end take five places.
     const begun = Array.from({ length: 5 }, () => {
       const stream = session.request({
-        ...{ ":method": "POST", ":path": "/dns-query", "content-type": "application/dns-message" },
+        ":method": "POST",
+        ":path": "/dns-query",
+        "content-type": "application/dns-message",
         "content-length": "40",
       });
       stream.on("error", () => {});

@@ -27,7 +27,12 @@ afterAll(() => gateways.close());
 const push = (to: string, lease?: number) =>
   sync(
     {
-      ...{ gateway: [to], manifests: examples, clusterId: "cluster-a", tokenFile, once: true, lease },
+      gateway: [to],
+      manifests: examples,
+      clusterId: "cluster-a",
+      tokenFile,
+      once: true,
+      lease,
       caFile: gateway.certificateFile,
     },
     pino({ level: "silent" }),

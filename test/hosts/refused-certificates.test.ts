@@ -17,7 +17,8 @@ describe("a client whose certificate another authority with the same name issued
     writeFileSync(join(folder, "clients.crt"), authority.cert);
     const credentials = [{ clusterId: "east", certificate: { san: "east.example" } }];
     const gateway = await gateways.start(folder, {
-      ...{ threads, access: { public: true } },
+      threads,
+      access: { public: true },
       tls: { clientCaFile: "clients.crt" },
       push: { credentials },
     });

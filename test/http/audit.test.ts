@@ -69,7 +69,8 @@ describe("the audit log", () => {
   it("has pushes that a front rejects; those that the primary answers are in the primary's", async () => {
     const { audit, lines } = openLog({ perSecond: 1, burst: 10 });
     const routes = createPushForward({
-      ...{ audit, clientAddress: ({ client }) => client?.address },
+      audit,
+      clientAddress: ({ client }) => client?.address,
       authority: authorityOf([{ clusterId: "west", tokenSha256: sha256("west-token") }]),
       send: async () => Response.json({ generation: 1 }),
       unreachable: { status: 503, code: "BUSY", message: "no object" },

@@ -23,7 +23,11 @@ describe("/explain", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(body).toMatchObject({
       question: { name: `${WEB}.`, type: "AAAA" },
-      ...{ view: {}, status: "NOERROR", code: "ANSWERED", recordCount: 1, omitted: [] },
+      view: {},
+      status: "NOERROR",
+      code: "ANSWERED",
+      recordCount: 1,
+      omitted: [],
       records: [{ name: `${WEB}.`, type: "AAAA", ttl: 5, data: "fd00::c8:1", from: ["east"] }],
       leases: [
         { clusterId: "east", expiresInSeconds: 60 },

@@ -29,7 +29,8 @@ export function openApp({ gateway, pages, prepare, listed, ...parts }: OpenAppPa
     gateway,
     access: { rules, kinds: knownKinds([]), admit, clientAddress: socketAddress },
     within: () => ({
-      ...{ gateway, pages },
+      gateway,
+      pages,
       ...(prepare !== undefined && { prepare }),
       ...(listed !== undefined && { listed }),
     }),

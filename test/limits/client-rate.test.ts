@@ -106,8 +106,12 @@ it("buckets that a host makes have no client without a limit", () => {
     refusals: (client: string) => asked.push(`refusals ${client}`),
   };
   const settings = {
-    ...{ perSecond: 1, burst: 1, exempt: parseAddressRanges(["10.0.0.0/8"]) },
-    ...{ ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 10 },
+    perSecond: 1,
+    burst: 1,
+    exempt: parseAddressRanges(["10.0.0.0/8"]),
+    ipv4PrefixBits: 32,
+    ipv6PrefixBits: 64,
+    mostClients: 10,
   };
   const rate = new ClientRate(
     settings,
@@ -116,7 +120,8 @@ it("buckets that a host makes have no client without a limit", () => {
   );
   expect([rate.take("10.0.0.1"), rate.refusals("10.0.0.1"), asked]).toEqual([0, 0, []]);
   expect([rate.take("192.0.2.1"), rate.refusals("192.0.2.1"), asked]).toEqual([
-    ...[1, 2],
+    1,
+    2,
     ["take 4/192.0.2.1", "refusals 4/192.0.2.1"],
   ]);
 });

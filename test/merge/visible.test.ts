@@ -216,13 +216,11 @@ describe("address ranges", () => {
 
 describe("CNAME targets", () => {
   const alias = (externalName?: string): LocalService => ({
-    ...{
-      createdAt: "2026-01-01T00:00:00Z",
-      serviceType: "ExternalName",
-      headless: false,
-      ports: [],
-      endpoints: {},
-    },
+    createdAt: "2026-01-01T00:00:00Z",
+    serviceType: "ExternalName",
+    headless: false,
+    ports: [],
+    endpoints: {},
     ...(externalName !== undefined && { externalName }),
   });
   const world = snapshot("west", {

@@ -136,8 +136,11 @@ function groupByService(
     if (owner === undefined || exporters.some(({ clusterId }) => clusterId === owner)) continue;
     for (const { clusterId } of exporters)
       findings.push({
-        ...{ clusterId, reason: "OwnerNotExporting", kind: "ServiceExport" },
-        ...{ namespace: service.namespace, name: service.name },
+        clusterId,
+        reason: "OwnerNotExporting",
+        kind: "ServiceExport",
+        namespace: service.namespace,
+        name: service.name,
         message:
           "the cluster that the setting services names as the owner does not export this service; the oldest export decides",
       });

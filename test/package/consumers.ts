@@ -44,14 +44,15 @@ export function typesOf(
     module: module === "nodenext" ? ts.ModuleKind.NodeNext : ts.ModuleKind.ESNext,
     moduleResolution:
       module === "nodenext" ? ts.ModuleResolutionKind.NodeNext : ts.ModuleResolutionKind.Bundler,
-    ...{
-      lib: [...lib],
-      types: [...types],
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-    },
-    ...{ rewriteRelativeImportExtensions: true, noEmit: !emit, outDir: join(folder, "out"), rootDir: folder },
+    lib: [...lib],
+    types: [...types],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    rewriteRelativeImportExtensions: true,
+    noEmit: !emit,
+    outDir: join(folder, "out"),
+    rootDir: folder,
   };
   const files = programs.map((program) => join(folder, program));
   const compiled = ts.createProgram(files, options);
@@ -72,8 +73,13 @@ export function bundleConsumer(packed: PackedPackage, program: string) {
   const folder = copyConsumers(packed);
   const script = join(folder, "bundle", program.replace(/\.ts$/, ".mjs"));
   const { metafile } = buildSync({
-    ...{ entryPoints: [join(folder, program)], outfile: script, absWorkingDir: folder },
-    ...{ bundle: true, format: "esm", platform: "browser", metafile: true },
+    entryPoints: [join(folder, program)],
+    outfile: script,
+    absWorkingDir: folder,
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    metafile: true,
     external: [...builtinModules, "node:*"],
     logLevel: "error",
   });

@@ -112,9 +112,22 @@ describe("its public names", () => {
     [
       "./snapshot",
       [
-        ...["ClusterSnapshot", "ClusterZone", "Endpoint", "EndpointGroup", "EndpointGroups", "EndpointPort"],
-        ...["ExportedService", "Finding", "ImportedService", "LocalService", "SNAPSHOT_FORMAT_VERSION"],
-        ...["ServicePort", "SnapshotError", "encodeChanges", "encodeSnapshot", "parseSnapshot"],
+        "ClusterSnapshot",
+        "ClusterZone",
+        "Endpoint",
+        "EndpointGroup",
+        "EndpointGroups",
+        "EndpointPort",
+        "ExportedService",
+        "Finding",
+        "ImportedService",
+        "LocalService",
+        "SNAPSHOT_FORMAT_VERSION",
+        "ServicePort",
+        "SnapshotError",
+        "encodeChanges",
+        "encodeSnapshot",
+        "parseSnapshot",
       ],
     ],
   ])("of %s are these", async (name, names) => {
@@ -125,7 +138,13 @@ describe("its public names", () => {
 
   it("are exported by nothing else", () => {
     expect(Object.keys(manifest.exports)).toEqual([
-      ...[".", "./resolve", "./snapshot", "./workers", "./openapi.json", "./schema/*.json", "./package.json"],
+      ".",
+      "./resolve",
+      "./snapshot",
+      "./workers",
+      "./openapi.json",
+      "./schema/*.json",
+      "./package.json",
     ]);
     const schema = join(
       packed.folder,

@@ -52,7 +52,10 @@ export function packPackage(more: readonly string[] = []): PackedPackage {
     .map((entry) => join(entry.parentPath, entry.name).slice(own.length + 1))
     .sort();
   return {
-    ...{ folder, tarball, release, files },
+    folder,
+    tarball,
+    release,
+    files,
     run: (args) =>
       spawnSync(process.execPath, [join(own, "bin/clusterset-doh.js"), ...args], {
         cwd: folder,

@@ -12,7 +12,10 @@ import {
 import { manifest, root } from "./packed-package.ts";
 
 const FACTS: ReleaseFacts = {
-  ...{ root, version: manifest.version, repositoryUrl: manifest.repository.url, changes: "" },
+  root,
+  version: manifest.version,
+  repositoryUrl: manifest.repository.url,
+  changes: "",
 };
 
 describe("a version", () => {
@@ -139,7 +142,8 @@ describe("the workflow of a release", () => {
     expect(workflow.permissions).toEqual({});
     expect(workflow.jobs.check!.permissions).toEqual({ contents: "read" });
     expect(workflow.jobs.release).toMatchObject({
-      ...{ needs: "check", environment: "release" },
+      needs: "check",
+      environment: "release",
       permissions: { contents: "write", packages: "write", "id-token": "write" },
     });
   });

@@ -136,7 +136,10 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
           // A claim that goes is one with an empty text.
           expect(entries[1]!.change).toEqual({ ...patch, claims: [...patch.claims] });
           expect(await log.head(1)).toMatchObject({
-            ...{ log: LOG, position: 3, id: entries[2]!.id, founding: '{"at":1,"over":false}' },
+            log: LOG,
+            position: 3,
+            id: entries[2]!.id,
+            founding: '{"at":1,"over":false}',
             next: { position: 2, before: entries[0]!.id },
           });
           expect(await rowsOf(log)).toEqual({ entries: [entryRow("shop/db", ""), row], claims: [] });

@@ -369,11 +369,18 @@ describe("outcomes", () => {
     const { name, ...https } = HTTPS;
     expect(name).toBe("https");
     expect(https).toEqual({
-      ...{ longestAnswer: 65_535, longestPlainAnswer: 2999, isDatagram: false, isEncrypted: true },
+      longestAnswer: 65_535,
+      longestPlainAnswer: 2999,
+      isDatagram: false,
+      isEncrypted: true,
       keepaliveTimeout: undefined,
     });
     expect(udpTransport(1400)).toEqual({
-      ...{ name: "udp", longestAnswer: 1400, longestPlainAnswer: 512, isDatagram: true, isEncrypted: false },
+      name: "udp",
+      longestAnswer: 1400,
+      longestPlainAnswer: 512,
+      isDatagram: true,
+      isEncrypted: false,
       keepaliveTimeout: undefined,
     });
     const stream = { longestAnswer: 65_535, longestPlainAnswer: 65_535, isDatagram: false };

@@ -93,7 +93,10 @@ describe("clusterset zones", () => {
         expect(ask(served, "dns.elsewhere.example", "A").rcode).toBe("REFUSED");
         expect(ask(served, "clusterset.test", "SOA").answer).toHaveLength(1);
         expect([...listRecords(served.world, { zone: "clusterset.test." })]).toContainEqual({
-          ...{ name: "clusterset.test.", ttl: 5, type: "A", rdata: "192.0.2.2" },
+          name: "clusterset.test.",
+          ttl: 5,
+          type: "A",
+          rdata: "192.0.2.2",
         });
       });
     });

@@ -55,7 +55,12 @@ test("the schema of a snapshot rejects unknown fields and names its parts", () =
     additionalProperties: false,
   });
   expect(schema.required).toEqual([
-    ...["formatVersion", "clusterId", "namespaces", "exports", "imports", "findings"],
+    "formatVersion",
+    "clusterId",
+    "namespaces",
+    "exports",
+    "imports",
+    "findings",
   ]);
   expect(Object.keys(schema.$defs).sort()).toEqual([
     "ClusterZone",

@@ -56,8 +56,13 @@ describe("problems of an API server", () => {
     const pauses = { first: 10, most: 50 };
     source = new KubernetesSource(
       {
-        ...{ kubeconfig: join(folder, "kubeconfig"), clusterIdGiven: true, logger: new KeptLogs() },
-        ...{ backoff: pauses, slowBackoff: pauses, discoveryMilliseconds: 50, problemAfterMilliseconds: 50 },
+        kubeconfig: join(folder, "kubeconfig"),
+        clusterIdGiven: true,
+        logger: new KeptLogs(),
+        backoff: pauses,
+        slowBackoff: pauses,
+        discoveryMilliseconds: 50,
+        problemAfterMilliseconds: 50,
       },
       LISTENER,
     );

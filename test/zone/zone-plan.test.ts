@@ -38,14 +38,16 @@ describe("the plan of zones", () => {
     const { trees } = planZones([], { ...DEFAULT_ZONE_OPTIONS, federations }, []);
     expect(trees.slice(1)).toEqual([
       {
-        ...{ key: "federation:federation.", kind: "federation" },
+        key: "federation:federation.",
+        kind: "federation",
         zones: [
           { federation: "one", clients: "internal" },
           { federation: "two", clients: "internal" },
         ],
       },
       {
-        ...{ key: "federation:fed.example.", kind: "federation" },
+        key: "federation:fed.example.",
+        kind: "federation",
         zones: [{ federation: "one", clients: "external" }],
       },
     ]);
@@ -62,7 +64,8 @@ describe("the plan of zones", () => {
       zones: [
         { name: "clusterset.local.", tree: 0, byView: [] },
         {
-          ...{ name: "cluster.local.", tree: -1 },
+          name: "cluster.local.",
+          tree: -1,
           byView: [
             [1, 1],
             [2, 2],
@@ -77,7 +80,9 @@ describe("the plan of zones", () => {
     const findings: ClusterFinding[] = [];
     const clusters = [cluster("a", "Clusterset.Local"), cluster("b", "fed.test"), cluster("c", "own.test")];
     expect(planZones(clusters, options, findings).trees.map(({ key }) => key)).toEqual([
-      ...["clusterset", "federation:fed.test.", "local:c"],
+      "clusterset",
+      "federation:fed.test.",
+      "local:c",
     ]);
     expect(findings.map(({ clusterId, name, message }) => [clusterId, name, message])).toEqual([
       [

@@ -66,7 +66,10 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
     let body: Buffer<ArrayBuffer>;
     try {
       const response = await pool.request({
-        ...{ method, path: prefix + path, body: content, signal: AbortSignal.timeout(TIMEOUT) },
+        method,
+        path: prefix + path,
+        body: content,
+        signal: AbortSignal.timeout(TIMEOUT),
         headers: { ...fields, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
       });
       status = response.statusCode;

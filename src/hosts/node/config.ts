@@ -51,7 +51,9 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.store !== undefined)
     values.store = {
       ...(isMapping(values.store) ? values.store : {}),
-      ...{ url: flags.store, sentinel: undefined, cluster: undefined },
+      url: flags.store,
+      sentinel: undefined,
+      cluster: undefined,
     };
   if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
   if (flags.public === true)

@@ -111,8 +111,17 @@ async function startParts(
     return sharing?.measure(own) ?? own;
   };
   const assembly = await assemble(config, {
-    ...{ version: VERSION, openApi: createOpenApi(VERSION), clock: nodeClock, log, access: admission, load },
-    ...{ counters, accessCounters, audit, shared, metrics: createMetrics },
+    version: VERSION,
+    openApi: createOpenApi(VERSION),
+    clock: nodeClock,
+    log,
+    access: admission,
+    load,
+    counters,
+    accessCounters,
+    audit,
+    shared,
+    metrics: createMetrics,
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
@@ -120,7 +129,11 @@ async function startParts(
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({
-      ...{ stubs, counters: counters.limits, onError, audit, clientAddress: admission.clientAddress },
+      stubs,
+      counters: counters.limits,
+      onError,
+      audit,
+      clientAddress: admission.clientAddress,
       isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onChange: (change, federation) => {
@@ -155,8 +168,20 @@ async function startParts(
   const answering = closers.addServer(
     sharing === undefined
       ? await startAnswering({
-          ...{ config, listen, tls: tls?.tls, protection, onError, app, logger },
-          ...{ assembly, rules, stubs, counters, accessCounters, shared, clock: nodeClock },
+          config,
+          listen,
+          tls: tls?.tls,
+          protection,
+          onError,
+          app,
+          logger,
+          assembly,
+          rules,
+          stubs,
+          counters,
+          accessCounters,
+          shared,
+          clock: nodeClock,
           startServer: (options) => startServer({ ...options, fetch }),
         })
       : await startThreads({

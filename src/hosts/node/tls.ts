@@ -23,7 +23,10 @@ export interface ServerTls extends TlsIdentity {
 /** The TLS options of a server: TLS 1.2 and 1.3, without renegotiation (RFC 9113 section 9.2.1). */
 export function secureContext({ cert, key, clientCa, ticketKeys }: ServerTls): SecureContextOptions {
   return {
-    ...{ cert, key, minVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_RENEGOTIATION },
+    cert,
+    key,
+    minVersion: "TLSv1.2",
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(clientCa !== undefined && { ca: clientCa }),
     ...(ticketKeys !== undefined && { ticketKeys: Buffer.from(ticketKeys) }),
   };

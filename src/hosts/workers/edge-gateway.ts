@@ -18,10 +18,16 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
   const { background, clock, log } = surroundings;
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    ...{ version: VERSION, clock, log, access, clusterTokens, clusterIds },
+    version: VERSION,
+    clock,
+    log,
+    access,
+    clusterTokens,
+    clusterIds,
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for work of another request, and its own work ends with its response.
-    ...{ coalesce: false, background },
+    coalesce: false,
+    background,
     generations: {
       sourceOf: (scope) => createSource(surroundings, scope, counters),
       counters,
@@ -30,7 +36,8 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
         authority,
         send: (request) => surroundings.fetch(request),
         unreachable: {
-          ...{ status: 503, code: "BUSY" },
+          status: 503,
+          code: "BUSY",
           message: "the gateway's object could not be reached: try again later",
         },
       },
@@ -54,7 +61,12 @@ function createSource(
       clock: clock.now,
       counters,
     }),
-    ...{ cache, key: cacheKey, scope: visibilityKey(scope), counters, background, clock: clock.now },
+    cache,
+    key: cacheKey,
+    scope: visibilityKey(scope),
+    counters,
+    background,
+    clock: clock.now,
     sleep: (milliseconds) => sleep(clock, milliseconds),
   });
 }

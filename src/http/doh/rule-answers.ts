@@ -67,7 +67,11 @@ export function createRuleAnswers(
   const { counters, clock, outside, stubs, clientAddress, zones, version, endpointAt } = shared;
   const { credentials, ...views } = shared.views ?? {};
   const answerQuery = createAnswerQuery({
-    ...{ gateway, counters, clock, outside, clientAddress },
+    gateway,
+    counters,
+    clock,
+    outside,
+    clientAddress,
     rule: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ ...views, ...(rule.isPublic && { credentials }) }, (id) =>
@@ -83,12 +87,22 @@ export function createRuleAnswers(
   const pageZones = aliasesFirst(zones);
   const origins = originsOf(shared.allowedOrigins, rule.isPublic);
   return {
-    ...{ gateway, answerQuery, prepare, origins, listed },
+    gateway,
+    answerQuery,
+    prepare,
+    origins,
+    listed,
     reject: createReject(origins, counters),
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     pages: pages && {
-      ...{ ...pages, gateway, answerQuery, clock, version, endpointAt, listed },
+      ...pages,
+      gateway,
+      answerQuery,
+      clock,
+      version,
+      endpointAt,
+      listed,
       zones: pageZones,
     },
   };

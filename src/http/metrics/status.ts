@@ -255,7 +255,10 @@ export function statusReport(
     services: status.services,
     clusters: status.clusters.map(
       ({ clusterId, live, renewedAt, expiresAt, exports, imports, degraded }) => ({
-        ...{ clusterId, live, exports, imports },
+        clusterId,
+        live,
+        exports,
+        imports,
         lastSeenSeconds: seconds(now - renewedAt),
         expiresInSeconds: live ? seconds(expiresAt - now) : 0,
         degraded: describeDegraded({ degraded }, now),

@@ -20,14 +20,26 @@ import { FEDERATION_OPERATIONS, TRANSFER_OPERATIONS } from "./transfer-operation
 type Part = Readonly<Record<string, unknown>>;
 
 const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
-  ...{ SnapshotLine, LeaseRequest, Acknowledgement: AcknowledgementResponse, ClusterStatus: ClusterResponse },
-  ...{ TransferState: TransferStateResponse, StubRequest, Federation, Federations },
-  ...{ JsonAnswer, Explanation, StatusReport, Error: ErrorResponse },
+  SnapshotLine,
+  LeaseRequest,
+  Acknowledgement: AcknowledgementResponse,
+  ClusterStatus: ClusterResponse,
+  TransferState: TransferStateResponse,
+  StubRequest,
+  Federation,
+  Federations,
+  JsonAnswer,
+  Explanation,
+  StatusReport,
+  Error: ErrorResponse,
 };
 
 const OPERATIONS = [
-  ...[...QUERY_OPERATIONS, ...HEALTH_OPERATIONS, ...PUSH_OPERATIONS],
-  ...[...TRANSFER_OPERATIONS, ...FEDERATION_OPERATIONS],
+  ...QUERY_OPERATIONS,
+  ...HEALTH_OPERATIONS,
+  ...PUSH_OPERATIONS,
+  ...TRANSFER_OPERATIONS,
+  ...FEDERATION_OPERATIONS,
 ];
 
 const TAGS = {
@@ -54,7 +66,8 @@ export function openApiDocument(version: string): Part {
     openapi: "3.1.1",
     jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
     info: {
-      ...{ title: "clusterset-doh", version },
+      title: "clusterset-doh",
+      version,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "A DNS over HTTPS gateway for Kubernetes clustersets. A token in the path, /tokens/{token}, may stand before paths of queries and pages. Pages for people, and the paths of the setting `paths`, which are further DNS resources, are not described here.",
@@ -75,7 +88,8 @@ function describeOperation(operation: Operation): Part {
   const { method, path, tag, summary, parameters = [], body, success, errors, security } = operation;
   return {
     operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
-    ...{ tags: [tag], summary },
+    tags: [tag],
+    summary,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: describeContent(body) } }),
     responses: {

@@ -31,24 +31,22 @@ export const OF_TOKENS = byStatus(ACCESS_STATUS);
 /** Of paths that an access rule admits. */
 export const OF_RULES: ErrorCodes = {
   401: [
-    ...[
-      "TOKEN_REQUIRED",
-      "UNKNOWN_TOKEN",
-      "UNKNOWN_PASSWORD",
-      "UNKNOWN_ISSUER",
-      "UNKNOWN_KEY",
-      "TOKEN_REFUSED",
-    ],
-    ...["TOKEN_TOO_LONG", "TOKEN_EXPIRED", "WRONG_AUDIENCE"],
+    "TOKEN_REQUIRED",
+    "UNKNOWN_TOKEN",
+    "UNKNOWN_PASSWORD",
+    "UNKNOWN_ISSUER",
+    "UNKNOWN_KEY",
+    "TOKEN_REFUSED",
+    "TOKEN_TOO_LONG",
+    "TOKEN_EXPIRED",
+    "WRONG_AUDIENCE",
   ],
   403: [
-    ...[
-      "CERTIFICATE_REFUSED",
-      "CERTIFICATE_REQUIRED",
-      "NOT_ADMITTED",
-      "UNKNOWN_CERTIFICATE",
-      "UNKNOWN_SUBJECT",
-    ],
+    "CERTIFICATE_REFUSED",
+    "CERTIFICATE_REQUIRED",
+    "NOT_ADMITTED",
+    "UNKNOWN_CERTIFICATE",
+    "UNKNOWN_SUBJECT",
   ],
   404: ["NOT_FOUND"],
   503: ["KEYS_UNAVAILABLE"],
@@ -111,7 +109,5 @@ export const OF_PARTS: ErrorCodes = { 404: [UNKNOWN_PART] };
 
 /** Of federations, which need a client certificate. */
 export const OF_FEDERATIONS: ErrorCodes = {
-  403: [
-    ...["CERTIFICATE_REQUIRED", "CERTIFICATE_REFUSED", "CERTIFICATE_OF_CLUSTER", "CERTIFICATE_FOR_ASKING"],
-  ],
+  403: ["CERTIFICATE_REQUIRED", "CERTIFICATE_REFUSED", "CERTIFICATE_OF_CLUSTER", "CERTIFICATE_FOR_ASKING"],
 };

@@ -50,10 +50,17 @@ export interface Operation {
 
 /** A parameter in the path. */
 export const inPath = (name: string, description: string, schema: object): Field => ({
-  ...{ name, in: "path", description, schema, required: true },
+  name,
+  in: "path",
+  description,
+  schema,
+  required: true,
 });
 
 /** A parameter after `?`. */
 export const inQuery = (name: string, description: string, schema: object): Field => ({
-  ...{ name, in: "query", description, schema },
+  name,
+  in: "query",
+  description,
+  schema,
 });

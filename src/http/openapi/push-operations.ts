@@ -57,7 +57,8 @@ const shared = { tag: "push", security: ["bearer", "certificate"] } as const;
 export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
-    ...{ method: "put", path: "/api/v1/clusters/{clusterId}/snapshot" },
+    method: "put",
+    path: "/api/v1/clusters/{clusterId}/snapshot",
     summary: "Replaces everything that is known of the cluster.",
     parameters: [clusterId, leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
@@ -66,7 +67,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{ method: "patch", path: "/api/v1/clusters/{clusterId}/snapshot" },
+    method: "patch",
+    path: "/api/v1/clusters/{clusterId}/snapshot",
     summary: "Changes entries of the snapshot.",
     parameters: [clusterId, baseGeneration, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
@@ -75,7 +77,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{ method: "post", path: "/api/v1/clusters/{clusterId}/lease" },
+    method: "post",
+    path: "/api/v1/clusters/{clusterId}/lease",
     summary: "Renews the lease: the cluster is alive and unchanged.",
     parameters: [clusterId, leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
@@ -86,7 +89,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{ method: "get", path: "/api/v1/clusters/{clusterId}" },
+    method: "get",
+    path: "/api/v1/clusters/{clusterId}",
     summary: "Returns the generation, the lease, conflicts and findings of the cluster.",
     parameters: [clusterId],
     success: { 200: { description: "The cluster.", content: { [JSON_TYPE]: "ClusterStatus" } } },
@@ -94,7 +98,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{ method: "get", path: "/api/v1/clusters/{clusterId}/desired" },
+    method: "get",
+    path: "/api/v1/clusters/{clusterId}/desired",
     summary: "Streams what the gateway desires in the cluster: the state, then its changes.",
     parameters: [
       clusterId,
@@ -111,7 +116,8 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{ method: "delete", path: "/api/v1/clusters/{clusterId}" },
+    method: "delete",
+    path: "/api/v1/clusters/{clusterId}",
     summary: "Removes the cluster from the answers: it leaves on purpose.",
     parameters: [clusterId, after, instance],
     success: { 204: { description: "The cluster is unknown, also if it was before." } },

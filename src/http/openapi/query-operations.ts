@@ -26,7 +26,8 @@ function queries(prefix: string, view: readonly Field[], where: string): readonl
   return [
     {
       ...shared,
-      ...{ method: "get", path: `${prefix}/dns-query` },
+      method: "get",
+      path: `${prefix}/dns-query`,
       summary: `Answers a DNS query${where} (RFC 8484), or a question in JSON.`,
       parameters: [
         ...view,
@@ -34,14 +35,17 @@ function queries(prefix: string, view: readonly Field[], where: string): readonl
           type: "string",
           pattern: "^[A-Za-z0-9_-]+={0,2}$",
         }),
-        ...[name, ...question, contentType],
+        name,
+        ...question,
+        contentType,
       ],
       success: { 200: { description: "The answer, with every response code.", content: JSON_CONTENT } },
       errors: joinCodes(ofQuery, OF_MESSAGES),
     },
     {
       ...shared,
-      ...{ method: "post", path: `${prefix}/dns-query` },
+      method: "post",
+      path: `${prefix}/dns-query`,
       summary: `Answers a DNS query${where} (RFC 8484).`,
       parameters: view,
       body: { [DNS_MESSAGE]: "bytes" },
@@ -52,7 +56,8 @@ function queries(prefix: string, view: readonly Field[], where: string): readonl
     },
     {
       ...shared,
-      ...{ method: "get", path: `${prefix}/resolve` },
+      method: "get",
+      path: `${prefix}/resolve`,
       summary: `Answers a question${where} in JSON.`,
       parameters: [...view, required, ...question, contentType],
       success: { 200: { description: "The answer, with every response code.", content: JSON_CONTENT } },
@@ -60,7 +65,8 @@ function queries(prefix: string, view: readonly Field[], where: string): readonl
     },
     {
       ...shared,
-      ...{ method: "get", path: `${prefix}/explain` },
+      method: "get",
+      path: `${prefix}/explain`,
       summary: `Says why a question${where} has its answer.`,
       parameters: [...view, required, ...question],
       success: { 200: { description: "The explanation.", content: { [JSON_TYPE]: "Explanation" } } },

@@ -116,14 +116,16 @@ const ofFederation = joinCodes(OF_EVERY_PATH, OF_FEDERATIONS);
 export const FEDERATION_OPERATIONS: readonly Operation[] = [
   {
     ...federation,
-    ...{ method: "get", path: "/federations" },
+    method: "get",
+    path: "/federations",
     summary: "Lists the registered federations.",
     success: { 200: { description: "All of them.", content: { [JSON_TYPE]: "Federations" } } },
     errors: ofFederation,
   },
   {
     ...federation,
-    ...{ method: "post", path: "/federations/{name}" },
+    method: "post",
+    path: "/federations/{name}",
     summary: "Registers a federation, or changes its name servers.",
     parameters: [name],
     body: { [JSON_TYPE]: "StubRequest" },
@@ -132,7 +134,8 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   },
   {
     ...federation,
-    ...{ method: "get", path: "/federations/{name}" },
+    method: "get",
+    path: "/federations/{name}",
     summary: "Returns a federation.",
     parameters: [name],
     success: { 200: described("The federation.") },
@@ -140,7 +143,8 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   },
   {
     ...federation,
-    ...{ method: "delete", path: "/federations/{name}" },
+    method: "delete",
+    path: "/federations/{name}",
     summary: "Removes a federation.",
     parameters: [name],
     success: { 204: { description: "It is not registered, also if it was not before." } },

@@ -202,7 +202,8 @@ export function nameList(facts: ServiceFacts, zones: readonly string[]): Html {
   const all: readonly (readonly NameToAsk[])[] = [
     zones.map((zone) => ({ name: `${own}.${zone}`, types, what: "all addresses" })),
     ports.map((port) => ({
-      ...{ name: `${port.name}.${own}.${zones[0]!}`, types: ["SRV"] },
+      name: `${port.name}.${own}.${zones[0]!}`,
+      types: ["SRV"],
       what: `port ${port.number}`,
     })),
     endpoints.map((target) => ({ name: target.replace(/\.$/, ""), types, what: "one endpoint" })),
@@ -276,7 +277,9 @@ export async function clusterPage(
   const cluster = clusters.find((one) => one.clusterId === clusterId);
   if (neverSeen.includes(clusterId))
     return {
-      ...{ title: clusterId, at: "/clusters", ...WITH_SCRIPT },
+      title: clusterId,
+      at: "/clusters",
+      ...WITH_SCRIPT,
       body: html`<h1>Cluster <code>${clusterId}</code></h1>
 ${refreshed(unseenFacts(clusterId))}`,
     };
@@ -285,7 +288,9 @@ ${refreshed(unseenFacts(clusterId))}`,
   const exports = await directory.cluster(clusterId, range);
   const part = "missing" in exports ? exports : exports.exports;
   return {
-    ...{ title: clusterId, at: "/clusters", ...WITH_SCRIPT },
+    title: clusterId,
+    at: "/clusters",
+    ...WITH_SCRIPT,
     body: html`<h1>Cluster <code>${clusterId}</code></h1>
 ${refreshed(html`${clusterFacts(cluster, clock())}
 ${refusals(exports)}

@@ -65,7 +65,11 @@ export async function explainedAnswer(
   }
   const explanation = explainAnswer({ listed, status }, answered, read.json);
   return {
-    ...{ query, answer, read, comment, search },
+    query,
+    answer,
+    read,
+    comment,
+    search,
     explanation: jsonExplanation(explanation, read.json, answered.view, clock()),
     path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
   };

@@ -160,7 +160,14 @@ const NO_FILTER = 4;
 export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
   const bytes = [
     DOH,
-    ...[NO_LOGS | NO_FILTER, 0, 0, 0, 0, 0, 0, 0],
+    NO_LOGS | NO_FILTER,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
     // Without the port, which follows the host; dnscrypt-proxy rejects it here.
     ...prefixed(inUrl(addresses[0] ?? "")),
     ...prefixed(""),

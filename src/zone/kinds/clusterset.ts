@@ -83,7 +83,13 @@ function addressSets(
     const claimants = view === undefined ? reporters : undefined;
     const above = [service.namespace, "svc"];
     scope.reverse(bytes, node, {
-      ...{ view, rank: 2, since, clusters, above, label: service.name, claimants },
+      view,
+      rank: 2,
+      since,
+      clusters,
+      above,
+      label: service.name,
+      claimants,
     });
   }
   return sets;
@@ -110,7 +116,9 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
     const node =
       label === undefined ? undefined : scope.name(serviceNode(), [label, ...cluster!], reportedBy);
     const reverse = {
-      ...{ view: undefined, rank: 2 as const, claimants: [reportedBy] },
+      view: undefined,
+      rank: 2 as const,
+      claimants: [reportedBy],
       since: service.since.get(reportedBy) ?? Number.POSITIVE_INFINITY,
       label: label === hostname ? label : undefined,
       above: [...(cluster ?? []), service.name, service.namespace, "svc"],

@@ -28,7 +28,10 @@ function asked(more: {
 }): Asked {
   const { url = "/dns-query?dns=AAAA", host = "gateway.example", authorization, client, address } = more;
   return {
-    ...{ url, host, address, client },
+    url,
+    host,
+    address,
+    client,
     header: (name) => (name === "authorization" ? (authorization ?? null) : null),
   };
 }

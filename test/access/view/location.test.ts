@@ -37,7 +37,10 @@ beforeEach(() => {
 
 const appWith = (settings: LocationSettings | undefined, more: object = {}) =>
   openApp({
-    ...{ gateway, clock: () => NOW, zones: [], version: "0" },
+    gateway,
+    clock: () => NOW,
+    zones: [],
+    version: "0",
     views: { ...views, location: settings },
     ...more,
   });

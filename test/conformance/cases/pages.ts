@@ -125,7 +125,13 @@ export const pageCases: readonly HttpCase[] = [
     }),
   ),
   ...[
-    ...["/", "/services", SERVICE, "/clusters", "/clusters/cluster-a", "/conflicts"],
-    ...["/setup", "/setup/curl/curl.sh"],
+    "/",
+    "/services",
+    SERVICE,
+    "/clusters",
+    "/clusters/cluster-a",
+    "/conflicts",
+    "/setup",
+    "/setup/curl/curl.sh",
   ].flatMap((path) => getOnlyCases(path)),
 ];

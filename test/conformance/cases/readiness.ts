@@ -32,7 +32,8 @@ const described: HttpCase = {
 };
 
 const silent = (text: string): readonly HttpCase[] => [
-  ...[alive, described],
+  alive,
+  described,
   {
     section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness is 503",

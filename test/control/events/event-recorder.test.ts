@@ -31,7 +31,8 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const signal = new AbortController().signal;
 const exported = (name: string): ManagedObject => ({
-  ...{ apiVersion: "multicluster.x-k8s.io/v1beta1", kind: "ServiceExport" },
+  apiVersion: "multicluster.x-k8s.io/v1beta1",
+  kind: "ServiceExport",
   metadata: { namespace: "shop", name, uid: `uid-${name}` },
 });
 
@@ -56,7 +57,9 @@ test("an Event names its object, and is written once for each message", async ()
   await vi.advanceTimersByTimeAsync(1_000);
   expect(written).toMatchObject([{ note: "Conflict: ports" }, { note: "Conflict: others" }]);
   expect(written[0]).toMatchObject({
-    ...{ type: "Warning", reason: "PortConflict", reportingInstance: "worker-1" },
+    type: "Warning",
+    reason: "PortConflict",
+    reportingInstance: "worker-1",
     regarding: { kind: "ServiceExport", namespace: "shop", name: "db", uid: "uid-db" },
   });
 });

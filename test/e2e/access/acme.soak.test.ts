@@ -35,7 +35,8 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
       blocksIn(PAGE, "yaml").find((block) => block.startsWith("listen: 127.0.0.1:8080"))!,
     );
     gateway = await startGateway({
-      ...{ tls: settings.tls, clusters: ["cluster-a"] },
+      tls: settings.tls,
+      clusters: ["cluster-a"],
       config: {
         publicUrl: settings.publicUrl,
         clients: settings.clients,
@@ -58,7 +59,10 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
         pebble: {
           listenAddress: `127.0.0.1:${acmePort}`,
           managementListenAddress: `127.0.0.1:${managementPort}`,
-          ...{ certificate: certPath, privateKey: keyPath, httpPort, tlsPort: httpsPort },
+          certificate: certPath,
+          privateKey: keyPath,
+          httpPort,
+          tlsPort: httpsPort,
         },
       }),
     );
@@ -79,13 +83,12 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
     // The site is that of the page; the ports and the authority are those of the test.
     const [, site] = /```\n(doh\.example\.org \{.*?\n\}\n)```/s.exec(textOf(PAGE))!;
     const globals = [
-      ...[
-        `http_port ${httpPort}`,
-        `https_port ${httpsPort}`,
-        "admin off",
-        `storage file_system ${at("caddy")}`,
-      ],
-      ...[`acme_ca https://localhost:${acmePort}/dir`, `acme_ca_root ${certPath}`],
+      `http_port ${httpPort}`,
+      `https_port ${httpsPort}`,
+      "admin off",
+      `storage file_system ${at("caddy")}`,
+      `acme_ca https://localhost:${acmePort}/dir`,
+      `acme_ca_root ${certPath}`,
     ];
     const port = new URL(gateway.url).port;
     writeFileSync(
@@ -111,8 +114,17 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
   /** Requests a path of the public address from an address of this machine, and prints the status behind the body. */
   const fetchFrom = (address: string, path: string, ...args: string[]) =>
     runProgram("curl", [
-      ...["-sS", "--cacert", at("root.crt"), "--interface", address, "-w", "\n%{http_code}"],
-      ...["--resolve", `${HOST}:${httpsPort}:127.0.0.1`, ...args, `https://${HOST}:${httpsPort}${path}`],
+      "-sS",
+      "--cacert",
+      at("root.crt"),
+      "--interface",
+      address,
+      "-w",
+      "\n%{http_code}",
+      "--resolve",
+      `${HOST}:${httpsPort}:127.0.0.1`,
+      ...args,
+      `https://${HOST}:${httpsPort}${path}`,
     ]);
 
   test("the certificate is for the public name, and Pebble signed it", async () => {

@@ -76,7 +76,11 @@ describe.each([
     const [first, ...more] = await audited("PUT", push("west"), west, snapshot);
     expect(more).toEqual([]);
     expect(first).toMatchObject({
-      ...{ ...accepted, action: "push", status: 200, cluster: "west", credential },
+      ...accepted,
+      action: "push",
+      status: 200,
+      cluster: "west",
+      credential,
       changes: { namespaces: { added: 1, changed: 0, removed: 0 }, exports: { added: 1 } },
     });
     const patch = Buffer.from(patchBody("west", { exports: { "shop/web": null } }));

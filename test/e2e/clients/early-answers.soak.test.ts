@@ -30,7 +30,10 @@ describe.each([3 * MIB, 20 * MIB])("a body of %i bytes that is answered early", 
   test.each(["HTTP_1_1", "HTTP_2"])("Java's HttpClient sees the answer: %s", async (version) => {
     const source = join(import.meta.dirname, "EarlyAnswers.java");
     const { stdout, stderr } = await runProgram("java", [
-      ...[source, gateway.caFile, version, String(length)],
+      source,
+      gateway.caFile,
+      version,
+      String(length),
       ...requests(),
     ]);
     expect([printed(stdout), stderr]).toEqual([statuses, ""]);

@@ -12,8 +12,14 @@ const examples = ["cluster-a", "cluster-b"].map((name) => join(checkout, "exampl
 describe("export", () => {
   test("another name server loads the zone file and answers all its records", async () => {
     const { code, stdout } = await runCli([
-      ...["export", "--federation", "prod", "--domain", "federation.example.com"],
-      ...["--name-server", "ns1.example.com", ...examples],
+      "export",
+      "--federation",
+      "prod",
+      "--domain",
+      "federation.example.com",
+      "--name-server",
+      "ns1.example.com",
+      ...examples,
     ]);
     expect(code).toBe(0);
     const file = join(temporaryFolder("export"), "federation.example.com.zone");

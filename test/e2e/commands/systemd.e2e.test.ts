@@ -56,7 +56,11 @@ describe("the systemd units", () => {
   test.each([GATEWAY, SYNC])("restrict what the process may do: %s", async (unit) => {
     const security = (file: string) =>
       runProgram("systemd-analyze", [
-        ...["security", "--offline=yes", `--threshold=${MOST_EXPOSED}`, "--no-pager", file],
+        "security",
+        "--offline=yes",
+        `--threshold=${MOST_EXPOSED}`,
+        "--no-pager",
+        file,
       ]);
     expect((await security(join(units, unit))).code).toBe(0);
     const folder = temporaryFolder("systemd");
@@ -93,7 +97,11 @@ class Unit {
     const set = this.#lines("Environment").flatMap((line) => this.#expand(line).split(" "));
     const given = Object.entries(this.#environment).map(([key, value]) => `${key}=${value}`);
     return ServerProcess.start({
-      ...{ name, ready, cwd: "/", folder: temporaryFolder(name), command: "env" },
+      name,
+      ready,
+      cwd: "/",
+      folder: temporaryFolder(name),
+      command: "env",
       args: ["-i", "PATH=/usr/local/bin:/usr/bin:/bin", ...set, ...given, process.execPath, cliPath, ...args],
     });
   }

@@ -111,7 +111,10 @@ test("the engine starts with its arguments, and both gateways are one", async ()
   const place = ["--port", String(enginePort), "--bind", "127.0.0.1", "--dir", data];
   running.push(
     await ServerProcess.start({
-      ...{ name: "redis", command: "redis-server", args: [...args.map(here), ...place], folder: data },
+      name: "redis",
+      command: "redis-server",
+      args: [...args.map(here), ...place],
+      folder: data,
       ready: async () => String(await runRedis(url, password, ["INFO", "server"])).includes("redis_version"),
     }),
   );
@@ -132,7 +135,9 @@ async function startReplica(): Promise<GatewayClient> {
   );
   running.push(
     await ServerProcess.start({
-      ...{ name: "gateway", command: process.execPath, args: [cliPath, "serve", "--config", config] },
+      name: "gateway",
+      command: process.execPath,
+      args: [cliPath, "serve", "--config", config],
       // The image has a volume for each container.
       folder: temporaryFolder("compose-gateway"),
       ready: async () => (await client.http("/healthz")).status === 200,

@@ -148,8 +148,18 @@ describe("the image, built without a container engine", () => {
     const push = await startContainer(image, {
       name: "sync-manifests",
       args: [
-        ...["sync", "--once", "--manifests", "/manifests", "--cluster-id", "east", "--gateway", gateway.url],
-        ...["--token-file", "/run/secrets/east", "--ca-file", "/run/secrets/gateway.crt"],
+        "sync",
+        "--once",
+        "--manifests",
+        "/manifests",
+        "--cluster-id",
+        "east",
+        "--gateway",
+        gateway.url,
+        "--token-file",
+        "/run/secrets/east",
+        "--ca-file",
+        "/run/secrets/gateway.crt",
       ],
       mounts: { "/run/secrets": secrets, "/manifests": join(checkout, "examples/cluster-a") },
     });

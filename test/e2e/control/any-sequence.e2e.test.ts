@@ -104,7 +104,8 @@ async function take(one: Step): Promise<void> {
       const address = `10.${id === "east" ? 1 : 2}.0.${one.host}`;
       return void (await admin.apply(
         ...exported("shop", name, {
-          ...{ headless: one.headless, port: { name: "http", port: one.port, targetPort: 8080 } },
+          headless: one.headless,
+          port: { name: "http", port: one.port, targetPort: 8080 },
           spec: { sessionAffinity: one.affinity },
           endpoints: [address],
         }),
@@ -201,8 +202,12 @@ async function declaredOf(name: string): Promise<Declared[]> {
       const { endpoints } = slice as unknown as { endpoints: { addresses: string[] }[] };
       return [
         {
-          ...{ id, since: exports.metadata.creationTimestamp as string, headless: clusterIP === "None" },
-          ...{ port: ports[0]!.port, affinity: sessionAffinity, address: endpoints[0]!.addresses[0]! },
+          id,
+          since: exports.metadata.creationTimestamp as string,
+          headless: clusterIP === "None",
+          port: ports[0]!.port,
+          affinity: sessionAffinity,
+          address: endpoints[0]!.addresses[0]!,
         },
       ];
     }),
@@ -222,9 +227,11 @@ async function wanted(id: Id, name: string): Promise<unknown> {
   );
   return {
     import: {
-      ...{ type: oldest.headless ? "Headless" : "ClusterSetIP", port: oldest.port },
+      type: oldest.headless ? "Headless" : "ClusterSetIP",
+      port: oldest.port,
       affinity: oldest.affinity,
-      ...{ hasAddresses: !oldest.headless && !isStopped, clusters: declared.map((one) => one.id) },
+      hasAddresses: !oldest.headless && !isStopped,
+      clusters: declared.map((one) => one.id),
     },
     endpoints: isStopped ? [] : declared.map((one) => `${one.id} ${one.address}`).sort(),
     conflict: declared.some((one) => one.id === id)
@@ -244,7 +251,9 @@ async function actual(id: Id, name: string): Promise<unknown> {
   const status = held?.status as { clusters?: { cluster: string }[] } | undefined;
   return {
     import: spec && {
-      ...{ type: spec.type, port: spec.ports[0]?.port, hasAddresses: (spec.ips ?? []).length > 0 },
+      type: spec.type,
+      port: spec.ports[0]?.port,
+      hasAddresses: (spec.ips ?? []).length > 0,
       affinity: spec.sessionAffinity ?? "None",
       clusters: status?.clusters?.map(({ cluster }) => cluster),
     },

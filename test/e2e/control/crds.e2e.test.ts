@@ -92,7 +92,10 @@ beforeAll(async () => {
   const port = await freePort();
   metrics = `http://127.0.0.1:${port}/metrics`;
   worker = startSync({
-    ...{ kubeconfig, clusterId: "b", gateways: [gateway as never], tokenFile },
+    kubeconfig,
+    clusterId: "b",
+    gateways: [gateway as never],
+    tokenFile,
     args: ["--control", "--clusterset", "mine", `--listen=127.0.0.1:${port}`],
   });
 });

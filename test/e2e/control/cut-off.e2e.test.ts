@@ -42,7 +42,9 @@ beforeAll(async () => {
   const throughNetwork = { ...gateway, url: `https://127.0.0.1:${network.port}` };
   const start = async (server: ApiServer, clusterId: "east" | "west", gateways: GatewayProcess[]) =>
     startSync({
-      ...{ clusterId, gateways, kubeconfig: await kubeconfigOfControl(server) },
+      clusterId,
+      gateways,
+      kubeconfig: await kubeconfigOfControl(server),
       args: ["--control", "--lease", String(LEASES[clusterId])],
       env: clock.env,
     });

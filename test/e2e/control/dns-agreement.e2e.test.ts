@@ -84,13 +84,16 @@ async function readFixture(admin: ApiClient): Promise<Fixture> {
         slice.metadata.labels?.[multiclusterServiceLabel] === metadata.name,
     );
     return {
-      ...{ namespace: metadata.namespace, name: metadata.name, spec: spec as ImportSpec },
+      namespace: metadata.namespace,
+      name: metadata.name,
+      spec: spec as ImportSpec,
       slices: own.map(({ metadata: { labels }, addressType, ports, endpoints }) => ({
         ...({ addressType, ports: ports ?? [], endpoints: endpoints ?? [] } as Pick<
           ImportedSlice,
           "addressType" | "ports" | "endpoints"
         >),
-        ...{ source: labels![sourceClusterLabel], labels: {} },
+        source: labels![sourceClusterLabel],
+        labels: {},
       })),
     };
   });

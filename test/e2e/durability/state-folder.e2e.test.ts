@@ -29,7 +29,9 @@ function change(): void {
 const startWorkers = (to: GatewayProcess) =>
   CLUSTERS.map((clusterId) =>
     startSync({
-      ...{ clusterId, manifests: join(folder, "manifests", clusterId), gateways: [to] },
+      clusterId,
+      manifests: join(folder, "manifests", clusterId),
+      gateways: [to],
       args: ["--lease", "600"],
     }),
   );

@@ -72,7 +72,9 @@ beforeAll(async () => {
   const dots = [await freePort(), await freePort()];
   const start = (dot: number, tokensOf?: GatewayProcess) =>
     startGateway({
-      ...{ clusters: ["east", "west"], zones: [ZONE], certificate },
+      clusters: ["east", "west"],
+      zones: [ZONE],
+      certificate,
       ...(tokensOf && { tokensOf }),
       config: { ttlSeconds: 1, dot: { listen: [`127.0.0.1:${dot}`] } },
     });
@@ -85,7 +87,9 @@ beforeAll(async () => {
   ] as const)
     workers.push(
       startSync({
-        ...{ clusterId: cluster, manifests: write(cluster, address), gateways: [first, second] },
+        clusterId: cluster,
+        manifests: write(cluster, address),
+        gateways: [first, second],
         env: clock.env,
       }),
     );

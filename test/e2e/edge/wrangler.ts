@@ -89,7 +89,14 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   );
   const configuration = join(checkout, "wrangler.toml");
   const worker = await startDev({
-    ...{ script, configuration, name: NAME, variables, folder, registry, port, tokenFileFor },
+    script,
+    configuration,
+    name: NAME,
+    variables,
+    folder,
+    registry,
+    port,
+    tokenFileFor,
     caFile: options.caFile,
     ...(args && { args }),
   });
@@ -118,8 +125,14 @@ export async function buildWorker(
     name: "bundle",
     command: process.execPath,
     args: [
-      ...["--no-warnings", wrangler, "deploy", "--config", configuration],
-      ...["--dry-run", "--outdir", join(folder, "worker")],
+      "--no-warnings",
+      wrangler,
+      "deploy",
+      "--config",
+      configuration,
+      "--dry-run",
+      "--outdir",
+      join(folder, "worker"),
     ],
     folder,
     cwd: checkout,

@@ -85,7 +85,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const granted = clusters
     .filter((clusterId) => speaksFor[clusterId] !== undefined || control.includes(clusterId))
     .map((clusterId) => ({
-      ...{ clusterId, tokenFile: tokenFileFor(clusterId) },
+      clusterId,
+      tokenFile: tokenFileFor(clusterId),
       ...(speaksFor[clusterId] !== undefined && { speaksFor: speaksFor[clusterId] }),
       ...(control.includes(clusterId) && { control: true }),
     }));
@@ -108,8 +109,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     name: "gateway",
     command,
     args: [
-      ...[...runArgs, ...nodeFlags, cliPath, "serve"],
-      ...["--listen", `127.0.0.1:${port}`, "--state-dir", stateDir, "--config", configFile],
+      ...runArgs,
+      ...nodeFlags,
+      cliPath,
+      "serve",
+      "--listen",
+      `127.0.0.1:${port}`,
+      "--state-dir",
+      stateDir,
+      "--config",
+      configFile,
       ...zones.flatMap((zone) => ["--zone", zone]),
       ...(tls ? [] : ["--no-tls"]),
       ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),

@@ -58,7 +58,9 @@ export async function startSyncedClusters<const ClusterId extends string>(
       }),
     );
     return {
-      ...{ servers, workers, gateway },
+      servers,
+      workers,
+      gateway,
       async stop() {
         await Promise.all(Object.values<SyncProcess>(workers).map((worker) => worker.stop()));
         await stopAll();

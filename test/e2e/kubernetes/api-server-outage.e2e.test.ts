@@ -38,9 +38,7 @@ describe("a worker survives outages of its API server", () => {
   test("the gateway shows an outage within seconds, long before the lease could expire, and its end", async () => {
     const textOf = async (path: string) => (await gateway.http(path)).text;
     const status = () =>
-      runProgram(process.execPath, [
-        ...[cliPath, "status", "--server", gateway.url, "--ca-file", gateway.caFile],
-      ]);
+      runProgram(process.execPath, [cliPath, "status", "--server", gateway.url, "--ca-file", gateway.caFile]);
     const gauge = /clusterset_doh_cluster_degraded_seconds\{cluster="east",reason="API_UNREACHABLE"\} [1-9]/;
     await waitFor("no outage", async () => !/unreachable/.test(await textOf("/clusters")));
     const before = gateway.process.log().length;

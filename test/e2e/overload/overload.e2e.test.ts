@@ -75,8 +75,15 @@ async function underOverload(act: (stillLoaded: (what: string) => void) => Promi
   const load = spawn(
     "h2load",
     [
-      ...["-c", String(CONNECTIONS), "-m", String(STREAMS), "-D", String(LOAD_SECONDS)],
-      ...["-H", "accept: application/dns-message", gateway.url + urlOf(NAME)],
+      "-c",
+      String(CONNECTIONS),
+      "-m",
+      String(STREAMS),
+      "-D",
+      String(LOAD_SECONDS),
+      "-H",
+      "accept: application/dns-message",
+      gateway.url + urlOf(NAME),
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );

@@ -38,7 +38,9 @@ describe("only the clusters with an expired lease leave the answers", () => {
       startApiServer({ name: "east" }),
       startApiServer({ name: "west" }),
       startGateway({
-        ...{ clusters: ["east", "west"], leaseSeconds, env: clock.env },
+        clusters: ["east", "west"],
+        leaseSeconds,
+        env: clock.env,
         config: { ttlSeconds: 30 },
       }),
       startGateway({ clusters: ["blind"], leaseSeconds, env: blindClocks.gateway.env }),
@@ -48,11 +50,16 @@ describe("only the clusters with an expired lease leave the answers", () => {
     const [eastConfig, westConfig] = await Promise.all([kubeconfigOfWorker(east), kubeconfigOfWorker(west)]);
     const args = ["--lease", String(leaseSeconds)];
     eastWorker = startSync({
-      ...{ clusterId: "east", kubeconfig: eastConfig, gateways: [gateway], args },
+      clusterId: "east",
+      kubeconfig: eastConfig,
+      gateways: [gateway],
+      args,
       env: workersClock.env,
     });
     westWorker = startSync({
-      ...{ clusterId: "west", kubeconfig: westConfig, gateways: [gateway] },
+      clusterId: "west",
+      kubeconfig: westConfig,
+      gateways: [gateway],
       args: ["--lease", String(longLeaseSeconds)],
       env: workersClock.env,
     });

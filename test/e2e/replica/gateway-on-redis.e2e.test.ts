@@ -17,8 +17,14 @@ afterAll(() => redis?.process.stop());
 test("an engine that cannot be used ends the start with its address and the cause, without the password", async () => {
   const start = (url: string) =>
     runCli([
-      ...["serve", "--listen", "127.0.0.1:0", "--no-tls", "--store", url],
-      ...["--state-dir", join(folder, "unused")],
+      "serve",
+      "--listen",
+      "127.0.0.1:0",
+      "--no-tls",
+      "--store",
+      url,
+      "--state-dir",
+      join(folder, "unused"),
     ]);
   const nobody = await start("redis://user:hidden@127.0.0.1:1/3");
   expect([nobody.code, nobody.stderr]).toEqual([

@@ -29,7 +29,12 @@ async function start(prefix: string, { url = logs.redis.url, database = memoryDa
   const replica = await Replica.open(log, { database, writer, clock: createSteadyClock(), onEvent });
   const reader = new Reader(database, (damage) => gateway.damaged(damage));
   const gateway: Gateway = openKeyed({
-    ...{ database, writer, reader, clock: replica.clock, order: replica, onEvent },
+    database,
+    writer,
+    reader,
+    clock: replica.clock,
+    order: replica,
+    onEvent,
   });
   return { gateway, replica, database, events };
 }

@@ -29,7 +29,11 @@ export async function startNetworkNamespace(resolvConf = "/etc/resolv.conf"): Pr
   const pid = holder.pid!;
   const command = (...line: string[]): [string, ...string[]] => [
     "nsenter",
-    ...["--target", String(pid), "--net", "--mount", "--"],
+    "--target",
+    String(pid),
+    "--net",
+    "--mount",
+    "--",
     ...line,
   ];
   return {

@@ -106,8 +106,11 @@ async function fingerprints(port: number, protocol: string): Promise<string[]> {
   const found = new Set<string>();
   for (let time = 0; time < MANY; time++) {
     const socket = connect({
-      ...{ port, host: "127.0.0.1", servername: "localhost" },
-      ...{ ca: authority.cert, ALPNProtocols: [protocol] },
+      port,
+      host: "127.0.0.1",
+      servername: "localhost",
+      ca: authority.cert,
+      ALPNProtocols: [protocol],
     });
     await once(socket, "secureConnect");
     found.add(socket.getPeerX509Certificate()!.fingerprint256);

@@ -9,7 +9,11 @@ const invalid = (clusterId: string, reason = "NoService") =>
   snapshot(clusterId, {
     findings: {
       [`ServiceExport/shop/db/${reason}`]: {
-        ...{ reason, kind: "ServiceExport", namespace: "shop", name: "db", message: "no such Service" },
+        reason,
+        kind: "ServiceExport",
+        namespace: "shop",
+        name: "db",
+        message: "no such Service",
       },
     },
   });

@@ -50,7 +50,8 @@ it("recent changes are those of the things that changed last", () => {
   changes.note("c", 4);
   expect([[...changes.since(0)], changes.forgotten]).toEqual([["a", "c"], 2]);
   expect([changes.hasChanged("a", 2), changes.hasChanged("a", 3), changes.hasChanged("b", 0)]).toEqual([
-    ...[true, false],
+    true,
+    false,
     false,
   ]);
 });

@@ -12,8 +12,13 @@ function decided(service: ClustersetService) {
     service;
   const { labels, annotations } = service;
   return {
-    ...{ type, sessionAffinity, sessionAffinityTimeoutSeconds, internalTrafficPolicy, trafficDistribution },
-    ...{ labels, annotations },
+    type,
+    sessionAffinity,
+    sessionAffinityTimeoutSeconds,
+    internalTrafficPolicy,
+    trafficDistribution,
+    labels,
+    annotations,
   };
 }
 

@@ -63,7 +63,10 @@ it("a cluster that goes on was pushed as long before its last renewal as it was 
   expect(resumed(stored, new FakeClock(10_000))).toEqual(stored);
   // The wall clock was set back: the lease begins anew.
   expect(resumed(stored, new FakeClock(3000))).toEqual({
-    ...{ generation: 1, pushedAt: -1000, renewedAt: 3000, expiresAt: 63_000 },
+    generation: 1,
+    pushedAt: -1000,
+    renewedAt: 3000,
+    expiresAt: 63_000,
   });
   expect(resumed({ ...stored, pushedAt: 6000 }, new FakeClock(10_000)).pushedAt).toBe(5000);
 });

@@ -28,7 +28,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      ...{ who, passes, does: fc.constantFrom("put" as const, "patch" as const) },
+      who,
+      passes,
+      does: fc.constantFrom("put" as const, "patch" as const),
       claims: fc.option(claim, { nil: undefined, freq: 3 }),
       namespace: fc.integer({ min: 0, max: 5 }).map((number) => number > 0),
     }),

@@ -238,7 +238,7 @@ describe("a cluster that reported an address first in such a way that it had no 
       squat(false, "web"),
       {
         ...squat(true, "mine"),
-        ...{ exports: { ...squat(false, "web").exports, ...squat(true, "mine").exports } },
+        exports: { ...squat(false, "web").exports, ...squat(true, "mine").exports },
       },
     ],
   ])("%s", async (_, before, after) => {

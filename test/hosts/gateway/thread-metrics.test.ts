@@ -21,7 +21,9 @@ function connect(main: SnapshotSource["snapshot"], thread: SnapshotSource["snaps
 }
 
 const count = (name: string, value: number, type: MetricSnapshot["type"] = "counter"): MetricSnapshot => ({
-  ...{ name, type, help: "N." },
+  name,
+  type,
+  help: "N.",
   samples: [{ name, labels: {}, value }],
 });
 const textOf = (name: string, value: number, type = "counter") =>

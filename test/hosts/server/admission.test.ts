@@ -128,7 +128,10 @@ describe("files of rules", () => {
     return NodeAdmission.load(readServeConfig({ config }), () => {});
   };
   const shown = (authorization: string): HttpRequest => ({
-    ...{ method: "GET", url: "/dns-query", host: "", client: undefined },
+    method: "GET",
+    url: "/dns-query",
+    host: "",
+    client: undefined,
     header: (name) => (name === "authorization" ? authorization : null),
     body: async () => undefined,
   });

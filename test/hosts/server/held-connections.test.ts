@@ -21,7 +21,11 @@ function openThreads() {
   const threads = [0, 1].map((thread) => {
     const counts = new SharedCounts(memory, thread);
     return new HeldConnections({
-      ...{ most: MOST, idleSeconds: 1, streamResets: 1, clients: undefined, counters: new LimitCounters() },
+      most: MOST,
+      idleSeconds: 1,
+      streamResets: 1,
+      clients: undefined,
+      counters: new LimitCounters(),
       connections: counts.of("connections"),
       leaving: counts.of("connections.leaving"),
     });

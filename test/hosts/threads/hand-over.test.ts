@@ -29,7 +29,12 @@ interface Sent {
 /** A request to a path as a server of Node has it. */
 function request(path: string | number, { method = "GET", arrived, body }: Sent = {}): Request {
   return {
-    ...{ method, url: `/${path}`, scheme: "https", host: "gateway.example", isClosed: false, client: CLIENT },
+    method,
+    url: `/${path}`,
+    scheme: "https",
+    host: "gateway.example",
+    isClosed: false,
+    client: CLIENT,
     rawHeaders: ["accept", "*/*"],
     arrivedBody: async () => arrived,
     whenGone: () => {},

@@ -22,18 +22,16 @@ async function openPool(publicUrl?: string) {
   const state: { stubs?: { name: string; nameservers: [] }[] } = {};
   const config = readServeConfig({ public: true, ...(publicUrl !== undefined && { publicUrl }) });
   const pool = await ThreadPool.start({
-    ...{
-      threads: 2,
-      config,
-      tls: undefined,
-      database: ":memory:",
-      clock: nodeClock,
-      signals: new ThreadSignals(),
-      log,
-      onStop,
-      onEnded,
-      onReplaced,
-    },
+    threads: 2,
+    config,
+    tls: undefined,
+    database: ":memory:",
+    clock: nodeClock,
+    signals: new ThreadSignals(),
+    log,
+    onStop,
+    onEnded,
+    onReplaced,
     limitMemory: allocateLimits(config, 2),
     all: () => state,
     measure: () => () => {},

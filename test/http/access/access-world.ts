@@ -82,7 +82,10 @@ export async function accessWorld({
   const counters = new QueryCounters();
   const errors: Error[] = [];
   const app = createApp({
-    ...{ gateway, counters, accessCounters: access, allowedOrigins },
+    gateway,
+    counters,
+    accessCounters: access,
+    allowedOrigins,
     clock: () => clock.now(),
     zones: [ZONE],
     version: "1.2.3",

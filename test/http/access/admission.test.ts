@@ -69,7 +69,8 @@ describe("a gateway without a public rule", () => {
       expect(headers.get("cache-control")).toMatch(/^private, |^no-store$/);
     }
     expect([...world.access.counts()]).toContainEqual({
-      ...{ rule, outcome: "admitted" },
+      rule,
+      outcome: "admitted",
       count: EVERY_PATH.length + 2,
     });
     expect(world.errors).toEqual([]);

@@ -27,7 +27,10 @@ function appOf(
     answer: (query: Uint8Array, view: string | undefined) => resolve(query, { ...world, view }),
     hasCluster: (clusterId: string) => clusterId === "cluster-a",
     status: () => ({
-      ...{ ready: true, stateHash: "00", compiledBytes: 1, services: 1 },
+      ready: true,
+      stateHash: "00",
+      compiledBytes: 1,
+      services: 1,
       clusters: [cluster("cluster-a")],
     }),
   };
@@ -35,10 +38,16 @@ function appOf(
   const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
   const counters = new QueryCounters();
   const app = openApp({
-    ...{ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" },
+    gateway,
+    counters,
+    clock: () => NOW,
+    zones: ["clusterset.local"],
+    version: "0.0.0",
     allowedOrigins: "*",
     outside: new Outside({
-      ...{ given: "refuse", localZones, forwarder },
+      given: "refuse",
+      localZones,
+      forwarder,
       clients: clients && parseAddressRanges(clients),
     }),
     policies: {
@@ -166,7 +175,7 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
   await ask(NAME);
   await ask("localhost");
   const status = {
-    status: () => ({ ...{ ready: true, stateHash: "", compiledBytes: 1, services: 1 }, clusters: [] }),
+    status: () => ({ ready: true, stateHash: "", compiledBytes: 1, services: 1, clusters: [] }),
   };
   const text = await createPrometheusMetrics(status, counters, () => NOW, forwarder).render();
   for (const line of [

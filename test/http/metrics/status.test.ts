@@ -17,7 +17,10 @@ it("/status has clusters with their leases, services, conflicts and findings", a
   expect(response.headers.get("cache-control")).toBe("no-store");
   const report = (await response.json()) as StatusReport;
   expect(report).toMatchObject({
-    ...{ ready: true, stale: [], services: 1, findings: { total: 0, entries: [] } },
+    ready: true,
+    stale: [],
+    services: 1,
+    findings: { total: 0, entries: [] },
     clusters: [
       { clusterId: "east", live: true, lastSeenSeconds: 5, expiresInSeconds: 55, exports: 1, imports: 0 },
       { clusterId: "west", live: true, lastSeenSeconds: 5, expiresInSeconds: 55, exports: 1, imports: 0 },

@@ -54,7 +54,9 @@ describe("the routes", () => {
   const gateway = {} as never;
   const app = createHono(
     {
-      ...{ gateway, clock: () => 0, openApi: async () => "" },
+      gateway,
+      clock: () => 0,
+      openApi: async () => "",
       pushRoutes: createPushRoutes({ gateway: { turns: {} } as never, authority: {} as never }),
       transferRoutes: createTransferRoutes({
         gateway,

@@ -18,12 +18,18 @@ function disagreeing(): ClusterSnapshot[] {
       },
       findings: {
         "ServiceExport/shop/partner/InvalidServiceType": {
-          ...{ kind: "ServiceExport", namespace: "shop", name: "partner" },
-          ...{ reason: "InvalidServiceType", message: "an ExternalName Service cannot be exported" },
+          kind: "ServiceExport",
+          namespace: "shop",
+          name: "partner",
+          reason: "InvalidServiceType",
+          message: "an ExternalName Service cannot be exported",
         },
         "EndpointSlice/shop/web-abc/InvalidAddress": {
-          ...{ kind: "EndpointSlice", namespace: "shop", name: "web-abc" },
-          ...{ reason: "InvalidAddress", message: "an address cannot be read" },
+          kind: "EndpointSlice",
+          namespace: "shop",
+          name: "web-abc",
+          reason: "InvalidAddress",
+          message: "an address cannot be read",
         },
       },
     },

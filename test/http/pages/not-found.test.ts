@@ -60,8 +60,12 @@ describe("an unknown path", () => {
     const pages = { directory: createDirectory(() => undefined) };
     const zones = ["clusterset.test"];
     const app = openApp({
-      ...{ gateway: new FakeGateway(), counters, pages, zones },
-      ...{ clock: () => NOW, version: "0" },
+      gateway: new FakeGateway(),
+      counters,
+      pages,
+      zones,
+      clock: () => NOW,
+      version: "0",
     });
     await app.request("/nothing", { headers: BROWSER });
     await app.request("/nothing");

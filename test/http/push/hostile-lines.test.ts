@@ -36,7 +36,10 @@ describe("a hostile body of the largest legal size takes the thread for little i
     let total = 0;
     const limits = { ...DEFAULT_PUSH_LIMITS, pushValues: 10_000_000, pushSentBytes: 2 ** 30 };
     const reading = {
-      ...{ limits, turns, setTimer: () => () => {}, account: new BodyBudget(limits).open("west") },
+      limits,
+      turns,
+      setTimer: () => () => {},
+      account: new BodyBudget(limits).open("west"),
       work: (values: number) => {
         inTurn += values;
         total += values;
@@ -44,7 +47,8 @@ describe("a hostile body of the largest legal size takes the thread for little i
       },
     };
     const request = new Request("https://gateway.example/", {
-      ...{ method: "PUT", headers: { "content-type": LINES_TYPE } },
+      method: "PUT",
+      headers: { "content-type": LINES_TYPE },
       body: sealed(headerLine("west"), ...lines()),
     });
     let isOver = false;

@@ -122,7 +122,8 @@ describe("limits", () => {
       const { put, limitCounters } = await openPushApi();
       const snapshot = { ...shopSnapshot("west"), [table]: many(12_001, entry) };
       expect(await refusal(put(snapshot))).toMatchObject({
-        ...{ status: 413, code },
+        status: 413,
+        code,
         message: expect.stringContaining(`(${limit})`),
       });
       expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);

@@ -12,10 +12,16 @@ import { day, exported, exporting, imported, importing, port, web } from "../fix
 import { mergeClusterset } from "../merged.ts";
 
 const exporter = (clusterId: string, parts = {}, adjusted?: AdjustedTime): Contribution => ({
-  ...{ clusterId, exported: exported(parts), imported: undefined, adjusted },
+  clusterId,
+  exported: exported(parts),
+  imported: undefined,
+  adjusted,
 });
 const importer = (clusterId: string, parts: Partial<ImportedService> = {}, importedSince?: number) => ({
-  ...{ clusterId, exported: undefined, imported: imported(parts), importedSince },
+  clusterId,
+  exported: undefined,
+  imported: imported(parts),
+  importedSince,
 });
 const merge = (contributions: Contribution[], grants?: Parameters<typeof mergeService>[5]) =>
   mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants);
@@ -116,13 +122,11 @@ describe("a finding says that", () => {
   ])("an import has the type %s", (type, text) => {
     const untyped = { ...importer("a"), imported: { ...imported(), type } as ImportedService };
     const finding = {
-      ...{
-        clusterId: "a",
-        reason: "UnknownImportType",
-        kind: "ServiceImport",
-        namespace: "shop",
-        name: "web",
-      },
+      clusterId: "a",
+      reason: "UnknownImportType",
+      kind: "ServiceImport",
+      namespace: "shop",
+      name: "web",
       message: `has ${text}, which is neither ClusterSetIP nor Headless; it is taken for ClusterSetIP`,
     };
     expect(merge([untyped, exporter("b")]).findings).toEqual(text === undefined ? [] : [finding]);

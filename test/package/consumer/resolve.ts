@@ -8,12 +8,27 @@ const compiled: CompiledClusterset = compileSnapshots([held], { zones: ["cluster
 
 /** A query for `web.shop.svc.clusterset.local A` (RFC 1035 section 4.1). */
 const query = Uint8Array.from([
-  ...[0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+  0,
+  0,
+  1,
+  0,
+  0,
+  1,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
   ...["web", "shop", "svc", "clusterset", "local"].flatMap((label) => [
     label.length,
     ...Array.from(label, (letter) => letter.charCodeAt(0)),
   ]),
-  ...[0, 0, 1, 0, 1],
+  0,
+  0,
+  1,
+  0,
+  1,
 ]);
 const outside = compiled.resolve(query);
 const datagram = compiled.resolve(query, { transport: udpTransport(1232), view: "cluster-a" });

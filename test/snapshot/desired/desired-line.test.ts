@@ -3,10 +3,16 @@ import { DesiredLine, isLabelValue, isQualifiedName } from "../../../src/snapsho
 
 const PORT = { name: "http", protocol: "TCP", port: 80 };
 const IMPORT = {
-  ...{ type: "ClusterSetIP", ports: [PORT], ipFamilies: ["IPv4", "IPv6"] },
-  ...{ sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds: 10 },
-  ...{ internalTrafficPolicy: "Local", trafficDistribution: "PreferClose" },
-  ...{ labels: { app: "web" }, annotations: { note: "a" }, clusters: ["east", "west"] },
+  type: "ClusterSetIP",
+  ports: [PORT],
+  ipFamilies: ["IPv4", "IPv6"],
+  sessionAffinity: "ClientIP",
+  sessionAffinityTimeoutSeconds: 10,
+  internalTrafficPolicy: "Local",
+  trafficDistribution: "PreferClose",
+  labels: { app: "web" },
+  annotations: { note: "a" },
+  clusters: ["east", "west"],
 };
 const SLICE = {
   addressType: "IPv4",
@@ -17,7 +23,9 @@ const CONDITION = { type: "Valid", status: "True", reason: "Valid", message: "is
 
 const importOf = (parts: object = {}) => ({ import: "shop/web", desired: { ...IMPORT, ...parts } });
 const sliceOf = (parts: object = {}) => ({
-  ...{ service: "shop/web", cluster: "east", slice: "a-1" },
+  service: "shop/web",
+  cluster: "east",
+  slice: "a-1",
   desired: { ...SLICE, ...parts },
 });
 const exportOf = (parts: object = {}) => ({ export: "shop/web", conditions: [{ ...CONDITION, ...parts }] });
@@ -35,8 +43,11 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
   },
   "an import with a thousand ports": importOf({ ports: times(1000, PORT) }),
   "an import with the longest texts": importOf({
-    ...{ sessionAffinity: a(63), internalTrafficPolicy: a(63), trafficDistribution: a(317) },
-    ...{ labels: { [a(317)]: a(63) }, annotations: { [a(317)]: a(262_144) } },
+    sessionAffinity: a(63),
+    internalTrafficPolicy: a(63),
+    trafficDistribution: a(317),
+    labels: { [a(317)]: a(63) },
+    annotations: { [a(317)]: a(262_144) },
   }),
   "an import with the longest name": { ...importOf(), import: `${a(253)}/${a(253)}` },
   "no import": { import: "shop/web", desired: null },

@@ -283,7 +283,8 @@ describe("bytes", () => {
     ])("of one byte more is an error before its end comes: %j", (pieces, line) => {
       expect(() => split(4, ...pieces)).toThrow(
         expect.objectContaining({
-          ...{ code: "LINE_TOO_LONG", line },
+          code: "LINE_TOO_LONG",
+          line,
           message: `line ${line}: has more than 4 bytes`,
         }),
       );

@@ -61,8 +61,13 @@ test("the gateway ends with the worker's state, after any changes, acknowledgeme
         }
         const soon = { first: 1, most: 2 };
         const client = new PushClient({
-          ...{ gateway: gateway.url, token: "secret", leaseSeconds: 60, logger: new KeptLogs() },
-          ...{ isCurrent: () => true, backoff: soon, slowBackoff: soon },
+          gateway: gateway.url,
+          token: "secret",
+          leaseSeconds: 60,
+          logger: new KeptLogs(),
+          isCurrent: () => true,
+          backoff: soon,
+          slowBackoff: soon,
           budget: { perSecond: 10_000, burst: 1000 },
         });
         const refresh = () => {

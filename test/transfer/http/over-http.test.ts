@@ -88,7 +88,9 @@ it("a Node gateway signs with the key of its file, and a secondary takes over no
   await push(gateway, shopSnapshot("west", 2), "west-token");
   const stateWith = (...keys: string[]) =>
     new HttpTransferSource({
-      ...{ gateway: gateway.url, token: "secondary-token", keys: new TransferKeys(keys) },
+      gateway: gateway.url,
+      token: "secondary-token",
+      keys: new TransferKeys(keys),
     }).state(0, AbortSignal.timeout(DEADLINE));
   expect((await stateWith(next, key)).status).toMatchObject({ ready: true });
   await expect(stateWith(next)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });

@@ -53,7 +53,11 @@ describe("a finding of a clusterset service names the object and says what is le
     const world = snapshot("east", { exports: { "shop/Odd": exported() } });
     expect(findingsOf([world])).toEqual([
       {
-        ...{ clusterId: "east", reason: "InvalidName", kind: "Service", namespace: "shop", name: "Odd" },
+        clusterId: "east",
+        reason: "InvalidName",
+        kind: "Service",
+        namespace: "shop",
+        name: "Odd",
         message: "shop/Odd cannot be labels of a DNS name: the service is not served",
       },
     ]);
@@ -70,7 +74,11 @@ describe("a finding of a clusterset service names the object and says what is le
     });
     expect(findingsOf([world])).toEqual([
       {
-        ...{ clusterId, reason: "NameTooLong", kind: "Service", namespace, name },
+        clusterId,
+        reason: "NameTooLong",
+        kind: "Service",
+        namespace,
+        name,
         message: `a name that starts with "${host}" would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
       },
     ]);
@@ -127,7 +135,9 @@ describe("a finding in a cluster's own zone", () => {
     snapshot("east", { clusterZone: { name, pods: "disabled" }, services });
   const shown = (services: Record<string, LocalService>) =>
     findingsOf([cluster(services)]).map(({ clusterId, kind, namespace, name, reason, message }) => [
-      ...[`${clusterId} ${kind} ${namespace}/${name}`, reason, message],
+      `${clusterId} ${kind} ${namespace}/${name}`,
+      reason,
+      message,
     ]);
 
   it.each([

@@ -142,7 +142,9 @@ describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1
         '"a_b" cannot be labels of a DNS name: the CNAME record is not served',
       ],
       [
-        ...["Service", "no-target", "InvalidExternalName"],
+        "Service",
+        "no-target",
+        "InvalidExternalName",
         "the external name is not a DNS name (the name is empty; write the root as a dot): the CNAME record is not served",
       ],
     ]);

@@ -54,7 +54,10 @@ describe("the labels of a port (specification 2.3.2)", () => {
   ])("%s %s: %s.%s", (name, protocol, portLabel, protocolLabel) => {
     for (const number of [1, 65_535])
       expect(portLabels({ name, protocol, port: number })).toEqual({
-        ...{ kind: "named", portLabel, protocolLabel, number },
+        kind: "named",
+        portLabel,
+        protocolLabel,
+        number,
       });
   });
 

@@ -125,7 +125,9 @@ export class NodeAdmission implements AccessControl {
         isHostToken,
         "a host name (clusterset-doh token --host-name)",
       ),
-      ...{ certificates, oidc, addresses },
+      certificates,
+      oidc,
+      addresses,
     };
     return { name, ...withoutUndefined(read) };
   }
@@ -190,10 +192,15 @@ export async function loadAccess(config: ServeConfig, logger: Logger): Promise<N
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   return {
-    ...{ pushing, secondaries, admission, transferKey },
+    pushing,
+    secondaries,
+    admission,
+    transferKey,
     refresh: async () => {
       const changed = await Promise.all([
-        ...[pushing.refresh(), secondaries.refresh(), admission.refresh()],
+        pushing.refresh(),
+        secondaries.refresh(),
+        admission.refresh(),
         transferKey?.refresh() ?? false,
       ]);
       return changed.includes(true);

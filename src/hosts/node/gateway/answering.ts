@@ -50,7 +50,11 @@ export interface AnsweringParts extends Omit<ListenerAnswerParts, "config"> {
 export async function startAnswering(parts: AnsweringParts): Promise<Answering> {
   const { config, listen, tls, protection, onError, app, counters, shared, logger, reusePort } = parts;
   const https = await parts.startServer({
-    ...{ listen, tls, protection, onError, reusePort },
+    listen,
+    tls,
+    protection,
+    onError,
+    reusePort,
     paths: { at: app.handlerAt, failed: app.failed },
     limits: config.limits,
     names: namesInCertificate(config),
@@ -95,7 +99,9 @@ export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts
     const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
     const gateway = assembly.gatewayOf(rule);
     const answerQuery = createAnswerQuery({
-      ...{ gateway, counters, rule: rule.name },
+      gateway,
+      counters,
+      rule: rule.name,
       cluster: rule.visibility.view,
       views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
       stubs: hidesAnything(rule) ? undefined : stubs,

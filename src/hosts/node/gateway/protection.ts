@@ -27,7 +27,9 @@ export function createProtection(
   const end = delay?.start();
   return {
     protection: {
-      ...{ requests, counters: counters.limits, errors: counters.errors },
+      requests,
+      counters: counters.limits,
+      errors: counters.errors,
       connections: shared.count("connections"),
       leaving: shared.count("connections.leaving"),
       clients: {

@@ -43,9 +43,15 @@ export async function readEngineAddress(store: Store): Promise<RedisAddress> {
     certificateFile === undefined ? undefined : readIdentity(certificateFile, keyFile!),
   ]);
   return {
-    ...{ url, username, password, ca, identity },
+    url,
+    username,
+    password,
+    ca,
+    identity,
     sentinel: sentinel && {
-      ...{ name: sentinel.name, database: sentinel.database, tls: sentinel.tls },
+      name: sentinel.name,
+      database: sentinel.database,
+      tls: sentinel.tls,
       nodes: sentinel.nodes.map((node) => readNode(node, SENTINEL_PORT)),
       login: { username: sentinel.username, password: sentinelPassword },
     },

@@ -119,7 +119,11 @@ function unshared({ requestsInFlight }: ServerLimits): ServerProtection {
   const requests = new RequestsInFlight(requestsInFlight);
   const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
   return {
-    ...{ counters: new LimitCounters(), errors: new ConnectionErrors(), requests, connections, leaving },
+    counters: new LimitCounters(),
+    errors: new ConnectionErrors(),
+    requests,
+    connections,
+    leaving,
     clients: undefined,
   };
 }

@@ -149,7 +149,9 @@ export function answerHanded(
     const gone = new AbortController();
     clients.set(id, gone);
     const request = new Request(url, {
-      ...{ method, headers: headersOf(headers), signal: gone.signal },
+      method,
+      headers: headersOf(headers),
+      signal: gone.signal,
       ...(body !== null && {
         body: body instanceof ReadableStream ? endedBy(body, ended) : body,
         duplex: "half",

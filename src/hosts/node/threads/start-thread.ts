@@ -95,8 +95,15 @@ export async function startThread(
   const reachability = new Reachability(config, admission.rules, undefined);
   const database = closers.add(openForReading(path));
   const assembly = await assemble(config, {
-    ...{ version: VERSION, clock, log, access: admission, load, shared },
-    ...{ counters, accessCounters, stubs },
+    version: VERSION,
+    clock,
+    log,
+    access: admission,
+    load,
+    shared,
+    counters,
+    accessCounters,
+    stubs,
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
     isOpenToItsNetwork: !isStated(config.access),
@@ -145,8 +152,18 @@ export async function startThread(
   const listening = await addresses();
   const answering = closers.addServer(
     await startAnswering({
-      ...{ config: listening, listen: parseListenAddress(listening.listen), tls, protection, onError, clock },
-      ...{ assembly, rules: admission.rules, stubs, counters, accessCounters, shared },
+      config: listening,
+      listen: parseListenAddress(listening.listen),
+      tls,
+      protection,
+      onError,
+      clock,
+      assembly,
+      rules: admission.rules,
+      stubs,
+      counters,
+      accessCounters,
+      shared,
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,

@@ -140,7 +140,8 @@ export class ThreadPool implements Answering {
       "thread-ended",
       "an answering thread ended and is replaced: its connections are lost",
       {
-        ...{ thread: index, err: error },
+        thread: index,
+        err: error,
       },
     );
     this.#parts.onReplaced();
@@ -157,7 +158,8 @@ export class ThreadPool implements Answering {
         (err) => {
           this.#threads[index] = undefined;
           this.#parts.log("error", "thread-not-started", "an answering thread could not start", {
-            ...{ thread: index, err },
+            thread: index,
+            err,
           });
           this.#replace(index, PAUSE);
         },

@@ -31,7 +31,8 @@ export async function openUpstreams(forward: Forward): Promise<NodeUpstreams> {
     forward.upstreams.map((upstream) => connect(upstream, forward, tokens)),
   );
   return {
-    ...{ upstreams, refresh },
+    upstreams,
+    refresh,
     close: () => {
       for (const upstream of upstreams) upstream.close();
     },

@@ -127,8 +127,13 @@ export async function printPlan(
     const properties = wanted && { version: served.clusterproperties!, wanted };
     const { applied, removed, foreign } = await planChanges(
       {
-        ...{ clusterId: clusterId!, gateways, objects, listed, logger },
-        ...{ version: served.serviceimports!, properties },
+        clusterId: clusterId!,
+        gateways,
+        objects,
+        listed,
+        logger,
+        version: served.serviceimports!,
+        properties,
         print: (line) => void process.stdout.write(`${line}\n`),
       },
       ended,

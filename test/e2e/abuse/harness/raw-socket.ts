@@ -20,7 +20,9 @@ export interface RawSocketOptions {
 /** Opens a connection that can be cut off below TLS. */
 export async function openRaw({ port, ca, protocol, localAddress }: RawSocketOptions): Promise<RawSocket> {
   const tcp = connectTcp({
-    ...{ port, host: "127.0.0.1", noDelay: true },
+    port,
+    host: "127.0.0.1",
+    noDelay: true,
     ...(localAddress !== undefined && { localAddress }),
   });
   // The other side may cut it off at any time.
@@ -30,7 +32,9 @@ export async function openRaw({ port, ca, protocol, localAddress }: RawSocketOpt
     return { socket: tcp, tcp };
   }
   const socket = connectTls({
-    ...{ socket: streamOver(tcp), ca, servername: "localhost" },
+    socket: streamOver(tcp),
+    ca,
+    servername: "localhost",
     ...(protocol !== undefined && { ALPNProtocols: [protocol] }),
   });
   socket.on("error", () => {});

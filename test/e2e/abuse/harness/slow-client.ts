@@ -1,16 +1,22 @@
 import { once } from "node:events";
-import type { Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket, TcpNetConnectOpts } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
 /** A loopback address that no ordinary client of these tests has. */
 export const ATTACKER = "127.0.0.2";
 
 /** Opens a TLS connection from the attacker's address; no protocol is offered where none is given. */
 export async function openTls(port: number, ca: string, protocol?: "h2" | "http/1.1"): Promise<Socket> {
-  const socket = connectTls({
-    ...{ port, ca, host: "127.0.0.1", servername: "localhost", localAddress: ATTACKER },
+  // Node's type of the options lacks those of TCP.
+  const options: ConnectionOptions & TcpNetConnectOpts = {
+    port,
+    ca,
+    host: "127.0.0.1",
+    servername: "localhost",
+    localAddress: ATTACKER,
     ...(protocol !== undefined && { ALPNProtocols: [protocol] }),
-  });
+  };
+  const socket = connectTls(options);
   socket.on("error", () => {});
   await opened(socket);
   return socket;

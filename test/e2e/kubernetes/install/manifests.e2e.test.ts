@@ -180,7 +180,9 @@ describe("the config file that the chart renders", () => {
     const url = "rediss://valkey.example.org:6379";
     const { store, stateDirectory } = configOf({ "store.url": url, "store.username": "gateway" });
     expect(store).toMatchObject({
-      ...{ url, username: "gateway", prefix: "clusterset-doh" },
+      url,
+      username: "gateway",
+      prefix: "clusterset-doh",
       passwordFile: "/etc/clusterset-doh/store/password",
     });
     expect(stateDirectory).not.toContain("/var/lib");

@@ -50,7 +50,9 @@ beforeAll(async () => {
   writeFileSync(
     join(folder, "kubeconfig"),
     JSON.stringify({
-      ...{ apiVersion: "v1", kind: "Config", clusters: [{ name: "central", cluster }] },
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "central", cluster }],
       contexts: [{ name: "central", context: { cluster: "central", user: "admin" } }],
       users: [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }],
     }),
@@ -58,7 +60,9 @@ beforeAll(async () => {
   await server.admin.apply(
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     {
-      ...{ apiVersion: "v1", kind: "Secret", metadata: { name: "gateway-tls", namespace } },
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "gateway-tls", namespace },
       stringData: { "tls.crt": certificate.cert, "tls.key": certificate.key },
     },
   );

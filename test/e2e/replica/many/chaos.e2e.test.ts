@@ -15,7 +15,10 @@ let chaos: Chaos;
 beforeAll(async () => {
   engine = await Engine.start();
   chaos = await Chaos.start({
-    ...{ count: GATEWAYS, connect: () => engine.connect(), clusters: 4, seed: SEED },
+    count: GATEWAYS,
+    connect: () => engine.connect(),
+    clusters: 4,
+    seed: SEED,
     readLog: () => engine.log("shared", 40),
   });
 });

@@ -128,27 +128,41 @@ test("servers with TLS that demand a certificate get that of the gateway, in a C
   const server = await makeServer(authority, [], ["127.0.0.1"]);
   const identity = await makeClient(authority, "gateway");
   const files = {
-    ...{ ca: authority.cert, cert: server.cert, key: server.key },
-    ...{ "client.cert": identity.cert, "client.key": identity.key },
+    ca: authority.cert,
+    cert: server.cert,
+    key: server.key,
+    "client.cert": identity.cert,
+    "client.key": identity.key,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const common = [
-    ...["--tls-auth-clients", "yes", "--tls-ca-cert-file", join(folder, "ca")],
-    ...["--tls-cert-file", join(folder, "cert"), "--tls-key-file", join(folder, "key")],
-    ...[
-      "--tls-client-cert-file",
-      join(folder, "client.cert"),
-      "--tls-client-key-file",
-      join(folder, "client.key"),
-    ],
+    "--tls-auth-clients",
+    "yes",
+    "--tls-ca-cert-file",
+    join(folder, "ca"),
+    "--tls-cert-file",
+    join(folder, "cert"),
+    "--tls-key-file",
+    join(folder, "key"),
+    "--tls-client-cert-file",
+    join(folder, "client.cert"),
+    "--tls-client-key-file",
+    join(folder, "client.key"),
   ];
   const ports = [await freePort(), await freePort()];
   const servers: Redis[] = [];
   for (const port of ports)
     servers.push(
       await startRedis([
-        ...["--cluster-enabled", "yes", "--cluster-port", String(await freePort()), "--tls-cluster", "yes"],
-        ...["--tls-port", String(port), ...common],
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        String(await freePort()),
+        "--tls-cluster",
+        "yes",
+        "--tls-port",
+        String(port),
+        ...common,
       ]),
     );
   await servers[0]!.run("CLUSTER", "ADDSLOTSRANGE", "0", "8191");

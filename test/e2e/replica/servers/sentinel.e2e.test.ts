@@ -18,7 +18,10 @@ function addressOf({ name, nodes }: SentinelGroup, port = 0): RedisAddress {
   return {
     password: PASSWORD,
     sentinel: {
-      ...{ name, tls: false, database: 0, login: { password: SENTINEL_PASSWORD } },
+      name,
+      tls: false,
+      database: 0,
+      login: { password: SENTINEL_PASSWORD },
       nodes: [...(port === 0 ? [] : [{ host: "127.0.0.1", port }]), ...nodes.map(endpointOf)],
     },
   };
@@ -121,7 +124,9 @@ test("a connection through Sentinels with TLS follows a failover", async () => {
     writeFileSync(tls[name], text);
   }
   const group = await startSentinelGroup({
-    ...{ password: PASSWORD, sentinelPassword: SENTINEL_PASSWORD, tls },
+    password: PASSWORD,
+    sentinelPassword: SENTINEL_PASSWORD,
+    tls,
   });
   const plain = addressOf(group);
   const address = { ...plain, sentinel: { ...plain.sentinel!, tls: true } };

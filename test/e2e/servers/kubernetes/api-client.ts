@@ -53,7 +53,9 @@ export class ApiClient {
     signal: AbortSignal,
   ): Promise<void> {
     const { statusCode, body } = await request(this.#url + path, {
-      ...{ dispatcher: this.#agent, signal, bodyTimeout: 0 },
+      dispatcher: this.#agent,
+      signal,
+      bodyTimeout: 0,
       headers: { authorization: `Bearer ${this.#token}` },
     });
     if (statusCode >= 300) throw new ApiError(`GET ${path}`, statusCode, await body.text());

@@ -36,8 +36,14 @@ export async function startRedisCluster({
     Array.from({ length: MASTERS * (1 + replicasOfEach) }, async () =>
       startRedis(
         [
-          ...["--cluster-enabled", "yes", "--cluster-node-timeout", String(SILENCE)],
-          ...["--cluster-port", String(await freePort()), "--repl-diskless-sync-delay", "0"],
+          "--cluster-enabled",
+          "yes",
+          "--cluster-node-timeout",
+          String(SILENCE),
+          "--cluster-port",
+          String(await freePort()),
+          "--repl-diskless-sync-delay",
+          "0",
           ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
           ...directives,
         ],

@@ -54,7 +54,8 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
     const server = await startRedis(
       [
         // A replica asks for the data at once, not after 5 seconds.
-        ...["--repl-diskless-sync-delay", "0"],
+        "--repl-diskless-sync-delay",
+        "0",
         ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
         ...tlsDirectives(tls, tlsPort).flatMap(([name, value]) => [`--${name}`, value]),
       ],
@@ -95,7 +96,10 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
       return known === replicas && watching === SENTINELS;
     });
   return {
-    ...{ name: NAME, servers, master, masterOtherThan },
+    name: NAME,
+    servers,
+    master,
+    masterOtherThan,
     nodes: sentinels.map(({ url }) => new URL(url).host),
     sentinels: sentinels.map(({ process }) => process),
     async failover() {
@@ -137,10 +141,8 @@ async function startSentinel(
   const configFile = join(folder, "sentinel.conf");
   const directives = [
     ...(tls === undefined ? [["port", String(port)]] : [["port", "0"], ...tlsDirectives(tls, port)]),
-    ...[
-      ["bind", "127.0.0.1"],
-      ["dir", folder],
-    ],
+    ["bind", "127.0.0.1"],
+    ["dir", folder],
     ...(sentinelPassword === undefined ? [] : [["requirepass", sentinelPassword]]),
     ["sentinel monitor", NAME, "127.0.0.1", masterPort, "2"],
     ...(password === undefined ? [] : [["sentinel auth-pass", NAME, password]]),
@@ -149,7 +151,10 @@ async function startSentinel(
   ];
   writeFileSync(configFile, `${directives.map((words) => words.join(" ")).join("\n")}\n`);
   const process = await ServerProcess.start({
-    ...{ name: "sentinel", command: "redis-sentinel", args: [configFile], folder },
+    name: "sentinel",
+    command: "redis-sentinel",
+    args: [configFile],
+    folder,
     ready: async () => (await runRedis(url, sentinelPassword, ["PING"])) === "PONG",
   });
   return { process, url };

@@ -15,8 +15,16 @@ export function installPython(name: keyof typeof pythonVersions, report: Report)
     report(`pip install ${name} ${version}`);
     const requirements = join(import.meta.dirname, "python", `${name}.txt`);
     await run("pip3", [
-      ...["install", "--quiet", "--disable-pip-version-check", "--target", target],
-      ...["--require-hashes", "--only-binary", ":all:", "--requirement", requirements],
+      "install",
+      "--quiet",
+      "--disable-pip-version-check",
+      "--target",
+      target,
+      "--require-hashes",
+      "--only-binary",
+      ":all:",
+      "--requirement",
+      requirements,
     ]);
   });
 }

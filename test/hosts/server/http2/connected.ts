@@ -42,7 +42,11 @@ export function connect(
   };
   const connection = new Http2Connection(server, { ...LIMITS, ...limits }, events, clock);
   const connected: Connected = {
-    ...{ connection, client, failures, resets: 0, floods: 0 },
+    connection,
+    client,
+    failures,
+    resets: 0,
+    floods: 0,
     isClosed: () => server.destroyed,
     received: () => Buffer.concat(parts),
     send: async (...pieces) => {

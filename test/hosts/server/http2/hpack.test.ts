@@ -56,7 +56,8 @@ describe("a block", () => {
   test("beyond the limits has no fields, and the next one has the table that it left", () => {
     const one = decoder(20);
     expect(decode(one, "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572")).toMatchObject({
-      ...{ fields: undefined, exceeds: "bytes" },
+      fields: undefined,
+      exceeds: "bytes",
     });
     expect(decode(decoder(1000, 1), "8286")).toMatchObject({ fields: undefined, exceeds: "fields" });
     expect(decode(one, "7e 01 61").fields).toEqual(["custom-key", "a"]);

@@ -119,7 +119,9 @@ test("bytes that are cut anywhere have the same answers", async () => {
         const answers = (given: Buffer) =>
           answersIn(given)
             .map(({ type, flags, stream, payload }) => ({
-              ...{ type, flags, stream },
+              type,
+              flags,
+              stream,
               // The first block of a connection, of whichever stream, begins with a table size; the date may be another one.
               payload:
                 type === 0 ? payload.toString() : fieldsIn(payload).filter((text) => !/ GMT$/.test(text)),

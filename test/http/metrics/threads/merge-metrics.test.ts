@@ -50,7 +50,9 @@ const histogram = fc
       return { name: "h_bucket", labels: { le: ["1", "2", "+Inf"][index]! }, value: held };
     });
     return {
-      ...{ name: "h", help: "H.", type: "histogram" },
+      name: "h",
+      help: "H.",
+      type: "histogram",
       samples: [
         ...samples,
         { name: "h_sum", labels: {}, value: held * 2 },
@@ -111,8 +113,11 @@ describe("merging metrics of any threads", () => {
         const { samples } = merge(main, ...others).find(({ name }) => name === "h")!;
         const [one, two, all, , count] = samples.map(({ value }) => value);
         expect(samples.map(({ name }) => name)).toEqual([
-          ...["h_bucket", "h_bucket", "h_bucket"],
-          ...["h_sum", "h_count"],
+          "h_bucket",
+          "h_bucket",
+          "h_bucket",
+          "h_sum",
+          "h_count",
         ]);
         expect(one! <= two! && two! <= all! && all === count).toBe(true);
       }),

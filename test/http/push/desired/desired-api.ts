@@ -86,7 +86,8 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
   const authority = createAuthority({
     secrets: ["a", "b", "c"].map((clusterId) => ({
       holder: {
-        ...{ credential: clusterId, clusterId },
+        credential: clusterId,
+        clusterId,
         control: clusterId === "a" ? visibility : clusterId === "b" ? EVERYTHING : undefined,
       },
       tokenSha256: sha256(clusterId),
@@ -99,7 +100,10 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   const routes = createPushRoutes({
-    ...{ gateway, authority, counters, onError },
+    gateway,
+    authority,
+    counters,
+    onError,
     openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits, onError }),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
@@ -111,7 +115,12 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
       ),
     );
   return {
-    ...{ gateway, timers, counters, counts, errors, get },
+    gateway,
+    timers,
+    counters,
+    counts,
+    errors,
+    get,
     open: async (clusterId: string, after?: string) => new DesiredReader(await get(clusterId, after)),
     push: async (snapshot: ClusterSnapshot) => (await pushSnapshot(gateway, snapshot)).acknowledgement,
   };

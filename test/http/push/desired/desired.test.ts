@@ -31,7 +31,11 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     const reader = new DesiredReader(response);
     expect(abouts((await reader.batch()).lines)).toEqual([
-      ...["snapshot", "import shop/web", "slice shop/web a", "slice shop/web c", "export shop/web"],
+      "snapshot",
+      "import shop/web",
+      "slice shop/web a",
+      "slice shop/web c",
+      "export shop/web",
     ]);
     expect(about(await reader.next())).toBe("leases a,c");
     await push(exporting("c", { exportedAt: day(9), endpoints: pods("10.2.0.2") }));
@@ -40,7 +44,9 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     expect(abouts((await reader.batch()).lines)).toEqual(["import shop/web", "slice shop/web c none"]);
     await push(snapshot("a"));
     expect(abouts((await reader.batch()).lines)).toEqual([
-      ...["import shop/web none", "slice shop/web a none", "export shop/web none"],
+      "import shop/web none",
+      "slice shop/web a none",
+      "export shop/web none",
     ]);
     await reader.cancel();
   });
@@ -51,7 +57,10 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     await push(exporting("a"));
     const response = await get("a", undefined, "a", "HEAD");
     expect([response.status, response.headers.get("content-type"), response.body, counts.streams]).toEqual([
-      ...[200, "application/x-ndjson", null, 0],
+      200,
+      "application/x-ndjson",
+      null,
+      0,
     ]);
   });
 

@@ -30,7 +30,10 @@ function exportOf({
   const ports = [{ name: "http", protocol: "TCP" as const, port }];
   const members = Object.fromEntries(addresses.map((address) => [address, { address }]));
   return {
-    ...{ exportedAt, serviceType: "ClusterIP", headless, ports },
+    exportedAt,
+    serviceType: "ClusterIP",
+    headless,
+    ports,
     endpoints: { [`http/TCP/${port}`]: { ports, members } },
   };
 }

@@ -43,10 +43,14 @@ export class Gateways {
     for (let number = 1; number <= count; number++) {
       const { link, store: reached } = await connect();
       const gateway = await startGateway({
-        ...{ clusters: histories.map(({ clusterId }) => clusterId), tls: false, leaseSeconds, env },
+        clusters: histories.map(({ clusterId }) => clusterId),
+        tls: false,
+        leaseSeconds,
+        env,
         ...(members[0] !== undefined && { tokensOf: members[0].gateway }),
         config: {
-          ...{ access: { public: true }, ttlSeconds: 1 },
+          access: { public: true },
+          ttlSeconds: 1,
           limits: { pushesPerSecond: 100_000, pushBurst: 100_000 },
           store: { ...reached, prefix: "shared", ...store },
           ...config,

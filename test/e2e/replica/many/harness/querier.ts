@@ -73,7 +73,9 @@ export class Querier {
 
   async #query(pool = this.#pool): Promise<string[]> {
     const { statusCode, body } = await pool.request({
-      ...{ method: "POST", path: "/dns-query", headers: { "content-type": "application/dns-message" } },
+      method: "POST",
+      path: "/dns-query",
+      headers: { "content-type": "application/dns-message" },
       body: queryBytes({ name: SERVICE_NAME, type: "A", edns: true }, 0),
       signal: AbortSignal.timeout(DEADLINE),
     });

@@ -66,7 +66,8 @@ export class SimulatedWorker {
     this.#requests = members.map(
       ({ gateway }) =>
         new GatewayRequests({
-          ...{ gateway: gateway.url, token: gateway.tokenFor(history.clusterId) },
+          gateway: gateway.url,
+          token: gateway.tokenFor(history.clusterId),
           timeoutMilliseconds: TIMEOUT,
         }),
     );
