@@ -39,7 +39,7 @@ export interface ProxySettings {
 }
 
 /** The origin of a request, behind the trusted proxies. */
-export interface RequestOrigin {
+interface RequestOrigin {
   /** The client's address, as the last trusted proxy reported it. */
   readonly address: string | undefined;
   /** The number of trusted proxies that the request passed. */

@@ -220,7 +220,7 @@ export interface KeySource {
 }
 
 /** No keys of an issuer are known. */
-export class KeysUnavailable extends Error {}
+class KeysUnavailable extends Error {}
 
 /** Fetches a JSON document: `fetch`, or the host's own function with its certificate authorities and token. */
 export type FetchKeys = (
@@ -233,7 +233,7 @@ export type FetchKeys = (
 ) => Promise<Response>;
 
 /** Where keys are fetched from, and how. */
-export interface RemoteKeysOptions {
+interface RemoteKeysOptions {
   /** The key set, or with `discovery` the issuer (OpenID Connect Discovery 1.0 section 4). */
   readonly url: string;
   readonly discovery: boolean;
@@ -366,7 +366,7 @@ export function privatePartsOf(key: unknown): string[] {
 }
 
 /** @throws {PrivateKeyShown} with the index of the first key with private parts */
-export function checkPublic(value: unknown): void {
+function checkPublic(value: unknown): void {
   for (const [index, key] of keysIn(value).entries()) {
     const parts = privatePartsOf(key);
     if (parts.length > 0) throw new PrivateKeyShown(`keys[${index}] ${describeParts(parts)}`);
@@ -382,7 +382,7 @@ export function describeParts(parts: readonly string[]): string {
  * The public keys of a set with which only the issuer can sign; other keys are left out.
  * @throws {errors.JWKSInvalid} if the value is not a key set
  */
-export function usableKeys(value: unknown): JSONWebKeySet {
+function usableKeys(value: unknown): JSONWebKeySet {
   const usable = (key: { readonly kty?: unknown } | null) =>
     KINDS.has(key?.kty) && privatePartsOf(key).length === 0;
   return { keys: keysIn(value).filter(usable) };

@@ -143,7 +143,7 @@ export const sha256BySubtle: Sha256 = async (bytes) =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
 /** A SHA-256 in 64 hex digits; undefined for any other text. */
-export function parseDigest(hex: string): Uint8Array | undefined {
+function parseDigest(hex: string): Uint8Array | undefined {
   if (!DIGEST.test(hex)) return undefined;
   return Uint8Array.from({ length: 32 }, (_, index) =>
     Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
@@ -151,7 +151,7 @@ export function parseDigest(hex: string): Uint8Array | undefined {
 }
 
 /** User names with the SHA-256 of their passwords in hex. */
-export interface Password {
+interface Password {
   readonly username: string;
   readonly passwordSha256: string;
 }
@@ -208,7 +208,7 @@ function hexOf(digest: Uint8Array): string {
 }
 
 /** A name and a password, in Unicode Normalization Form C. */
-export interface BasicCredentials {
+interface BasicCredentials {
   readonly username: string;
   readonly password: string;
 }

@@ -21,7 +21,7 @@ export function readHostToken(host: string, names: readonly string[]): string | 
 }
 
 /** A URL with a token before its path. */
-export interface PathToken {
+interface PathToken {
   readonly token: string;
   /** The part before the path proper: `/tokens/<token>`. */
   readonly prefix: string;

@@ -25,7 +25,7 @@ export interface View {
 }
 
 /** Clients whose EDNS option may name a cluster. */
-export interface TrustedClients {
+interface TrustedClients {
   readonly clusterId: string;
   /** Addresses or ranges of sockets: `10.0.0.0/8`, `::1`. */
   readonly addresses: readonly string[];
@@ -37,7 +37,7 @@ export type LocationSettings = {
 } & ({ readonly source: "cf" } | ({ readonly source: "headers" } & LocationHeaders));
 
 /** Finds the clusters of a bearer token. */
-export type ClusterTokens = Pick<PushAuthority, "clustersOf">;
+type ClusterTokens = Pick<PushAuthority, "clustersOf">;
 
 /** The settings that decide a query's view, if neither the access rule, the path nor the listener does. */
 export interface ViewSettings {
@@ -172,13 +172,13 @@ export interface LocationRule {
 }
 
 /** The view or the locality that a rule gives a client. */
-export interface LocationChoice {
+interface LocationChoice {
   readonly view?: string;
   readonly locality?: Locality;
 }
 
 /** Finds the choice for a client; its location is undefined if the host does not know it. */
-export type ChooseByLocation = (location: ClientLocation | undefined) => LocationChoice | undefined;
+type ChooseByLocation = (location: ClientLocation | undefined) => LocationChoice | undefined;
 
 /** The first rule that matches decides. A rule with an unknown cluster is skipped. */
 export function createLocationRules(

@@ -33,7 +33,7 @@ export interface QueryParts {
 }
 
 /** Which other clients get the same answers, in addition to the view. */
-export interface AnswerSharing {
+interface AnswerSharing {
   /** Whether another client may get another answer to the same request: shared caches must not keep it. */
   readonly isPrivate: boolean;
   /** Whether a request with another Authorization field may get another answer. */

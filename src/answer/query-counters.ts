@@ -43,7 +43,7 @@ export const DURATION_BOUNDS: readonly number[] = [
 ];
 
 /** One series of the query counter. */
-export interface QueryCount {
+interface QueryCount {
   readonly transport: Transport["name"];
   readonly view: string;
   readonly outcome: Outcome;
@@ -52,14 +52,14 @@ export interface QueryCount {
 }
 
 /** One series of the push counter. */
-export interface PushCount {
+interface PushCount {
   readonly method: string;
   readonly status: number;
   readonly count: number;
 }
 
 /** The outcome of a UDP query over the rate limit of its client: no answer, or one with TC. */
-export type RateLimitAction = "dropped" | "truncated";
+type RateLimitAction = "dropped" | "truncated";
 
 /** Counts queries as plain numbers; the metrics exporter reads them on demand. */
 export class QueryCounters {

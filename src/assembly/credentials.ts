@@ -19,7 +19,7 @@ import { EVERYTHING, type Visibility } from "../merge/visibility.ts";
 import { type Log, logKeys } from "./log.ts";
 
 /** The options for fetching keys. */
-export interface KeysAccess {
+interface KeysAccess {
   readonly fetch?: FetchKeys;
   readonly onFailure?: (url: string, error: unknown) => void;
 }

@@ -13,7 +13,7 @@ import { logUpstreams } from "./log.ts";
 import type { GatewayConfig, Platform } from "./platform.ts";
 
 /** The settings of names out of zone, and of the zones. */
-export type OutOfZoneConfig = Pick<
+type OutOfZoneConfig = Pick<
   GatewayConfig,
   "outsideZones" | "paths" | "forward" | "zones" | "federations" | "access" | "stub" | "dns" | "dot"
 >;

@@ -118,7 +118,7 @@ export interface PrimaryParts
 }
 
 /** Answers from what another thread takes. */
-export interface AnswersElsewhere extends Pick<PrimaryParts, "grants" | "exportLimits"> {
+interface AnswersElsewhere extends Pick<PrimaryParts, "grants" | "exportLimits"> {
   open(stages: Stages): Answers;
 }
 
@@ -134,7 +134,7 @@ export interface SecondaryParts {
 }
 
 /** The sources of answers for the clients of a rule. */
-export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
+interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
   /** Makes the metrics of the rule's clients, if each rule has its own. */
   readonly metricsOf?: (gateway: StatusSource) => MetricsSource;
   /** What is answered from now, for pages and explanations. */

@@ -21,7 +21,7 @@ import type { Answers, ControlParts, GatewayConfig, PrimaryParts, Stages } from 
 import { settingsText } from "./stages.ts";
 
 /** The parts of an assembly that a primary shares. */
-export interface PrimarySurroundings {
+interface PrimarySurroundings {
   readonly config: Pick<GatewayConfig, "lease" | "limits">;
   readonly stages: Stages;
   readonly rules: AccessRules;
@@ -33,7 +33,7 @@ export interface PrimarySurroundings {
 }
 
 /** A primary, with its gateway. */
-export interface PrimaryAnswers extends Answers {
+interface PrimaryAnswers extends Answers {
   readonly gateway: Gateway;
 }
 

@@ -7,7 +7,7 @@ import { CONTROL_NOT_SERVED } from "../http/push/desired.ts";
 import { describeError, type Log } from "./log.ts";
 
 /** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */
-export type SendPush = (request: Request) => Promise<Response>;
+type SendPush = (request: Request) => Promise<Response>;
 
 /** The parts of forwarding. */
 export interface PushForwardParts extends AuditParts {
@@ -56,7 +56,7 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
 }
 
 /** A primary that is reached over HTTP. */
-export interface HttpPrimary {
+interface HttpPrimary {
   /** The URL of the gateway that takes pushes; it may have a path before `/api/v1`. */
   readonly primaryUrl: string;
   /** The longest forwarded body in bytes. */

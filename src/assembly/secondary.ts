@@ -13,7 +13,7 @@ import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
 
 /** The parts of an assembly that a secondary shares. */
-export interface SecondarySurroundings {
+interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
   readonly stages: PartialStages;
   readonly rules: AccessRules;

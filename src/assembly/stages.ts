@@ -11,7 +11,7 @@ import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.
 import type { GatewayConfig, Stages } from "./platform.ts";
 
 /** The settings that the stages read. */
-export type StageConfig = Pick<
+type StageConfig = Pick<
   GatewayConfig,
   | "zones"
   | "federations"
@@ -27,7 +27,7 @@ export type StageConfig = Pick<
 >;
 
 /** The parts that the stages need beside settings. */
-export interface StageParts {
+interface StageParts {
   /** The grants of clusters that push. Default: each speaks for all, for hosts with only one source of snapshots. */
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */

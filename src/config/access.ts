@@ -25,7 +25,7 @@ const Namespace = z
   .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be the name of a namespace (RFC 1123 label)");
 
 /** A visibility; absent members do not restrict it. */
-export const Scope = z
+const Scope = z
   .strictObject({
     view: ClusterId.optional(),
     namespaces: z.array(Namespace).min(1).max(10_000).optional(),

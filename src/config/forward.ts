@@ -189,7 +189,7 @@ export function upstreamName({
 }
 
 /** The settings of answers to names out of zone. */
-export interface OutsideSettings {
+interface OutsideSettings {
   readonly outsideZones: OutsideZones;
   readonly paths: readonly { readonly path: string; readonly outsideZones: OutsideZones }[];
   readonly forward: EdgeForward;

@@ -25,7 +25,7 @@ interface ChangedClaims {
 }
 
 /** An entry as it was and as it is. */
-export interface ChangedEntry {
+interface ChangedEntry {
   readonly before: EntryRow | undefined;
   readonly after: EntryRow | undefined;
 }

@@ -1,5 +1,5 @@
 /** A value of a column. */
-export type SqlValue = string | number | null;
+type SqlValue = string | number | null;
 
 /** A row, by column. */
 export type Row = Readonly<Record<string, SqlValue>>;
@@ -55,7 +55,7 @@ export function overSqlite(connection: SqliteConnection): Database {
 }
 
 /** The part of a Durable Object's storage (`ctx.storage`) that is needed. */
-export interface ObjectStorage {
+interface ObjectStorage {
   readonly sql: {
     exec(query: string, ...bindings: SqlValue[]): { toArray(): Record<string, unknown>[] };
   };

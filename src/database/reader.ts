@@ -30,7 +30,7 @@ export interface EntryRow {
 }
 
 /** An entry without its text. */
-export type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
+type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
 
 /**
  * By the prefix of a basis and an address in hex: for each namespace the order (see `Claim`), then the services. A namespace that is hidden in a scope has no part in the order of

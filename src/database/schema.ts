@@ -53,7 +53,7 @@ export function createRowTables(prefix: string): string {
 }
 
 /** What a store refuses to do. */
-export type StoreErrorCode = "STATE_DIRECTORY_IN_USE" | "STORE_FULL" | "STORE_FAILED" | "STORE_CLOSED";
+type StoreErrorCode = "STATE_DIRECTORY_IN_USE" | "STORE_FULL" | "STORE_FAILED" | "STORE_CLOSED";
 
 /** A store that cannot do a request; failures of the disk come as the system's own errors. */
 export class StoreError extends Error {

@@ -9,7 +9,7 @@ export const INVALID_REASONS = ["NoService", "InvalidServiceType"] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
 /** What is known of a ServiceExport of a cluster. */
-export interface ExportFacts extends Pick<ServiceAccount, "parts" | "declared"> {
+interface ExportFacts extends Pick<ServiceAccount, "parts" | "declared"> {
   readonly clusterId: string;
   /** How others reach the cluster's endpoints. */
   readonly reach: Reach;

@@ -15,7 +15,7 @@ import { sha256Of } from "../snapshot/snapshot-error.ts";
 export type Reach = "pods" | "loadBalancers" | "nodes";
 
 /** A slice of an exporter. */
-export interface ExporterSlice extends NamedSlice {
+interface ExporterSlice extends NamedSlice {
   readonly cluster: string;
   /** The clusters that get it: all, the exporter alone, or all but the exporter. */
   readonly recipients: "all" | "itself" | "others";
@@ -168,7 +168,7 @@ export interface NamedSlice {
 }
 
 /** Endpoints of a slice at most. */
-export const MOST_ENDPOINTS = 100;
+const MOST_ENDPOINTS = 100;
 /** Bits of a hash in the name of a slice at most: enough for millions of endpoints. More in one place are told apart by their order. */
 const MOST_BITS = 16;
 
@@ -184,7 +184,7 @@ interface Placed {
  * split by the next bit of their hash. So a changed endpoint changes one slice, and equal endpoints give equal slices in whatever order they came.
  * Addresses that no EndpointSlice may hold are left out.
  */
-export function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<Endpoint>): NamedSlice[] {
+function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<Endpoint>): NamedSlice[] {
   const byKey = { IPv4: new Map<string, Placed>(), IPv6: new Map<string, Placed>() };
   for (const given of endpoints) {
     const bytes = usableAddress(given.address);
@@ -302,12 +302,12 @@ const RESERVED =
 type Pairs = Readonly<Record<string, string>>;
 
 /** The exported labels that an API server takes as labels of a ServiceImport, without those that controllers go by. */
-export function importLabels(labels: Pairs): Record<string, string> {
+function importLabels(labels: Pairs): Record<string, string> {
   return pick(labels, isLabelValue);
 }
 
 /** The exported annotations that an API server takes, the first by key up to its bound. */
-export function importAnnotations(annotations: Pairs): Record<string, string> {
+function importAnnotations(annotations: Pairs): Record<string, string> {
   let bytes = 0;
   return pick(annotations, (value, key) => {
     // UTF-8 takes at most three bytes for a UTF-16 code unit.
@@ -328,7 +328,7 @@ function isAllowedKey(key: string): boolean {
 }
 
 /** A port of a slice, as it is desired. */
-export type SlicePort = EndpointPort & { readonly appProtocol?: string };
+type SlicePort = EndpointPort & { readonly appProtocol?: string };
 
 const PROTOCOLS: ReadonlySet<string> = new Set(["TCP", "UDP", "SCTP"]);
 const PORT_NAME = /^(?:[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)?$/;
@@ -344,7 +344,7 @@ function withProtocol<Port extends EndpointPort>(port: Port): Port {
 }
 
 /** The ports of a ServiceImport: the union, field by field. */
-export function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[] {
+function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[] {
   return ports.filter(isUsable).map(({ name, protocol, port, appProtocol }) => ({
     name,
     protocol,
@@ -357,10 +357,7 @@ export function importPorts({ ports }: Pick<ClustersetService, "ports">): Servic
  * The names of an exporter's ports that lost: the union has the name with another number or protocol. kube-proxy goes by the name alone, so that
  * such a port in the exporter's slices would send the port of others to it.
  */
-export function lostPorts(
-  exported: readonly ServicePort[],
-  union: readonly ServicePort[],
-): ReadonlySet<string> {
+function lostPorts(exported: readonly ServicePort[], union: readonly ServicePort[]): ReadonlySet<string> {
   const inUnion = new Map(union.map((port) => [port.name, port]));
   const lost = exported.map(withProtocol).filter(({ name, port, protocol }) => {
     const won = inUnion.get(name);
@@ -370,7 +367,7 @@ export function lostPorts(
 }
 
 /** The ports of a slice, sorted by name: usable ones, each name once, with the `appProtocol` of the union's port. */
-export function slicePorts(
+function slicePorts(
   ports: readonly EndpointPort[],
   union: readonly ServicePort[],
   lost: ReadonlySet<string>,

@@ -49,7 +49,7 @@ export interface ExplainedRecord {
 }
 
 /** A cluster whose lease the answer depends on. */
-export interface ExplainedLease {
+interface ExplainedLease {
   readonly clusterId: string;
   /** Unix milliseconds by the gateway's clock; undefined for a cluster that is not live. */
   readonly expiresAt: number | undefined;

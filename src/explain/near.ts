@@ -15,16 +15,16 @@ export interface KnownNames {
 }
 
 /** The most names that are suggested. */
-export const MOST_SUGGESTED = 5;
+const MOST_SUGGESTED = 5;
 /** The most changed characters; of short texts one, since everything is near them. */
 const mostOf = (wanted: string) => (wanted.length < 4 ? 1 : 2);
 /** At most one more than the most changed characters. */
 export const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostOf(wanted));
 /** Whether so many changed characters are few. */
-export const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
+const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
 
 /** A name with its distance from that of the query. */
-export interface Near extends Suggestion {
+interface Near extends Suggestion {
   readonly distance: number;
 }
 

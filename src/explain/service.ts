@@ -33,7 +33,7 @@ import { type KnownNames, nearPrefixes, nearServices, servicesIn } from "./near.
 import type { NamedService } from "./question.ts";
 
 /** The zone of a question. */
-export interface RecordZone {
+interface RecordZone {
   /** With the trailing dot. */
   readonly name: string;
   /** The length in bytes of the shortest zone of its tree: names that do not fit that are not served. */
@@ -68,7 +68,7 @@ export function addressesIn(
  * the clusters that report it.
  * @param prefix the labels before the service's name, in lower case
  */
-export function recordsFrom(
+function recordsFrom(
   account: ServiceAccount & { readonly service: ClustersetService },
   {
     prefix,
@@ -103,14 +103,14 @@ export function recordsFrom(
 }
 
 /** The named ports of a service, as labels: `_http._tcp`. */
-export function portPrefixes({ type, ports, endpoints }: ClustersetService): string[] {
+function portPrefixes({ type, ports, endpoints }: ClustersetService): string[] {
   const all: readonly (ServicePort | EndpointPort)[] =
     type === "Headless" ? endpoints.flatMap((endpoint) => endpoint.ports) : ports;
   return [...new Set(all.flatMap((port) => portPrefix(port)?.prefix ?? []))];
 }
 
 /** The names of a headless service's endpoints, as labels: `db-0.cluster-a`. */
-export function endpointPrefixes({ endpoints }: ClustersetService): string[] {
+function endpointPrefixes({ endpoints }: ClustersetService): string[] {
   return [
     ...new Set(
       endpoints.flatMap(({ address, hostname, clusterId }) => hostOf(address, hostname, clusterId) ?? []),
@@ -230,7 +230,7 @@ const ADJUSTED: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>> =
 const MOST_VALUE = 256;
 
 /** A service, who decides which of its properties, and why. @param view the name of a view; undefined for outside */
-export function explainService(
+function explainService(
   service: ClustersetService,
   { parts, declared, likeOutside }: ServiceAccount,
   view: string | undefined,

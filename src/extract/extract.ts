@@ -303,7 +303,7 @@ function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value |
 type FindingSet = readonly (readonly [key: string, finding: Finding])[];
 
 /** Findings about objects without a service; they count while the object's namespace exists. */
-export class StrayFindings {
+class StrayFindings {
   readonly #state: ExtractedState;
   readonly #namespaceExists: (namespace: string) => boolean;
   readonly #kept = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();

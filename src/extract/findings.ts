@@ -4,7 +4,7 @@ import type { Finding } from "../snapshot/schema.ts";
 export type Report = (reason: string, message: string) => void;
 
 /** The object that a finding is about. */
-export interface FindingSubject {
+interface FindingSubject {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;

@@ -13,7 +13,7 @@ export interface KubernetesObject {
 }
 
 /** `metadata` of any object. */
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name?: unknown;
   readonly namespace?: unknown;
   readonly uid?: unknown;
@@ -26,7 +26,7 @@ export interface ObjectMeta {
 }
 
 /** The global properties that a Service and a ServiceImport have in common. */
-export interface ServiceProperties {
+interface ServiceProperties {
   /** A list of `{name, protocol, port, appProtocol}`, of a Service also `nodePort`. */
   readonly ports?: unknown;
   readonly sessionAffinity?: unknown;
@@ -185,7 +185,7 @@ export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", 
 export const ABOUT_GROUP = "about.k8s.io";
 
 /** The API groups, version and origin of a kind. */
-export interface KnownKind {
+interface KnownKind {
   /** API groups that count; "" for the core group. Messages name the first. */
   readonly groups: readonly string[];
   /** The version that messages name; every version counts. */
@@ -214,7 +214,7 @@ const KINDS: ReadonlyMap<string, KnownKind> = new Map([
 export const KIND_NAMES: readonly string[] = [...KINDS.keys()];
 
 /** A kind that a snapshot uses, by its name. */
-export function findKind(name: string): KnownKind | undefined {
+function findKind(name: string): KnownKind | undefined {
   return KINDS.get(name);
 }
 

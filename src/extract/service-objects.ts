@@ -16,7 +16,7 @@ import { describeLocalService } from "./services/local-service.ts";
 import { type NodeAddresses, readNodePorts } from "./services/node-ports.ts";
 
 /** The parts of a snapshot that one service yields. */
-export interface ServiceExtract {
+interface ServiceExtract {
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
   /** For the cluster's own zone. */

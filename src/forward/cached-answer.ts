@@ -24,7 +24,7 @@ const OVERHEAD_BYTES = 400;
 const NO_RECORDS = new Uint8Array(0);
 
 /** A failed attempt to get an answer, in milliseconds of the clock. */
-export interface FailedCheck {
+interface FailedCheck {
   readonly at: number;
   /** Whether no upstream answered at all, rather than with an error. */
   readonly isSilence: boolean;

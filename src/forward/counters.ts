@@ -21,7 +21,7 @@ export const EXCHANGE_BOUNDS: readonly number[] = [
 ];
 
 /** The counts of one upstream. */
-export interface UpstreamCount {
+interface UpstreamCount {
   /** Answers by duration: one count for each bound (not cumulative), and one for longer durations. */
   readonly buckets: Float64Array;
   /** The sum of the durations of all answers, in seconds. */

@@ -257,7 +257,7 @@ export function createClientLimit(
 }
 
 /** The settings of the cache. */
-export interface CacheSettings extends TtlBounds {
+interface CacheSettings extends TtlBounds {
   /** The approximate size of all answers together. */
   readonly bytes: number;
   /** The number of access rules, which have a cache each. Default: 1. */
@@ -267,7 +267,7 @@ export interface CacheSettings extends TtlBounds {
 }
 
 /** The limit on the queries of one client to upstreams. */
-export interface ClientLimits {
+interface ClientLimits {
   /** Questions that are not in the cache; 0 for any number. */
   readonly queriesPerSecond: number;
   /** Such questions in one burst. */
@@ -294,7 +294,7 @@ export interface ScrubSettings extends Pick<ScrubRules, "isOurs"> {
 }
 
 /** The limits that forwarders in several threads have together. */
-export interface ForwardShare {
+interface ForwardShare {
   readonly buckets: (rate: Rate) => ClientBuckets;
   /** Pending questions. */
   readonly queries: Count;
@@ -329,7 +329,7 @@ export interface ForwarderDependencies {
  * answer the clients of one rule could learn what others have queried. All caches have the same share of the bytes, so the clients of one rule
  * cannot fill the cache of another.
  */
-export class RuleCaches {
+class RuleCaches {
   readonly #share: number;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
 

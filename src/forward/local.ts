@@ -79,10 +79,10 @@ function writeSoa(writer: MessageWriter, apexAt: number): void {
 }
 
 /** How the gateway itself answers names at and below a zone: with loopback addresses, or with NXDOMAIN. */
-export type LocalKind = "loopback" | "nxdomain" | "own";
+type LocalKind = "loopback" | "nxdomain" | "own";
 
 /** The zone of a name that is never forwarded. */
-export interface LocalZone {
+interface LocalZone {
   readonly kind: LocalKind;
   /** The offset of the zone's name in that name. */
   readonly start: number;
@@ -124,7 +124,7 @@ function nonexistent(zone: string): { readonly zone: string; readonly kind: "nxd
 }
 
 /** Locally served zones in addition to those of the standards. */
-export interface LocalZoneSettings {
+interface LocalZoneSettings {
   /** The gateway's own zones, as text. */
   readonly own: readonly string[];
   /** More zones whose names get NXDOMAIN, as text. */

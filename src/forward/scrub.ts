@@ -14,7 +14,7 @@ import {
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /** The rest of an answer, and the number of removed records. */
-export interface Scrubbed {
+interface Scrubbed {
   readonly answer: UpstreamAnswer;
   readonly dropped: ReadonlyMap<DropReason, number>;
 }
@@ -135,7 +135,7 @@ const TARGET_AT: ReadonlyMap<number, number> = new Map([
 const SIGNER_AT = 18;
 
 /** The reason why each record is removed; undefined for a record that stays. */
-export function judgeRecords(
+function judgeRecords(
   bytes: Uint8Array,
   entries: readonly Entry[],
   chain: Chain,
@@ -246,7 +246,7 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
  * Follows the CNAME records of an answer, in any order; of several at one name it uses the first. Undefined if a target is in the gateway's
  * zones.
  */
-export function followChain(
+function followChain(
   bytes: Uint8Array,
   entries: readonly Entry[],
   asked: Asked,

@@ -33,7 +33,7 @@ export interface StubStore {
 }
 
 /** Limits on stub zones. */
-export interface StubLimits extends UpstreamLimits {
+interface StubLimits extends UpstreamLimits {
   /** The most registered federations. */
   readonly federations: number;
   /** The most pending queries. */
@@ -295,7 +295,7 @@ export function readForwardable(message: Uint8Array): Query | undefined {
  * The registration of a name's federation. The name is at or below `<federation>.svc.<zone>`,
  * `<federation>.svc.<region>.<zone>` or `<federation>.svc.<topology zone>.<region>.<zone>`.
  */
-export function matchFederation<Registered>(
+function matchFederation<Registered>(
   zones: readonly ZoneName[],
   registered: ReadonlyMap<string, Registered>,
   name: FoldedName,
@@ -316,7 +316,7 @@ export function matchFederation<Registered>(
  * Whether a name can be an ancestor of a federation's names: it is above a zone of federations, or between that zone and a federation, where any
  * region and topology zone may be.
  */
-export function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
+function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
   return zones.some((zone) => {
     if (isAboveZone(name, zone)) return true;
     const before = name.labels - zone.labels;

@@ -17,7 +17,7 @@ export interface UpstreamLimits {
 }
 
 /** Observes exchanges. */
-export interface UpstreamObserver {
+interface UpstreamObserver {
   readonly onChange: OnUpstreamChange;
   /** One exchange ended, with an error or with an answer to the query. */
   readonly onExchange?: (upstream: string, milliseconds: number, error: Error | undefined) => void;
@@ -223,7 +223,7 @@ interface SetAside {
 }
 
 /** Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a query probes it from time to time. */
-export class UpstreamHealth {
+class UpstreamHealth {
   readonly #upstreams: readonly Upstream[];
   readonly #clock: ForwardClock;
   readonly #onChange: OnUpstreamChange;

@@ -84,7 +84,7 @@ const URGENT_MILLISECONDS = 2;
 const MOST_STEPS = 256;
 
 /** What turns are measured and separated by. */
-export interface TurnClock {
+interface TurnClock {
   /** Milliseconds that never go back. */
   now(): number;
   /** Runs something after the other work that waits for the thread now. Default: a timer of 0 ms. */
@@ -93,7 +93,7 @@ export interface TurnClock {
 }
 
 /** How work is run in turns. */
-export interface TurnOptions {
+interface TurnOptions {
   /** Steps of a turn at most. Default: 256. */
   readonly mostSteps?: number;
   /** Whether the work has a turn at once, whatever else had one, and then every other one. What ends within the first has ended when `run` returns. */

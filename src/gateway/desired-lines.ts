@@ -55,7 +55,7 @@ export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, k
 }
 
 /** The line that takes a line of a service back. @param name as `ServiceLines` has it */
-export function withdrawalOf(key: string, name: string): string {
+function withdrawalOf(key: string, name: string): string {
   const [kind, cluster = "", slice = ""] = name.split(" ");
   if (kind === "import") return textOf({ import: key, desired: null });
   if (kind === "export") return textOf({ export: key, conditions: null });

@@ -8,7 +8,7 @@ import { deriveLines, invalidExportsAt, KeptLines, type LineTerms, textOf } from
 import type { ScopeFollower } from "./scoped-gateway.ts";
 
 /** What a feed is made of. */
-export interface FeedParts extends LineTerms {
+interface FeedParts extends LineTerms {
   /** What is answered from now in the scope; undefined while nothing is. */
   readonly world: () => KeyWorld | undefined;
   /** When the lease of a cluster expires, by the gateway's clock; undefined for one that is not live. */
@@ -273,7 +273,7 @@ export class RecentChanges {
 }
 
 /** What a cursor reads: the feed that it is of. */
-export interface CursorSource {
+interface CursorSource {
   /** Of the newest change. */
   readonly version: number;
   positionOf(version: number): string;
@@ -382,7 +382,7 @@ export class DesiredCursor {
 }
 
 /** A cluster that may read its desired state. */
-export interface ControlledCluster {
+interface ControlledCluster {
   readonly clusterId: string;
   /** What exists for it. */
   readonly visibility: Visibility;

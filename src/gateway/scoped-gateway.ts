@@ -342,7 +342,7 @@ function* joinRuns<Item>(
  * The services that do not have reverse names since another cluster reported the addresses first. Most neighbourhoods of addresses (`claimBucket`) are
  * reported by one cluster, and cost one look each.
  */
-export class ContestedServices {
+class ContestedServices {
   /** Buckets in which something changed. */
   readonly #buckets = new Set<string>();
   /** Services whose losses may have changed. */

@@ -5,7 +5,7 @@ import type { NodeServer, NodeServerOptions, StartServer } from "./node/server/n
 import type { ServerProtection } from "./node/server/server-protection.ts";
 
 /** Answers a request from a client at an IP address. */
-export type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;
+type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;
 
 /** A listener on one address. */
 export interface Listener {
@@ -15,7 +15,7 @@ export interface Listener {
 }
 
 /** The options of a runtime's own server. */
-export interface ListenOptions extends Pick<NodeServerOptions, "tls" | "limits"> {
+interface ListenOptions extends Pick<NodeServerOptions, "tls" | "limits"> {
   readonly hostname: string;
   readonly port: number;
   readonly respond: Respond;

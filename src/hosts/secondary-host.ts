@@ -64,7 +64,7 @@ export async function createSecondaryHost(
 }
 
 /** The settings of a secondary. */
-export interface SecondarySettings {
+interface SecondarySettings {
   readonly config: EdgeConfig;
   /** Credentials whose tokens decide a query's view; the primary checks pushes. */
   readonly credentials: readonly EdgePushCredential[];

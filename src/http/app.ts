@@ -249,7 +249,7 @@ export function createApp(parts: AppParts): App {
 }
 
 /** Routes with credentials of their own. */
-export interface OwnRoutes {
+interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
   /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */

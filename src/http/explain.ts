@@ -67,7 +67,7 @@ export function createExplainRoute({ clock }: JsonRouteParts): JsonRoute {
 }
 
 /** Where an explanation comes from: both as far as things exist for the client. */
-export interface ExplainedFrom {
+interface ExplainedFrom {
   readonly listed: () => Listed | undefined;
   readonly status: () => ServingStatus;
 }

@@ -3,7 +3,7 @@ import { NameError, parseName } from "../dns/name.ts";
 import { parameter } from "./doh/url.ts";
 
 /** A question from URL parameters. */
-export interface JsonQuestion {
+interface JsonQuestion {
   /** The DNS query in wire format, with ID 0, which is best for caches (RFC 8484 section 4.1), and RD. */
   readonly query: Uint8Array<ArrayBuffer>;
   /** The value of `ct`, the parameter for the content type in Google's form. */

@@ -135,7 +135,7 @@ export interface JsonAnswer {
 }
 
 /** An Extended DNS Error (RFC 8914 section 2); `text` may be empty. */
-export interface ExtendedDnsError {
+interface ExtendedDnsError {
   readonly code: number;
   readonly text: string;
 }

@@ -1,5 +1,5 @@
 /** What a path is for. */
-export type PathKind =
+type PathKind =
   | "dns"
   | "json"
   | "health"
@@ -12,7 +12,7 @@ export type PathKind =
   | "page";
 
 /** What holds for the requests of a path before its route sees them. */
-export interface PathRow {
+interface PathRow {
   readonly kind: PathKind;
   /** The path, without a token in front. */
   readonly pattern: RegExp;

@@ -20,7 +20,7 @@ export interface Rejection {
 }
 
 /** The parts of a gate. */
-export interface RequestGateParts {
+interface RequestGateParts {
   /** The limit on requests of each client; default: none. */
   readonly rate?: ClientRate | undefined;
   /** Default: the address of the socket. */

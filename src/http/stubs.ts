@@ -13,7 +13,7 @@ import { BodyBudget, readJsonBody } from "./push/bodies.ts";
 import { DEFAULT_PUSH_LIMITS } from "./push/push-limits.ts";
 
 /** The parts of the routes of stub zones. */
-export interface StubRoutesDependencies extends AuditParts {
+interface StubRoutesDependencies extends AuditParts {
   readonly stubs: StubZones;
   /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;

@@ -267,7 +267,7 @@ export class Http2Connection {
  * The frames about a connection and its windows: SETTINGS, PING, PRIORITY, GOAWAY and WINDOW_UPDATE (RFC 9113 sections 6.3 and 6.5 to 6.9). Each
  * method throws a `ConnectionError` if the connection cannot go on.
  */
-export class ControlFrames {
+class ControlFrames {
   readonly #settings: PeerSettings;
   readonly #table: StreamTable;
   readonly #spend: () => void;
@@ -375,7 +375,7 @@ const UNKNOWN_LINE: RequestLine = {
 };
 
 /** What the frames of a connection work on. */
-export interface FrameParts {
+interface FrameParts {
   readonly limits: Http2Limits;
   readonly events: Http2Events;
   /** Milliseconds. */
@@ -388,7 +388,7 @@ export interface FrameParts {
 }
 
 /** The frames of requests: HEADERS, CONTINUATION, DATA and RST_STREAM (RFC 9113 sections 6.1, 6.2, 6.4 and 6.10). Each method throws a `ConnectionError` if the connection cannot go on. */
-export class RequestFrames {
+class RequestFrames {
   /** Whether requests that begin now are not handled: the client knows (section 6.8). */
   isClosing = false;
   readonly #limits: Http2Limits;

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { ConnectionError, DEFAULT_FRAME_SIZE, ErrorCode, FRAME_HEADER, PREFACE } from "./protocol.ts";
 
 /** Takes a frame: its payload is in `bytes` from `start` to `end`, and may change after the call. */
-export type TakeFrame = (
+type TakeFrame = (
   type: number,
   flags: number,
   streamId: number,
@@ -138,7 +138,7 @@ export class FloodBudget {
 }
 
 /** Takes what was read: the bytes from 0 to `length`, which change after the call. Node hands them over in this order. */
-export type TakeRead = (length: number, bytes: Buffer) => void;
+type TakeRead = (length: number, bytes: Buffer) => void;
 
 /** A member of Node's sockets: their option `onread` sets these, but TLS sockets of servers do not take it. */
 const MEMBERS = ["kBuffer", "kBufferCb"] as const;

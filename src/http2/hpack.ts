@@ -276,15 +276,15 @@ const ENTRIES = [
 ] as const;
 
 /** Entries of the static table. */
-export const STATIC_LENGTH = ENTRIES.length / 2;
+const STATIC_LENGTH = ENTRIES.length / 2;
 
 /** @param index from 1 to `STATIC_LENGTH` */
-export function staticName(index: number): string {
+function staticName(index: number): string {
   return ENTRIES[2 * index - 2]!;
 }
 
 /** @param index from 1 to `STATIC_LENGTH` */
-export function staticValue(index: number): string {
+function staticValue(index: number): string {
   return ENTRIES[2 * index - 1]!;
 }
 
@@ -296,12 +296,12 @@ for (let index = STATIC_LENGTH; index >= 1; index--) {
 }
 
 /** The first entry with a name; 0 if there is none. */
-export function findStaticName(name: string): number {
+function findStaticName(name: string): number {
   return BY_NAME.get(name) ?? 0;
 }
 
 /** The entry with a name and a value; 0 if there is none. */
-export function findStaticField(name: string, value: string): number {
+function findStaticField(name: string, value: string): number {
   return BY_FIELD.get(`${name}\n${value}`) ?? 0;
 }
 
@@ -338,7 +338,7 @@ buildTables();
  * @returns how many there are
  * @throws {HpackError} for EOS in the string, and for padding that is longer than 7 bits or has a zero
  */
-export function decodeHuffman(bytes: Uint8Array, start: number, end: number, scratch: Uint8Array): number {
+function decodeHuffman(bytes: Uint8Array, start: number, end: number, scratch: Uint8Array): number {
   let node = 0;
   let length = 0;
   for (let at = start; at < end; at++) {

@@ -45,7 +45,7 @@ export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1")
 export const FRAME_HEADER = 9;
 /** Bytes of a payload, until the peer's SETTINGS say otherwise; what this server takes never changes. */
 export const DEFAULT_FRAME_SIZE = 16_384;
-export const LARGEST_FRAME_SIZE = 16_777_215;
+const LARGEST_FRAME_SIZE = 16_777_215;
 export const DEFAULT_WINDOW = 65_535;
 export const LARGEST_WINDOW = 2_147_483_647;
 export const LARGEST_STREAM_ID = 2_147_483_647;

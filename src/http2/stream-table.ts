@@ -266,7 +266,7 @@ export class StreamTable implements StreamOwner {
  * The open streams of a connection. Most are opened and closed within one read: those never come into the map, which would cost a query more than its
  * frames.
  */
-export class OpenStreams {
+class OpenStreams {
   /** Undefined until the first one comes into it. */
   #listed: Map<number, Http2Stream> | undefined;
   /** The streams that the current read has opened, by growing id. */

@@ -16,7 +16,7 @@ export interface StreamOwner {
 }
 
 /** A response: the bytes belong to the stream from then on. */
-export interface StreamResponse {
+interface StreamResponse {
   readonly status: number;
   /** Names in any case; the values have no line ends. */
   readonly headers: ResponseFields;
@@ -245,7 +245,7 @@ export class BodyCutOff extends Error {
 const MOST_DROPPED = 64 * 1024 * 1024;
 
 /** What a body needs of its stream. */
-export interface BodySource {
+interface BodySource {
   /** The peer may send so many bytes more. */
   consumed(bytes: number): void;
   /** Somebody waits for the body. */
@@ -255,7 +255,7 @@ export interface BodySource {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The body of a request. Its bytes wait here until somebody reads them; the stream's window bounds how many. */
-export class BodyReader {
+class BodyReader {
   readonly #source: BodySource;
   #parts: Bytes[] = [];
   #isWhole = false;

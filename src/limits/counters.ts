@@ -75,9 +75,9 @@ export class LimitCounters {
 }
 
 /** The object that reported an error: the label `source` of `clusterset_doh_connection_errors_total`. */
-export const ERROR_SOURCES = ["tcp", "tls", "http1", "http2", "dns_udp", "dns_tcp", "dot", "server"] as const;
+const ERROR_SOURCES = ["tcp", "tls", "http1", "http2", "dns_udp", "dns_tcp", "dot", "server"] as const;
 
-export type ErrorSource = (typeof ERROR_SOURCES)[number];
+type ErrorSource = (typeof ERROR_SOURCES)[number];
 
 /** Counts the errors of connections. An error ends only its connection. */
 export class ConnectionErrors {

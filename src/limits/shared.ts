@@ -2,7 +2,7 @@ import type { ClientBuckets, Rate, RateName } from "./client-rate.ts";
 import { type ClientCountMemory, SharedClientCounts, SharedClientTable } from "./client-table.ts";
 
 /** The servers that count the connections of each client. */
-export type ConnectionKind = "https" | "dns" | "dot";
+type ConnectionKind = "https" | "dns" | "dot";
 
 /** The memory of all limits that count for a process as a whole. It is structured-clonable: each thread gets it with its `workerData`. */
 export interface SharedLimitMemory {
@@ -12,7 +12,7 @@ export interface SharedLimitMemory {
 }
 
 /** The sizes of the memory. */
-export interface SharedLimitSizes {
+interface SharedLimitSizes {
   /** The most threads at the same time. */
   readonly threads: number;
   /** The most connections of each kind. */
@@ -192,7 +192,7 @@ export function ownCount(counted: Counted): Count {
 }
 
 /** The memory of one rate. It is structured-clonable: a thread gets it with its `workerData`. */
-export interface BucketMemory {
+interface BucketMemory {
   readonly keys: SharedArrayBuffer;
   readonly states: SharedArrayBuffer;
 }

@@ -13,7 +13,7 @@ export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", 
 const INSIDE_ORDER: readonly AddressSource[] = ["LoadBalancer", "Endpoint"];
 
 /** Addresses per view of a ClusterSetIP service, and the addresses that are none. */
-export interface ServiceAddresses {
+interface ServiceAddresses {
   readonly outside: ClustersetAddresses;
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
   readonly findings: readonly ClusterFinding[];
@@ -28,7 +28,7 @@ export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Ma
 export type OwnAddresses = ReadonlyMap<string, readonly string[]>;
 
 /** What addresses are chosen by. */
-export interface AddressRules {
+interface AddressRules {
   /** The sources for clients outside. */
   readonly order: readonly AddressSource[];
   /** Whose `spec.ips` count outside. */

@@ -93,7 +93,7 @@ function compareSpelling({ endpoint: left }: Candidate, { endpoint: right }: Can
 }
 
 /** A port of the union, with the cluster whose definition is used. */
-export interface UnitedPort {
+interface UnitedPort {
   readonly port: ServicePort;
   readonly winner: string;
   /** Clusters that define a port of this name or of this protocol and number otherwise. */

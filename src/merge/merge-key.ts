@@ -48,7 +48,7 @@ export interface KeyParts {
 }
 
 /** What counts of the parts that clusters have in one service, and a finding for each part that does not. */
-export interface CountedParts {
+interface CountedParts {
   readonly contributions: readonly Contribution[];
   /** `spec.ips` of the ServiceImports that workers made from the desired state, by cluster: no parts, see `Contribution.managed`. */
   readonly ownAddresses: OwnAddresses;

@@ -14,7 +14,7 @@ import { describePort, gatherEndpoints, type PortUnion, unitePorts } from "./end
 import { applyGrants, type GrantedContributions, type Grants, PINNED } from "./grants.ts";
 
 /** One service with what there is to say of it. */
-export interface MergedService {
+interface MergedService {
   readonly service: ClustersetService;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];

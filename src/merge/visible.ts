@@ -98,7 +98,7 @@ function createImportVisibility(
 }
 
 /** Takes away the addresses and CNAME targets that do not exist. What loses none stays the object that it is, what loses the same stays equal by identity. */
-export interface VisibleAddresses {
+interface VisibleAddresses {
   exported(service: ExportedService): ExportedService;
   imported(service: ImportedService): ImportedService;
   /** Undefined for an ExternalName Service whose target does not exist. */
@@ -112,7 +112,7 @@ export interface VisibleAddresses {
  * The addresses and CNAME targets that are visible; undefined where all are. The entry of a source cluster is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
-export function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {
+function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {
   const { addressSources, addressRanges, targets = addressRanges && [] } = visibility;
   if (addressSources === undefined && targets === undefined) return undefined;
   const hidesAddresses = addressSources !== undefined || addressRanges !== undefined;

@@ -65,7 +65,7 @@ export interface Terms {
 }
 
 /** What names refer to by index. */
-export interface KeyTables {
+interface KeyTables {
   readonly trees: readonly TreeKey[];
   /** The names of the views with records of their own: cluster ids, and localities (`localityView`). */
   readonly views: readonly string[];
@@ -367,7 +367,7 @@ interface BlockBounds {
 }
 
 /** Checks the record blocks in a heap. */
-export class BlockChecks {
+class BlockChecks {
   /** The offsets that SRV records have as targets: whether they are names is left to the caller. */
   readonly targets: number[] = [];
   readonly #bytes: Uint8Array;

@@ -8,10 +8,10 @@ import type { AddressClaim } from "./entries.ts";
 export type WantedNames = readonly (readonly [address: Uint8Array, candidate: ReverseCandidate])[];
 
 /** The PTR records that a claim's service wants for the address. */
-export type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
+type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
 
 /** The claim that an address belongs to. */
-export interface Holding {
+interface Holding {
   readonly claim: AddressClaim;
   /**
    * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: nobody knows which of several clusters

@@ -228,7 +228,7 @@ export interface Objections {
 }
 
 /** What there is to say of a service of the clusterset. */
-export interface ServiceObjections extends Objections {
+interface ServiceObjections extends Objections {
   /** Whether it is one: a part of a cluster counts. */
   readonly isService: boolean;
   /** The addresses whose reverse names it wants for all views. */

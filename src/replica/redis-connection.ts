@@ -32,7 +32,7 @@ const WATCH_EVERY = 250;
 const MOST_MOVES = 5;
 
 /** Further settings of a connection. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** How long a command may take, in milliseconds; one that blocks needs more than it blocks, and a connection of its own. Default: 5000. */
   readonly mostWait?: number | undefined;
 }

@@ -215,7 +215,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
  * `change` or `staged`, others are rows. An empty value removes a row. Returns the position; `changed` where it builds on another row, or the lease has not ended; `other` where the log has another name;
  * `unstaged` where the list is not there; `format <version>`. Then nothing is changed.
  */
-export const APPEND = script(`
+const APPEND = script(`
 local head = redis.call('HMGET', KEYS[1], 'format', 'log', 'position', 'id', 'founding', 'bytes', 'mark')
 if head[1] and head[1] ~= ARGV[1] then return 'format ' .. head[1] end
 if head[2] and head[2] ~= ARGV[2] then return 'other' end
@@ -283,13 +283,13 @@ return {head[1] or '', head[2] or '', head[3] or '0', head[4] or '', head[5] or 
 `);
 
 /** Gives the log another name: key `head`; values its name, and the new one. */
-export const RENAME = script(`
+const RENAME = script(`
 if redis.call('HGET', KEYS[1], 'log') == ARGV[1] then redis.call('HSET', KEYS[1], 'log', ARGV[2]) end
 return 'done'
 `);
 
 /** An entry of a stream, as the client has it. */
-export interface StreamMessage {
+interface StreamMessage {
   readonly id: string;
   readonly message: unknown;
 }
@@ -298,7 +298,7 @@ export interface StreamMessage {
 type Members = Pick<RowChange, "kind" | "cluster" | "isCleared" | "keys" | "isWide" | "founding">;
 
 /** The text of an entry beside its rows. */
-export function membersText({ kind, cluster, isCleared, keys, isWide, founding }: RowChange): string {
+function membersText({ kind, cluster, isCleared, keys, isWide, founding }: RowChange): string {
   const members: Members = { kind, cluster, isCleared, keys, isWide, founding };
   return JSON.stringify(members);
 }
@@ -307,7 +307,7 @@ export function membersText({ kind, cluster, isCleared, keys, isWide, founding }
  * Reads an entry: the fields `id`, `before`, `change`, and those of rows; or `staged` with the number of values in a list, the text of `change` first and then fields and values of rows in turns.
  * @param readStaged reads such a list
  */
-export async function readEntry(
+async function readEntry(
   { id: streamId, message }: StreamMessage,
   readStaged: (id: string, count: number) => Promise<string[]>,
 ): Promise<LogEntry> {
@@ -348,7 +348,7 @@ export function rowTexts({ entries, gone, claims }: ChangedRows): string[] {
 }
 
 /** Reads such fields. Those that are no rows are left out: the sum of the cluster's rows shows that some are missing. */
-export function readRows(cluster: string, fields: Iterable<readonly [field: string, value: string]>) {
+function readRows(cluster: string, fields: Iterable<readonly [field: string, value: string]>) {
   const rows = { entries: [] as PartRow[], gone: [] as Gone[], claims: [] as ClaimRow[] };
   for (const [field, value] of fields) {
     const [, kind, part, name] = ENTRY.exec(field) ?? [];
@@ -372,10 +372,10 @@ function rank(text: string): number | null {
 }
 
 /** The version of what is kept in the engine. Another one is neither read nor written. */
-export const FORMAT_VERSION = "2";
+const FORMAT_VERSION = "2";
 
 /** The names of all keys. The braces are a hash tag: in a cluster of the engine one node has all of them. */
-export class LogKeys {
+class LogKeys {
   readonly #prefix: string;
 
   constructor(prefix: string) {

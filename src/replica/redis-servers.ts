@@ -176,14 +176,14 @@ export interface Endpoint {
 }
 
 /** As whom to connect to a server. */
-export interface Login {
+interface Login {
   /** The ACL user. Default: `default`. */
   readonly username?: string | undefined;
   readonly password?: string | undefined;
 }
 
 /** Sentinels, and the servers that they watch. */
-export interface SentinelAddress {
+interface SentinelAddress {
   /** How the Sentinels call the group. */
   readonly name: string;
   readonly nodes: readonly Endpoint[];
@@ -195,7 +195,7 @@ export interface SentinelAddress {
 }
 
 /** A Cluster: its nodes say which of them has the keys. */
-export interface ClusterAddress {
+interface ClusterAddress {
   /** Some of the nodes. */
   readonly nodes: readonly Endpoint[];
   readonly tls: boolean;

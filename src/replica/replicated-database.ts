@@ -23,7 +23,7 @@ export interface ReplicaParts extends OrderParts {
 /**
  * How a log goes on from a database: with the next entry; with one that cannot be had, or of which half was applied; without entries that were applied; or it is another log.
  */
-export type Continuation = "follows" | "trimmed" | "lost" | "other";
+type Continuation = "follows" | "trimmed" | "lost" | "other";
 
 /** A gateway's database as a log has it up to a position: its rows are those of every other gateway at this position. */
 export class ReplicatedDatabase {

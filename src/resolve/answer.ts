@@ -38,7 +38,7 @@ export interface Answer {
  * Why a name is out of zone: it is in no zone; it is in a zone that exists only in other views, so upstreams must not see it;
  * or nothing is loaded, so the zones are unknown.
  */
-export type OutOfZoneReason = "no-zone" | "hidden" | "unknown";
+type OutOfZoneReason = "no-zone" | "hidden" | "unknown";
 
 /** When leases expire. */
 export interface Leases {

@@ -173,7 +173,7 @@ function serviceOf({ name }: DesignatedResolver) {
 }
 
 /** An SVCB record of a designated resolver (RFC 9461). */
-export interface ServiceBinding {
+interface ServiceBinding {
   /** Smaller ones are preferred; from 1 (RFC 9460 section 2.4.1). */
   readonly priority: number;
   /** The target's name in wire form. */
@@ -194,7 +194,7 @@ export interface ServiceBinding {
 const Key = { ALPN: 1, PORT: 3, IPV4HINT: 4, IPV6HINT: 6, DOHPATH: 7 } as const;
 
 /** The RDATA of an SVCB record (RFC 9460 section 2.2): priority, target, then the parameters in the order of their keys. */
-export function encodeServiceBinding(binding: ServiceBinding): Uint8Array<ArrayBuffer> {
+function encodeServiceBinding(binding: ServiceBinding): Uint8Array<ArrayBuffer> {
   const { priority, target, alpn, port, ipv4Hints, ipv6Hints, dohPath } = binding;
   const bytes = [...word(priority), ...target];
   const parameter = (key: number, value: readonly number[]) => {

@@ -178,7 +178,7 @@ export function isAboveAnyZone(frame: Frame, name: FoldedName, view: number): bo
 }
 
 /** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
-export function answerPodName(
+function answerPodName(
   writer: MessageWriter,
   query: Query,
   context: RecordContext,

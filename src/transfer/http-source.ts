@@ -8,7 +8,7 @@ import { parseTransferState, type TransferSource, type TransferState } from "./t
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** How a primary is reached over HTTP. */
-export interface HttpTransferOptions {
+interface HttpTransferOptions {
   /** The gateway that is the primary, as in `https://doh.example.org:8443`; a path before `/api/v1` may follow. */
   readonly gateway: string;
   /** Bearer token, where the primary requires one. */

@@ -8,7 +8,7 @@ import type { OnTransferEvent, TransferSource } from "./transfer-state.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What fetching works with. */
-export interface FetchParts {
+interface FetchParts {
   readonly source: TransferSource;
   /** As `visibilityKey` has it. */
   readonly scope: string;

@@ -218,7 +218,7 @@ const MOST_NAMES = 4096;
 export const ANY_NAME = "*";
 
 /** Lists what exists in a scope, whichever clusters are live: so a list stays right when one comes back. */
-export class ScopeRows {
+class ScopeRows {
   readonly #reader: Reader;
   readonly #filter: EntryFilter | undefined;
   readonly #hidesClusters: boolean;

@@ -337,7 +337,7 @@ export class Secondary implements DohGateway {
 const MOST_FOLLOWED = 64;
 
 /** What a state says that is not known yet. */
-export interface News {
+interface News {
   readonly state: TransferState;
   /** Changes after those that are known; with `isOther` those since the base. */
   readonly rows: readonly LogRow[];

@@ -171,7 +171,7 @@ export class ApiError extends Error {
 }
 
 /** A whole list of one resource. */
-export interface ObjectList {
+interface ObjectList {
   readonly items: readonly KubernetesObject[];
   readonly resourceVersion: string;
 }
@@ -181,7 +181,7 @@ const REQUEST_TIMEOUT = 60_000;
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** Reads the body of a path; `accept` is the requested media type, by default JSON. */
-export type GetText = (path: string, accept?: string) => Promise<string>;
+type GetText = (path: string, accept?: string) => Promise<string>;
 
 /** Reads from an API server with the credentials of a kubeconfig. */
 export class ApiServer {

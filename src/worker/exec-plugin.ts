@@ -5,7 +5,7 @@ import type { ExecConfig } from "./kubeconfig.ts";
 import { SourceError } from "./object-source.ts";
 
 /** What a credential plugin returns. */
-export interface PluginCredential {
+interface PluginCredential {
   readonly token?: string | undefined;
   /** Certificate chain and key in PEM; both or neither. */
   readonly clientCertificateData?: string | undefined;

@@ -4,7 +4,7 @@ import { connect, type DetailedPeerCertificate } from "node:tls";
  * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
  * `person` needs a change by an operator, `content` needs that or another snapshot.
  */
-export type Remedy = "resync" | "soon" | "person" | "content";
+type Remedy = "resync" | "soon" | "person" | "content";
 
 /** A gateway rejected a request, or did not answer. */
 export class GatewayError extends Error {
@@ -128,7 +128,7 @@ function generationIn(details: unknown): number | undefined {
 }
 
 /** A server certificate that the worker rejects: `code` of the log, and the text with the next step. */
-export interface CertificateFailure {
+interface CertificateFailure {
   readonly code: "CERTIFICATE_UNTRUSTED" | "CERTIFICATE_NAME_MISMATCH" | "CERTIFICATE_EXPIRED";
   readonly message: string;
 }

@@ -311,7 +311,7 @@ export async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise
 }
 
 /** Milliseconds of the field Retry-After, at most 300 seconds; 0 without it. */
-export function readRetryAfter(field: string | string[] | undefined): number {
+function readRetryAfter(field: string | string[] | undefined): number {
   const seconds = Number(field);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
 }

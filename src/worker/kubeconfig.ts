@@ -105,7 +105,7 @@ export interface Kubeconfig {
 }
 
 /** The text of a kubeconfig file. */
-export interface KubeconfigFile {
+interface KubeconfigFile {
   readonly path: string;
   /** Undefined if there is no such file. */
   readonly text: string | undefined;

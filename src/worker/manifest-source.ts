@@ -9,7 +9,7 @@ import { Debounce, Wakeup } from "./pacing.ts";
 import type { SourceProblem } from "./status.ts";
 
 /** The directory of manifests and the options for changes. */
-export interface ManifestSourceOptions {
+interface ManifestSourceOptions {
   readonly directory: string;
   /** Whether the source follows changes until the signal aborts. */
   readonly watch: boolean;
@@ -191,7 +191,7 @@ interface Followed {
  * Notifies of changes in directories. Each directory has its own watch: Node's recursive watch (24, on Linux) follows every file by its inode,
  * and misses all changes after another file was renamed over it.
  */
-export class DirectoryWatch {
+class DirectoryWatch {
   readonly #notify: () => void;
   readonly #failed: (error: unknown) => void;
   #followed = new Map<string, Followed>();

@@ -16,7 +16,7 @@ import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject, suggestKind } from "../extract/objects.ts";
 
 /** The content of a directory of manifests. */
-export interface Manifests {
+interface Manifests {
   /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
@@ -25,7 +25,7 @@ export interface Manifests {
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** A callback for each directory before it is read, or for one name in it on which the content depends. */
-export type Follow = (directory: string, name?: string) => Promise<void>;
+type Follow = (directory: string, name?: string) => Promise<void>;
 
 interface KnownFile extends ManifestFile {
   readonly signature: string;
@@ -210,7 +210,7 @@ export interface ManifestProblem {
 }
 
 /** The content of one file. A broken file has no objects. */
-export interface ManifestFile {
+interface ManifestFile {
   readonly broken: boolean;
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];

@@ -105,7 +105,7 @@ export class Budget {
 }
 
 /** Milliseconds for which changes are gathered. */
-export interface DebounceLimits {
+interface DebounceLimits {
   /** The pause without changes that ends the gathering. */
   readonly quiet: number;
   /** The longest that a change waits. */

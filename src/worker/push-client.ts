@@ -33,7 +33,7 @@ export interface PushClientOptions extends GatewayOptions {
 }
 
 /** What a client pushes: a cluster's state, which changes in place. */
-export interface PushSource {
+interface PushSource {
   readonly state: ExtractedState;
   /** Brings the state up to date; false while it must not be pushed. */
   refresh(): boolean;
@@ -302,7 +302,7 @@ function newestOf(one: number | undefined, other: number | undefined): number | 
  * The entries of a state that changed since a gateway had it all, each as the gateway has it. A change and what is sent of it cost the same
  * at any size of the state.
  */
-export class UnsentChanges {
+class UnsentChanges {
   /** By table, then by key; undefined where the gateway has no entry. */
   readonly #before = new Map<ChangingPart, Map<string, unknown>>();
 

@@ -16,7 +16,7 @@ const FAILURES_WHILE_STARTING = 8;
 const UNRELATED = new Set([401, 403, 429, 503]);
 
 /** The context of a feed, from its source. */
-export interface FeedContext {
+interface FeedContext {
   readonly api: ApiServer;
   readonly listener: SourceListener;
   readonly logger: SyncLogger;
@@ -267,7 +267,7 @@ function trim(object: KubernetesObject, apiVersion: string, kind: string): Kuber
 }
 
 /** Options and callbacks of a watch. */
-export interface InformerWatchOptions {
+interface InformerWatchOptions {
   /** The requested media type. */
   readonly accept: string;
   /** Ends the watch for good. */
@@ -288,7 +288,7 @@ export interface InformerWatchOptions {
  * - it forwards failures that the client leaves as rejections.
  * The client itself closes a connection without data for 30 seconds.
  */
-export class InformerWatch extends Watch {
+class InformerWatch extends Watch {
   readonly #options: InformerWatchOptions;
   readonly #config: WatchConfig;
 

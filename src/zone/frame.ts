@@ -20,7 +20,7 @@ export interface ZoneTable {
 }
 
 /** What zones, trees and views there are. */
-export interface FrameTables {
+interface FrameTables {
   /** The keys of all trees; tree 0 is the clusterset's. */
   readonly trees: readonly TreeKey[];
   /** The first zone of a tree is its canonical one, which owns PTR targets. */

@@ -98,7 +98,7 @@ export interface PlacedHost {
 }
 
 /** Hosts by the key of their names, `<namespace>/<label left of it>`; those whose names have no namespace are under the empty key. */
-export function placeHosts(
+function placeHosts(
   trees: readonly { readonly key: TreeKey; readonly plan: TreePlan; readonly zones: readonly string[] }[],
   hosts: readonly HostOptions[],
 ): Map<string, PlacedHost[]> {

@@ -16,7 +16,7 @@ export interface ZoneCluster {
 }
 
 /** A cluster with a zone of its own. */
-export type LocalCluster = ZoneCluster & { readonly zone: ClusterZone };
+type LocalCluster = ZoneCluster & { readonly zone: ClusterZone };
 
 /** A federation zone; the kind of its clients decides which addresses it has. */
 export interface FederationZone {

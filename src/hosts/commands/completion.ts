@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 
 /** A shell that has a completion. */
-export type Shell = "bash" | "zsh" | "fish";
+type Shell = "bash" | "zsh" | "fish";
 
 /** The completion of a program for a shell, made from its commands: their names, options and choices. Values of other options are files. */
 export function completionOf(program: Command, shell: Shell): string {

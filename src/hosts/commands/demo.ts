@@ -13,7 +13,7 @@ import { endOnUncaught } from "./process.ts";
 import { makeToken } from "./token.ts";
 
 /** Flags of `demo`. */
-export interface DemoFlags {
+interface DemoFlags {
   readonly listen: string;
   readonly stateDir: string;
 }

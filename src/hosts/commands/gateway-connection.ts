@@ -21,13 +21,13 @@ export class RequestFailed extends Error {
 }
 
 /** A response with status 200. */
-export interface GatewayResponse {
+interface GatewayResponse {
   readonly body: Buffer<ArrayBuffer>;
   readonly milliseconds: number;
 }
 
 /** Sends requests to one gateway. */
-export interface GatewayConnection {
+interface GatewayConnection {
   /** Scheme, host and path. */
   readonly name: string;
   /** @throws {RequestFailed} */

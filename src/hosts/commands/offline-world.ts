@@ -66,7 +66,7 @@ export function canonicalZone(text: string | undefined): string | undefined {
 }
 
 /** What a gateway has stored. */
-export interface StoredState {
+interface StoredState {
   /** Of the clusters that were live, with the order in which they came. */
   readonly entries: EntryReader;
   /** What could not be read. */

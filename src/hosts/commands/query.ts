@@ -30,7 +30,7 @@ import {
 import type { Output } from "./process.ts";
 
 /** Flags of `query`. */
-export interface QueryFlags extends ConnectionFlags, PinFlags {
+interface QueryFlags extends ConnectionFlags, PinFlags {
   readonly manifests?: readonly string[] | undefined;
   readonly stateDir?: string | undefined;
   readonly view?: string | undefined;
@@ -42,7 +42,7 @@ export interface QueryFlags extends ConnectionFlags, PinFlags {
 }
 
 /** 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records. */
-export type QueryExitCode = 0 | 1 | 3;
+type QueryExitCode = 0 | 1 | 3;
 
 /**
  * Looks a name up and prints the answer.
@@ -134,7 +134,7 @@ function readQuestion(name: string, type: string | undefined): QueryQuestion {
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;
 
 /** An answer in the form of dig: comments begin with a semicolon, so that the rest is a zone file. */
-export function answerLines({ answer, source }: QueryResult): string[] {
+function answerLines({ answer, source }: QueryResult): string[] {
   const { name, type } = answer.Question[0]!;
   const lines = [
     `; ${nameOfCode(answer.Status)}${describeFlags(answer)}, from ${source}`,
@@ -159,7 +159,7 @@ function recordLine({ name, type, TTL, data }: JsonRecord): string {
 }
 
 /** An explanation as comments of a zone file. */
-export function explanationLines(explanation: JsonExplanation): string[] {
+function explanationLines(explanation: JsonExplanation): string[] {
   const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, omitted } =
     explanation;
   const lines = [`${code}: ${message}`, `view: ${describeView(explanation)}`];
@@ -205,13 +205,13 @@ function describeView({ view: { cluster, region, zone, byLocation } }: JsonExpla
 }
 
 /** The question in the parameters of the JSON form, and as a DNS message. */
-export interface QueryQuestion {
+interface QueryQuestion {
   readonly search: string;
   readonly message: Uint8Array<ArrayBuffer>;
 }
 
 /** An answer, where it is from, and why it is what it is. */
-export interface QueryResult {
+interface QueryResult {
   readonly answer: JsonAnswer;
   /** Without `--explain` undefined. */
   readonly explanation: JsonExplanation | undefined;
@@ -222,7 +222,7 @@ export interface QueryResult {
 }
 
 /** What is answered without a gateway. */
-export interface OfflineFlags extends PinFlags {
+interface OfflineFlags extends PinFlags {
   readonly zone?: readonly string[] | undefined;
   readonly speaksFor?: readonly string[] | undefined;
   /** A cluster id; undefined for outside. */

@@ -8,7 +8,7 @@ import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
 
 /** Flags of `status`. */
-export interface StatusFlags extends ConnectionFlags {
+interface StatusFlags extends ConnectionFlags {
   readonly json?: boolean | undefined;
 }
 

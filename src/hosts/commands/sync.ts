@@ -13,7 +13,7 @@ import { type ClusterZoneFlags, readClusterZone } from "./offline-world.ts";
 const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
-export interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags {
+interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags {
   readonly gateway: readonly string[];
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;

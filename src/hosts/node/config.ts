@@ -14,7 +14,7 @@ import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts"
 import { readToken } from "./files.ts";
 
 /** Flags of `serve`; each overrides the config file. */
-export interface ServeFlags {
+interface ServeFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
   readonly stateDir?: string | undefined;
@@ -159,7 +159,7 @@ function yamlWord(values: unknown, path: readonly PropertyKey[]): string | undef
 }
 
 /** A config file, unchecked. */
-export interface ConfigFile {
+interface ConfigFile {
   readonly path: string;
   readonly values: Record<string, unknown>;
   /** The line of a key, or of the nearest key around it. */
@@ -170,7 +170,7 @@ export interface ConfigFile {
  * Reads a config file in YAML or JSON. Paths in it are relative to its folder.
  * @throws {UsageError} if it cannot be read, with the line that is not valid YAML
  */
-export function readConfigFile(path: string): ConfigFile {
+function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -227,7 +227,7 @@ function fromFolder(folder: string, value: unknown): unknown {
 const MOST_LISTED = 10;
 
 /** The next step for a key that does not exist: the key that was probably meant, or all keys there. @param path of the key */
-export function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): string {
+function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): string {
   const wanted = String(path.at(-1));
   const keys = keysAt(schema, path.slice(0, -1));
   const near = keys

@@ -22,7 +22,7 @@ export interface OpenDatabase extends Database {
 const loaded = loadSqlite();
 
 /** What Node says of its SQLite, where it calls it experimental (Node 22). */
-export const SQLITE_WARNING: string | undefined = loaded.warning;
+const SQLITE_WARNING: string | undefined = loaded.warning;
 
 /** Opens a connection without settings. @throws {Error} of SQLite */
 export function connect(path: string, readOnly = false): DatabaseSync {
@@ -242,7 +242,7 @@ export function stateFolderFailure(error: unknown, stateDirectory: string): Usag
  * @returns a function that gives the folder back
  * @throws {StoreError} STATE_DIRECTORY_IN_USE, naming the process that has it. @throws {Error} of SQLite
  */
-export function lockFolder(folder: string): () => void {
+function lockFolder(folder: string): () => void {
   const path = join(folder, "clusterset.lock");
   createFile(path);
   const connection = connect(path);
@@ -266,7 +266,7 @@ export function lockFolder(folder: string): () => void {
 }
 
 /** Creates a file that only its user can read. One that exists is not opened: to close it again would drop the locks that SQLite has on it in this process. */
-export function createFile(path: string): void {
+function createFile(path: string): void {
   try {
     writeFileSync(path, "", { flag: "wx", mode: 0o600 });
   } catch (error) {

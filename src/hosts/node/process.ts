@@ -31,7 +31,7 @@ export function logTo(logger: Logger): Log {
 }
 
 /** The destination of audit lines on Node. */
-export interface OpenAuditSink {
+interface OpenAuditSink {
   readonly sink: AuditSink;
   close(): void;
 }

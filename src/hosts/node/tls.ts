@@ -121,7 +121,7 @@ export function expiryOf(cert: string): number {
 }
 
 /** Whether a certificate in PEM is for this name or address. */
-export function isCertificateFor(cert: string, host: string): boolean {
+function isCertificateFor(cert: string, host: string): boolean {
   const certificate = new X509Certificate(cert);
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }

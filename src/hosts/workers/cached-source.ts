@@ -12,7 +12,7 @@ export interface LocationCache {
 }
 
 /** The parts of a shared source. */
-export interface CachedSourceOptions {
+interface CachedSourceOptions {
   readonly source: TransferSource;
   readonly cache: LocationCache;
   /** A URL that nothing else uses as a key of the cache; it is never requested. */

@@ -13,7 +13,7 @@ export function locationOf(cf: unknown): ClientLocation | undefined {
 }
 
 /** The part of a Durable Object's storage that alarms need. */
-export interface AlarmStorage {
+interface AlarmStorage {
   /** @param at Unix milliseconds */
   setAlarm(at: number): Promise<void>;
 }

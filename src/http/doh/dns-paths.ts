@@ -19,14 +19,14 @@ import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The DNS resource or JSON form of a path. */
-export interface DnsPath {
+interface DnsPath {
   /** The Allow field. */
   readonly methods: string;
   answer(request: HttpRequest, answers: RuleAnswers): HttpResponse | Promise<HttpResponse>;
 }
 
 /** The paths of DNS and JSON. */
-export interface DnsPaths {
+interface DnsPaths {
   /** By path, without those of clusters. */
   readonly plain: ReadonlyMap<string, DnsPath>;
   /** Undefined for other paths. */
@@ -34,7 +34,7 @@ export interface DnsPaths {
 }
 
 /** The parts of the paths. */
-export interface DnsPathsParts {
+interface DnsPathsParts {
   readonly endpointAt: EndpointAt;
   readonly policies: PathPolicies;
   readonly answerDns: DnsRoute;

@@ -21,7 +21,7 @@ export const LONGEST_MESSAGE = 65535;
 export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** The parts of the DNS route. */
-export interface DnsRouteParts {
+interface DnsRouteParts {
   /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
   readonly queryBytes: number;
   readonly limits: LimitCounters;

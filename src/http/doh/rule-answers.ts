@@ -12,7 +12,7 @@ import type { Listed } from "../pages/directory.ts";
 import type { PageParts, PageSettings } from "../pages/page-parts.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
-export type Prepare = (background?: Background) => Promise<void> | undefined;
+type Prepare = (background?: Background) => Promise<void> | undefined;
 
 /** The sources of all answers to the clients of an access rule. */
 export interface RuleAnswers {

@@ -3,7 +3,7 @@ import type { RuleAnswers } from "../doh/rule-answers.ts";
 import type { ChangeCounts } from "../push/push-messages.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
-export interface UrlToken {
+interface UrlToken {
   /** The prefix that was removed from the path: `/tokens/<token>`; empty for a token in the host name. */
   readonly prefix: string;
 }

@@ -13,7 +13,7 @@ import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMedi
 import type { HttpRequest, HttpResponse } from "./message.ts";
 
 /** The details of an error beside code and message. */
-export interface ApiErrorOptions {
+interface ApiErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** The limit that caused it. */
@@ -40,11 +40,7 @@ export class ApiError extends Error {
 }
 
 /** The body of an error. */
-export function errorBody({
-  code,
-  message,
-  details,
-}: Pick<ApiError, "code" | "message" | "details">): object {
+function errorBody({ code, message, details }: Pick<ApiError, "code" | "message" | "details">): object {
   return { code, message, ...(details !== undefined && { details }) };
 }
 
@@ -54,14 +50,14 @@ function errorResponse(error: ApiError): Response {
 }
 
 /** The parts that the routes of an API share. */
-export interface ApiParts {
+interface ApiParts {
   readonly counters?: LimitCounters | undefined;
   /** Called for every error that became a 500. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** Called for each answer of a route, with the thrown error if there was one. */
-export type OnAnswer<Environment extends Env> = (
+type OnAnswer<Environment extends Env> = (
   context: Context<Environment>,
   status: number,
   refused?: ApiError,

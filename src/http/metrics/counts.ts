@@ -4,11 +4,12 @@ import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { memoize } from "../../merge/clusterset.ts";
 import { reasonLabel } from "../../snapshot/degradation.ts";
 import type { MetricSnapshot } from "./threads.ts";
+
 /** Whether a request was admitted; if not, whether it has no credential or an unknown one. */
-export type AccessOutcome = "admitted" | "missing" | "unknown";
+type AccessOutcome = "admitted" | "missing" | "unknown";
 
 /** One series of the counter of admissions. */
-export interface AccessCount {
+interface AccessCount {
   /** The rule that admitted the client; empty if none did. */
   readonly rule: string;
   readonly outcome: AccessOutcome;

@@ -21,7 +21,7 @@ export interface StatusSource {
 }
 
 /** A gauge over the gateway's status. */
-export interface StatusGauge {
+interface StatusGauge {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
@@ -204,7 +204,7 @@ function formatLabels(labels: Readonly<Record<string, string>>): string {
 const MOST_LISTED = 100;
 
 /** A list, or its beginning. */
-export interface StatusList<Entry> {
+interface StatusList<Entry> {
   readonly total: number;
   /** At most 100. */
   readonly entries: readonly Entry[];
@@ -275,13 +275,13 @@ function listOf<Entry>(entries: readonly Entry[] | undefined): StatusList<Entry>
 }
 
 /** What a secondary fetched and holds. */
-export interface TransferMetricsSource {
+interface TransferMetricsSource {
   readonly counters: TransferCounters;
   readonly memory: { readonly bytes: number };
 }
 
 /** A metric of what a secondary fetched and holds. */
-export interface TransferMetric {
+interface TransferMetric {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;
@@ -289,7 +289,7 @@ export interface TransferMetric {
 }
 
 /** Every metric of what a secondary fetched and holds. */
-export const TRANSFER_METRICS: readonly TransferMetric[] = [
+const TRANSFER_METRICS: readonly TransferMetric[] = [
   {
     name: "clusterset_doh_transferred_parts_total",
     type: "counter",

@@ -45,7 +45,7 @@ export function mergeRuleOf({ name, type }: Pick<MetricSnapshot, "name" | "type"
 }
 
 /** The parts of the metrics of a process. */
-export interface MetricParts {
+interface MetricParts {
   readonly main: readonly MetricSnapshot[];
   /** Of each other thread that answered. */
   readonly threads: readonly (readonly MetricSnapshot[])[];
@@ -108,7 +108,7 @@ function seriesKey({ name, labels }: Sample): string {
 }
 
 /** One value of a metric. */
-export interface Sample {
+interface Sample {
   /** The metric's name, for histograms with `_bucket`, `_sum` or `_count`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string | number>>;

@@ -28,7 +28,7 @@ export interface Field {
 }
 
 /** A response that is no error. */
-export interface Success {
+interface Success {
   readonly description: string;
   readonly content?: Content;
 }

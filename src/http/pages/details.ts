@@ -123,7 +123,7 @@ function portsOf({ listing, explanation: { service } }: ServiceFacts): string {
 }
 
 /** A service of a request. */
-export interface AskedService {
+interface AskedService {
   readonly namespace: string;
   readonly name: string;
   /** A cluster id; undefined for the client's own view. */
@@ -131,7 +131,7 @@ export interface AskedService {
 }
 
 /** What is answered of a service in one view, and why. */
-export interface ServiceFacts extends AskedService {
+interface ServiceFacts extends AskedService {
   /** Both families, in the order of the answers. */
   readonly addresses: JsonExplanation["records"];
   readonly addressCount: number;
@@ -148,7 +148,7 @@ export interface ServiceFacts extends AskedService {
 }
 
 /** Queries A, AAAA and SRV as the client would: what it may not see is answered as what does not exist. */
-export async function serviceFacts(
+async function serviceFacts(
   parts: PageParts,
   service: AskedService,
   request: HttpRequest,
@@ -193,7 +193,7 @@ interface NameToAsk {
 }
 
 /** The names of a service, of its ports and of its endpoints, each with a button to copy it and a link to look it up. */
-export function nameList(facts: ServiceFacts, zones: readonly string[]): Html {
+function nameList(facts: ServiceFacts, zones: readonly string[]): Html {
   const { namespace, name, view, listing, endpoints, addresses } = facts;
   const own = `${name}.${namespace}.svc`;
   const families = [...new Set(addresses.map(({ type }) => type))];
@@ -225,7 +225,7 @@ const MOST_CLUSTERS = 50;
 const MOST_ADDRESSES = 20;
 
 /** The clusters that export a service or that its answers depend on: their endpoints, addresses and leases. Exporters come first, by precedence. */
-export function sourceTable({ explanation: { service }, addresses, leases }: ServiceFacts): Html {
+function sourceTable({ explanation: { service }, addresses, leases }: ServiceFacts): Html {
   const exporters = new Map((service?.exporters ?? []).map((one) => [one.clusterId, one]));
   const leaseOf = new Map(leases.map(({ clusterId, expiresInSeconds }) => [clusterId, expiresInSeconds]));
   const clusterIds = [

@@ -26,7 +26,7 @@ export interface ListRange {
 }
 
 /** The requested services. */
-export interface ServicesRequest extends ListRange {
+interface ServicesRequest extends ListRange {
   /** Words that `<service>.<namespace>` must contain. */
   readonly words: readonly string[];
   /** A cluster id; undefined for outside. */
@@ -85,7 +85,7 @@ interface ServiceList {
 }
 
 /** What only hosts that merge have. */
-export interface Merged {
+interface Merged {
   readonly accounts: Accounts;
   /** Default: services are not explained. */
   readonly explainer?: ServiceExplainer | undefined;

@@ -12,7 +12,7 @@ import { clusterLink, duration, type Html, serviceLink } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 
 /** A question of a page, with its client. */
-export interface PageQuestion {
+interface PageQuestion {
   /** The parameters of the JSON form: `name=…&type=…`. */
   readonly search: string;
   /** A cluster id; undefined for the client's own view. */
@@ -151,7 +151,7 @@ function list(title: string, entries: readonly Html[], total = entries.length): 
 }
 
 /** A part of a message (RFC 1035 section 4.1). */
-export interface MessagePart {
+interface MessagePart {
   readonly title: string;
   readonly start: number;
   readonly end: number;

@@ -142,7 +142,7 @@ ${page < pages ? html`<a href="${url}page=${page + 1}" rel="next">Next</a>` : ""
 }
 
 /** A cluster that may push, and never did. */
-export interface UnseenCluster {
+interface UnseenCluster {
   readonly clusterId: string;
   readonly neverSeen: true;
 }

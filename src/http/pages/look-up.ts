@@ -37,7 +37,7 @@ import {
 import type { PageParts } from "./page-parts.ts";
 
 /** The parts of `/`. */
-export type LookUpPageParts = PageParts & ListPageParts;
+type LookUpPageParts = PageParts & ListPageParts;
 
 /** The number of entries of each list here; the lists' own pages have more. */
 const FEW = 10;
@@ -103,7 +103,7 @@ async function lookUp(
 }
 
 /** A question as a person typed it. */
-export interface TypedQuestion {
+interface TypedQuestion {
   readonly name: string;
   readonly type: string;
   /** A cluster id; empty for outside. */
@@ -118,14 +118,14 @@ const MOST_CHOICES = 50;
 const LONGEST_TEXT = 1024;
 
 /** The question in a URL's `name`, `type` and `view`; undefined without a name. */
-export function readTypedQuestion(url: URL): TypedQuestion | undefined {
+function readTypedQuestion(url: URL): TypedQuestion | undefined {
   const read = (name: string) => (url.searchParams.get(name) ?? "").trim().slice(0, LONGEST_TEXT);
   const name = read("name");
   return name === "" ? undefined : { name, type: read("type") || "A", view: read("view") };
 }
 
 /** The same question in the JSON form: an address becomes its reverse name (RFC 1035 section 3.5). */
-export function toJsonQuestion({ name, type }: TypedQuestion): string {
+function toJsonQuestion({ name, type }: TypedQuestion): string {
   const address = parseAddress(name);
   return address === undefined
     ? `name=${encodeURIComponent(name)}&type=${encodeURIComponent(type)}`
@@ -133,7 +133,7 @@ export function toJsonQuestion({ name, type }: TypedQuestion): string {
 }
 
 /** The form. It works without a script, and keeps the typed values. `error` says what is wrong with them. */
-export function lookUpForm(
+function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],
   example: Pick<TypedQuestion, "name" | "type">,
@@ -169,7 +169,7 @@ const MOST_RECORDS = 100;
 const MOST_CHARACTERS = 6000;
 
 /** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
-export function lookUpResult(looked: ExplainedAnswer): Html {
+function lookUpResult(looked: ExplainedAnswer): Html {
   const { json, isAuthoritative, extendedErrors } = looked.read;
   const asked = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(asked.type);

@@ -58,7 +58,7 @@ export function createPages(): Hono<AppEnvironment> {
 type SetupContext = Context<AppEnvironment>;
 
 /** `/setup` and its files at `/setup/<client>/<file>`. Both take `?zone=`. */
-export function createSetupRoutes(): Hono<AppEnvironment> {
+function createSetupRoutes(): Hono<AppEnvironment> {
   const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
   const routes = new Hono<AppEnvironment>();
   const withParts =
@@ -183,17 +183,17 @@ function plain(c: Context, text: string): Response {
 }
 
 /** The file name of the gateway's certificate, for clients that need it. */
-export const CERTIFICATE_FILE = "certificate.crt";
+const CERTIFICATE_FILE = "certificate.crt";
 
 /** The content of the page in addition to the facts. */
-export interface SetupPageParts {
+interface SetupPageParts {
   readonly zones: readonly string[];
   /** Whether the shown address is that of the request, because no public address is configured. */
   readonly isGuessed: boolean;
 }
 
 /** `/setup`: how to make each client query this gateway for a zone. */
-export async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts): Promise<Page> {
+async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts): Promise<Page> {
   const { zone, resource, origin } = facts;
   const groups = await Promise.all(
     CLIENT_GROUPS.map(async ({ title, clients }) => ({

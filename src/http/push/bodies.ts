@@ -12,7 +12,7 @@ const VALUES_AT_ONCE = 256;
 const MOST_STEPS = 64;
 
 /** How the lines of a body are taken. */
-export interface LinesReading {
+interface LinesReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
   /** Counts what the body takes in the memory. */
@@ -104,7 +104,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
  * @param hint follows the type in the message of an error
  * @throws {ApiError} 413 or 415
  */
-export function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint = ""): void {
+function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint = ""): void {
   const contentType = headers.get("content-type");
   const charset = CHARSET.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   if (contentType === null || essence(contentType) !== type || charset !== "utf-8")
@@ -116,7 +116,7 @@ export function checkHead({ headers }: Request, type: string, limits: BodyLimits
 }
 
 /** How the bytes of a body are read. */
-export interface BytesReading {
+interface BytesReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
   /** Counts the bytes that the body takes in the memory: what was sent, or decompressed if that is more. Default: nobody counts them. */
@@ -128,7 +128,7 @@ export interface BytesReading {
  * it too slow, for the limits here as for those of the host.
  * @throws {ApiError} 400, 408, 413, 415, or what the account throws
  */
-export async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
+async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
   const { limits, setTimer, account } = reading;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
@@ -318,7 +318,7 @@ const SECOND = 1000;
  * Gives up on a body whose sender is too slow. It counts seconds one by one, each with a timer of its own: a process that was busy for
  * a while counts one second and reads what has arrived meanwhile, before it blames the sender.
  */
-export class SlowBody {
+class SlowBody {
   readonly #limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">;
   readonly #setTimer: Clock["setTimer"];
   readonly #giveUp: (error: ApiError) => void;
@@ -366,7 +366,7 @@ function tooSlow(message: string, limit: "limits.pushIdleSeconds" | "limits.push
 }
 
 /** How a JSON body is read. */
-export interface JsonReading {
+interface JsonReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
   /** Counts the bytes while they are held. Default: nobody counts them. */

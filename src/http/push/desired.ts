@@ -28,7 +28,7 @@ export interface ControlCounts {
 }
 
 /** What streams are opened with. */
-export interface DesiredParts {
+interface DesiredParts {
   readonly gateway: Pick<Gateway, "desiredWithin" | "now" | "refuseOther">;
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly counts: ControlCounts;
@@ -101,7 +101,7 @@ function tooMany(open: number, limit: "limits.controlStreams" | "limits.controlS
 }
 
 /** What a stream is read from. */
-export interface DesiredStreamParts {
+interface DesiredStreamParts {
   readonly cursor: DesiredCursor;
   /** Seconds until leases expire, by cluster id. */
   readonly leases: () => Readonly<Record<string, number>>;
@@ -128,7 +128,7 @@ const ENCODER = new TextEncoder();
  * The lines of a desired state as its reader takes them: the state, then changes, and leases at every third of the shortest. It ends after a time, so
  * that proxies and credentials are checked anew, and when the reader takes nothing for too long. Nothing is produced ahead of the reader.
  */
-export function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
+function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
   const { cursor, clock, limits } = parts;
   let leasesAt = Number.NEGATIVE_INFINITY;
   let isOver = false;

@@ -72,7 +72,7 @@ export function parseMessage<Schema extends z.ZodType>(schema: Schema, value: un
 }
 
 /** How many entries of a table are new, other than before, and gone. */
-export interface TableChanges {
+interface TableChanges {
   readonly added: number;
   readonly changed: number;
   readonly removed: number;

@@ -23,7 +23,7 @@ export type PushGateway = Pick<
 >;
 
 /** What the push routes are put together from. */
-export interface PushDependencies extends AuditParts {
+interface PushDependencies extends AuditParts {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
@@ -260,7 +260,7 @@ async function describeCluster(gateway: PushGateway, clusterId: string): Promise
 const MOST_CLUSTERS = 20_000;
 
 /** Bounds the requests of each cluster, and what is read at the same time: no cluster takes the memory or the time of the others. */
-export class PushAdmission {
+class PushAdmission {
   readonly #limits: PushLimits;
   readonly #bodies: BodyBudget;
   readonly #pushes = new Map<string, number>();

@@ -11,7 +11,7 @@ import {
 } from "./resolvers.ts";
 
 /** Clients of one kind, in the order of the page. */
-export interface ClientGroup {
+interface ClientGroup {
   readonly title: string;
   readonly clients: readonly ClientSetup[];
 }

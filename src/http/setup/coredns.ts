@@ -24,12 +24,12 @@ export function corefileOfListener(facts: SetupFacts): SetupFile {
 }
 
 /** A ConfigMap, or a kustomize patch of it, from which AKS, k3s and others let CoreDNS import `*.server`. */
-export function corednsCustom(facts: SetupFacts): SetupFile {
+function corednsCustom(facts: SetupFacts): SetupFile {
   return configMap(facts, "coredns-custom", "clusterset-doh.server", []);
 }
 
 /** A kustomize patch of kubeadm's ConfigMap: its Corefile is one value, so a patch replaces all of it. */
-export function corednsPatch(facts: SetupFacts): SetupFile {
+function corednsPatch(facts: SetupFacts): SetupFile {
   return configMap(facts, "coredns", "Corefile", KUBEADM_COREFILE);
 }
 

@@ -174,7 +174,7 @@ export const firefox: ClientSetup = {
 };
 
 /** curl: a name resolved by the gateway, and the answer as JSON. */
-export function curlLines(facts: SetupFacts): SetupFile {
+function curlLines(facts: SetupFacts): SetupFile {
   const { resource, origin, prefix, example } = facts;
   const trust = facts.isSelfSigned ? " --cacert certificate.crt" : "";
   return textFile("curl.sh", [
@@ -186,7 +186,7 @@ export function curlLines(facts: SetupFacts): SetupFile {
 }
 
 /** dig (BIND 9.18 and newer) and kdig (Knot), by POST and by GET. */
-export function digLines(facts: SetupFacts): SetupFile {
+function digLines(facts: SetupFacts): SetupFile {
   const { port, example, host, prefix } = facts;
   const asked = `${example.name} ${example.type}`;
   const server = isAddress(host) || facts.addresses.length === 0 ? host : gatewayAddress(facts);

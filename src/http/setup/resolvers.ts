@@ -15,7 +15,7 @@ import {
 } from "./facts.ts";
 
 /** Forwards the zone to the gateway by DNS over TLS, or by plain DNS if DNS over TLS is off. */
-export function unboundConf(facts: SetupFacts): SetupFile {
+function unboundConf(facts: SetupFacts): SetupFile {
   const { zone, host, isSelfSigned } = facts;
   const { overTls, address, port } = listenerOf(facts);
   const top = zone.slice(zone.lastIndexOf(".") + 1);
@@ -185,7 +185,7 @@ function prefixed(text: string): number[] {
 }
 
 /** A drop-in of resolved.conf(5): names of the zone (a routing domain, `~`) go to the gateway, by DNS over TLS if it is on. */
-export function resolvedConf(facts: SetupFacts): SetupFile {
+function resolvedConf(facts: SetupFacts): SetupFile {
   const { server, overTls } = resolver(facts);
   return textFile("clusterset-doh.conf", [
     "[Resolve]",
@@ -198,7 +198,7 @@ export function resolvedConf(facts: SetupFacts): SetupFile {
 }
 
 /** The same for one link (LINK), until it goes down or the machine restarts. */
-export function resolvectlLines(facts: SetupFacts): SetupFile {
+function resolvectlLines(facts: SetupFacts): SetupFile {
   const { server, overTls } = resolver(facts);
   return textFile("resolvectl.sh", [
     `resolvectl dns LINK ${server}`,

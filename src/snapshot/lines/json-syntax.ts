@@ -125,7 +125,7 @@ export function lineAndColumn(
 }
 
 /** The JSON value of a line. */
-export interface JsonLine {
+interface JsonLine {
   readonly value: unknown;
   /** Its JSON. */
   readonly text: string;
@@ -220,7 +220,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** Decodes UTF-8. @throws {TypeError} for anything else. */
-export function decodeUtf8(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 

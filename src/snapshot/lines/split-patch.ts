@@ -157,7 +157,7 @@ function countValues(value: unknown): number {
 }
 
 /** A value that is validated whole: it has no table in it, so it is small. */
-export interface WholePlan {
+interface WholePlan {
   readonly kind: "whole";
   readonly schema: z.ZodType;
 }

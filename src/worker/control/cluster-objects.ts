@@ -8,7 +8,7 @@ import {
 } from "./objects.ts";
 
 /** The managed objects of one ServiceImport's name. */
-export interface OwnObjects {
+interface OwnObjects {
   /** Also one that is not managed. */
   readonly import: ManagedObject | undefined;
   readonly export: ManagedObject | undefined;

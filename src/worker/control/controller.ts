@@ -17,7 +17,7 @@ import { PrunedFields } from "./pruned-fields.ts";
 import { reconcileService, type Writes } from "./reconcile.ts";
 
 /** What the control plane of one cluster needs. */
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly clusterId: string;
   readonly api: () => ApiServer;
   readonly gateways: readonly GatewayRequests[];

@@ -229,7 +229,7 @@ function merge(entry: Entry, line: StagedLine): void {
 }
 
 /** What the stream is read with. */
-export interface DesiredStreamOptions {
+interface DesiredStreamOptions {
   readonly clusterId: string;
   /** Of the cluster's own lease: a stream that is silent for half of it is lost. */
   readonly leaseSeconds: number;

@@ -120,7 +120,7 @@ export const SPAM_LIMITS: BudgetLimits = { perSecond: 1 / 300, burst: 25 };
 const MOST_OBJECTS = 4096;
 
 /** Bounds the Events about each object. */
-export class SpamFilter {
+class SpamFilter {
   readonly #budgets = new Map<string, Budget>();
 
   /** Whether one more Event about the object is within its bounds. @param now milliseconds of a monotonic clock */

@@ -7,7 +7,7 @@ import type { ManagedObject } from "./objects.ts";
 import { toMicroTime } from "./objects.ts";
 
 /** The Lease, and the process that takes it. */
-export interface LeaderOptions {
+interface LeaderOptions {
   readonly namespace: string;
   readonly name: string;
   /** Differs between any two processes. */

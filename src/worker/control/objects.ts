@@ -88,7 +88,7 @@ function sorted(value: unknown): unknown {
 export const MULTICLUSTER_GROUP = "multicluster.x-k8s.io";
 
 /** The addresses that the API server allocated to the derived Service. */
-export interface ClusterSetIPs {
+interface ClusterSetIPs {
   readonly ips: readonly string[];
   readonly ipFamilies: readonly string[];
 }
@@ -164,7 +164,7 @@ export function importStatus(
 }
 
 /** A condition without its times. */
-export interface ImportCondition {
+interface ImportCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
@@ -278,7 +278,7 @@ function isTexts(value: unknown): value is readonly string[] {
  * `managed-by` and the field manager of every write.
  */
 /** Keeps other controllers of EndpointSlices away from ours. */
-export const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
+const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
 /** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */
 export const DERIVED_SERVICE = "multicluster.kubernetes.io/derived-service";
 /** The annotation with the hash of what was applied last: fields that are no longer wanted show by it. */

@@ -8,7 +8,7 @@ import { PrunedFields } from "./pruned-fields.ts";
 import { reconcileService, type Writes } from "./reconcile.ts";
 
 /** What a plan needs: the cluster's objects are complete already. */
-export interface PlanOptions {
+interface PlanOptions {
   readonly clusterId: string;
   readonly gateways: readonly GatewayRequests[];
   readonly objects: ClusterObjects;
@@ -23,7 +23,7 @@ export interface PlanOptions {
 }
 
 /** How many objects a plan would write. */
-export interface PlanCounts {
+interface PlanCounts {
   readonly applied: number;
   readonly removed: number;
   /** Objects of somebody else in the way. */

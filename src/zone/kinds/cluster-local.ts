@@ -17,7 +17,7 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 export const CLUSTER_LOCAL_DNS_VERSION = "1.0.1";
 
 /** What a cluster has of one key, `<namespace>/<label left of it>`, in its own zone. */
-export interface LocalKey {
+interface LocalKey {
   readonly clusterId: string;
   readonly key: string;
   readonly hasNamespace: boolean;

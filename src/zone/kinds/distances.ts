@@ -1,7 +1,7 @@
 import type { ZoneCluster } from "../zone-plan.ts";
 
 /** The region and zones of a cluster's nodes, from its snapshot. */
-export interface ClusterLocality {
+interface ClusterLocality {
   readonly region: string | undefined;
   readonly zones: readonly string[];
 }

@@ -73,7 +73,7 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): 
 }
 
 /** A port with its SRV target. */
-export interface PortTarget {
+interface PortTarget {
   readonly port: ServicePort | EndpointPort;
   /** The node of the SRV target; without one the port has a name, but no record. */
   readonly node: number | undefined;
@@ -172,7 +172,7 @@ export function isObjectLabel(text: string): boolean {
 }
 
 /** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has none. */
-export type PortLabels =
+type PortLabels =
   | {
       readonly kind: "named";
       readonly portLabel: string;

@@ -146,7 +146,7 @@ interface OfferBase {
 }
 
 /** An address or host name of a shard. */
-export type Offer =
+type Offer =
   | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly bytes: Uint8Array })
   | (OfferBase & {
       readonly kind: "endpoint";
@@ -156,7 +156,7 @@ export type Offer =
   | (OfferBase & { readonly kind: "name"; readonly target: string });
 
 /** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
-export function offersOf(
+function offersOf(
   scope: ServiceScope,
   service: ClustersetService,
   clients: "internal" | "external",
@@ -199,11 +199,7 @@ export function offersOf(
  * none), then the external addresses of the other shards. Without a source cluster every shard counts as another one;
  * without an origin all distances are equal.
  */
-export function orderOffers(
-  offers: readonly Offer[],
-  origin: Origin | undefined,
-  distances: Distances,
-): Offer[] {
+function orderOffers(offers: readonly Offer[], origin: Origin | undefined, distances: Distances): Offer[] {
   const source = origin?.clusterId;
   const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
   const byDistance: [Offer[], Offer[], Offer[], Offer[]] = [[], [], [], []];

@@ -8,7 +8,7 @@ import { checkView, clusterIds, entriesOf, rulesFor } from "../offline-world.ts"
 import { type ListedZone, listZones, type ZoneSelection } from "../query.ts";
 
 /** The zones that the gateway would serve, with all problems. */
-export interface CheckReport {
+interface CheckReport {
   readonly clusters: readonly string[];
   readonly services: number;
   /** The clusterset zone, once for each of its names. */

@@ -169,7 +169,7 @@ function hashOf(text: string): string {
 }
 
 /** The credentials of a gateway: of clusters that push, of secondaries, and of clients. */
-export interface NodeAccess {
+interface NodeAccess {
   readonly pushing: NodeAuthority;
   readonly secondaries: NodeAuthority;
   readonly admission: NodeAdmission;

@@ -80,7 +80,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
 }
 
 /** The parts that listeners for plain DNS and DNS over TLS need for answers. */
-export interface ListenerAnswerParts {
+interface ListenerAnswerParts {
   readonly config: Pick<ServeConfig, "sourceCluster" | "outsideZones">;
   readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
   readonly rules: AccessRules;
@@ -91,7 +91,7 @@ export interface ListenerAnswerParts {
 }
 
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
-export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
+function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
   const { config, assembly, rules, stubs, counters, accessCounters, clock } = parts;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {

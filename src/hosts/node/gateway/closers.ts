@@ -37,7 +37,7 @@ export class Closers {
 const INTERVAL = 10_000;
 
 /** Reads files again; if it fails, the values that were read last stay in force. */
-export type Refresher = () => Promise<void>;
+type Refresher = () => Promise<void>;
 
 /** Calls all of them periodically, each again only once it has ended: a file system that does not answer holds a thread for each call. A failure of one does not affect the others. */
 export function startRefreshers(

@@ -8,7 +8,7 @@ import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts"
 import type { ServerProtection } from "../server/server-protection.ts";
 
 /** The limits on connections, and the load of the process. */
-export interface Protection {
+interface Protection {
   readonly protection: ServerProtection;
   readonly load: Load;
   /** Stops measuring. */

@@ -60,7 +60,7 @@ export async function readEngineAddress(store: Store): Promise<RedisAddress> {
 }
 
 /** What messages call the engine: without the user and the password of a URL. */
-export function nameOfEngine({ url, sentinel, cluster }: Store): string {
+function nameOfEngine({ url, sentinel, cluster }: Store): string {
   if (sentinel !== undefined) return `${sentinel.name} of the Sentinels ${sentinel.nodes.join(", ")}`;
   if (cluster !== undefined) return `of the Cluster ${cluster.nodes.join(", ")}`;
   const { protocol, host, pathname } = new URL(url!);

@@ -63,7 +63,7 @@ const StubFile = z.strictObject({
 });
 
 /** Keeps stub zones in `federations.json` in the state folder. */
-export function createStubFile(stateDirectory: string): StubStore {
+function createStubFile(stateDirectory: string): StubStore {
   const path = join(stateDirectory, "federations.json");
   return {
     async load() {

@@ -7,7 +7,7 @@ import type { Connections } from "./connections.ts";
 import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 
 /** The parts of a TCP listener. */
-export interface StreamListenerParts extends StreamParts {
+interface StreamListenerParts extends StreamParts {
   readonly connections: Connections;
   /** See `ListenerParts`. */
   readonly reusePort?: boolean | undefined;
@@ -15,7 +15,7 @@ export interface StreamListenerParts extends StreamParts {
 }
 
 /** The parts of a TLS listener. */
-export interface TlsListenerParts extends StreamListenerParts {
+interface TlsListenerParts extends StreamListenerParts {
   readonly tls: ServerTls;
   /** The longest TLS handshake. */
   readonly handshakeSeconds: number;

@@ -10,7 +10,7 @@ import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
 
 /** The parts of a UDP listener. */
-export interface UdpParts {
+interface UdpParts {
   readonly answer: AnswerMessage;
   readonly transport: Transport;
   readonly rateLimit: ResponseRateLimit;
@@ -98,7 +98,7 @@ function noLookup(
 }
 
 /** The decision about a query over UDP. */
-export type RateVerdict = "answer" | "truncate" | "drop";
+type RateVerdict = "answer" | "truncate" | "drop";
 
 /** Clients of one network share a bucket: an attacker who forges an address can forge its neighbours', too. */
 const NETWORK = { ipv4PrefixBits: 24, ipv6PrefixBits: 56 };

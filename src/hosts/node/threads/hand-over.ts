@@ -95,7 +95,7 @@ function plainClient({
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A client in the form in which it can be posted. */
-export interface HandedClient extends Client {
+interface HandedClient extends Client {
   readonly certificateIdentity: CertificateIdentity | undefined;
 }
 
@@ -112,7 +112,7 @@ export interface HandedRequest {
 }
 
 /** The client of a request has gone before it had its response. */
-export interface GoneClient {
+interface GoneClient {
   readonly gone: number;
 }
 
@@ -122,7 +122,7 @@ export interface HandedResponse extends HttpResponse {
 }
 
 /** The main thread has begun with a request, which takes longer. */
-export interface TakenRequest {
+interface TakenRequest {
   readonly taken: number;
 }
 

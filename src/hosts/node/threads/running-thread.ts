@@ -39,7 +39,7 @@ export interface SharedThreadParts {
 }
 
 /** What one thread is started with. */
-export interface ThreadParts extends SharedThreadParts {
+interface ThreadParts extends SharedThreadParts {
   readonly index: number;
   /** Whether other threads listen on the same ports. */
   readonly sharesPorts: boolean;

@@ -40,7 +40,7 @@ import { ThreadSignals } from "./thread-sharing.ts";
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
 /** What a thread has of the module that runs it. */
-export interface ThreadCalls {
+interface ThreadCalls {
   /** Called with the cluster of a damaged row. */
   readonly onDamage: (clusterId: string) => void;
   /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
@@ -262,7 +262,7 @@ const PATIENCE = 500;
 const LONGEST_SILENCE = 60_000;
 
 /** What health checks in a thread ask. */
-export interface ThreadHealth {
+interface ThreadHealth {
   /** Answers requests in this thread. */
   readonly here: Application;
   readonly signals: Pick<ThreadSignals, "isStarted" | "isFresh" | "silence">;
@@ -309,7 +309,7 @@ function respond(status: number, line: string): HttpResponse {
 }
 
 /** Where states come from, and what takes them. */
-export interface FollowParts {
+interface FollowParts {
   readonly states: MessagePort;
   readonly signals: Pick<ThreadSignals, "posted">;
   /** Takes over what the database has. */

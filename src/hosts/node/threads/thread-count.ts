@@ -71,7 +71,7 @@ async function canSharePorts(): Promise<boolean> {
 }
 
 /** The text of a file; undefined if it cannot be read. */
-export type ReadText = (path: string) => string | undefined;
+type ReadText = (path: string) => string | undefined;
 
 const MOUNT = "/sys/fs/cgroup";
 

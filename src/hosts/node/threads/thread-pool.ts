@@ -20,7 +20,7 @@ import type { ThreadState } from "./thread-messages.ts";
 import type { ThreadSharing } from "./thread-sharing.ts";
 
 /** What answering threads are started with. */
-export interface ThreadPoolParts extends SharedThreadParts {
+interface ThreadPoolParts extends SharedThreadParts {
   /** How many. */
   readonly threads: number;
   /** The state of a thread that starts. */
@@ -191,7 +191,7 @@ function withPorts(config: ServeConfig, { port, places }: RunningThread): ServeC
 }
 
 /** What answering threads need of the main thread. */
-export interface StartThreadsParts {
+interface StartThreadsParts {
   readonly config: ServeConfig;
   /** How many. */
   readonly threads: number;

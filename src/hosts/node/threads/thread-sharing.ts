@@ -92,7 +92,7 @@ const HEARTBEAT = 1000;
 const MOST_SILENCE = 4000;
 
 /** What the main thread knows and the database does not have. */
-export interface SharedFacts {
+interface SharedFacts {
   /** SOA serial of the newest change. */
   readonly serial: number;
   /** See `Clock.wallOffset`: threads that have the same one agree on when a lease expires. */

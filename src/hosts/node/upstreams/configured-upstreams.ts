@@ -9,7 +9,7 @@ import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 
 /** Connections to upstreams: DNS over HTTPS, and plain DNS. */
-export interface NodeUpstreams {
+interface NodeUpstreams {
   readonly upstreams: readonly Upstream[];
   /** Reads token files again. @throws {UsageError} naming the one that cannot be read */
   refresh(): Promise<void>;

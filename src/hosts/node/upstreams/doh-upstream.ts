@@ -4,7 +4,7 @@ import type { Upstream } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
 
 /** The options for one DNS resource. */
-export interface DohAccess {
+interface DohAccess {
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
   /** The bearer token of the cluster; undefined for none. */

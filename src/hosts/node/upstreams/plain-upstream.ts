@@ -6,7 +6,7 @@ import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
 import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
 
 /** Options for queries to a name server. */
-export interface PlainUpstreamOptions {
+interface PlainUpstreamOptions {
   /** Randomizes the case of the name; if an answer over UDP has another case, the query is repeated over TCP. Default: false. */
   readonly randomizeCase?: boolean;
 }
@@ -101,7 +101,7 @@ export function exchangeUdp(
  * Sends a query over a new TCP connection (RFC 7766).
  * @throws the signal's reason, or the network's error
  */
-export function exchangeTcp(
+function exchangeTcp(
   { address, port }: DnsEndpoint,
   query: Uint8Array,
   signal: AbortSignal,
