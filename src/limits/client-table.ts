@@ -61,7 +61,8 @@ export abstract class SharedClientTable {
         const other = Atomics.load(this.#keys, slot);
         // Another thread was faster.
         if (other === key) return slot;
-        const use = other === 0 ? 0 : this.useOf(slot);
+        // A slot that nobody has had comes first: then its last client keeps its count of refusals for longer.
+        const use = other === 0 ? -1 : this.useOf(slot);
         if (use < leastUse) [least, leastUse, leastKey] = [slot, use, other];
       }
       if (leastUse > 0) return least;
