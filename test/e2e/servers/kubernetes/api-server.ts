@@ -113,7 +113,9 @@ async function reset(server: ApiServer, contents: ReadonlyMap<string, string>): 
   if (!isRunning(server)) return false;
   const { etcd, admin } = server;
   // It renews its leases by itself.
-  const changed = await etcd.restore(contents, (key) => /^\/registry\/\w*leases\//.test(key));
+  const changed = await etcd.restore(contents, (key) =>
+    /^\/registry\/(?:masterleases|leases\/kube-system)\//.test(key),
+  );
   if (changed.some((key) => /^\/registry\/(apiextensions|apiregistration)\.k8s\.io\//.test(key)))
     return false;
   // Its caches follow etcd.
