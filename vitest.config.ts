@@ -6,9 +6,9 @@ import { TEST_DEADLINE } from "./test/deadline.ts";
 /** Unit tests that change what all files of a process share: each file has a process of its own. */
 const ISOLATED: string[] = [
   // Their mocks of modules, and `process`, are there for all files of a process.
-  "test/control/api-writer.test.ts",
-  "test/control/leader.test.ts",
-  "test/control/events/event-recorder.test.ts",
+  "test/worker/control/api-writer.test.ts",
+  "test/worker/control/leader.test.ts",
+  "test/worker/control/events/event-recorder.test.ts",
   "test/snapshot/sha256.test.ts",
 ];
 

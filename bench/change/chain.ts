@@ -9,7 +9,7 @@ import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
 import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { ensureTool } from "../../test/e2e/servers/tools/tools.ts";
-import { ApiServerDouble } from "../../test/sync/api-server-double.ts";
+import { ApiServerDouble } from "../../test/worker/api-server-double.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import type { Stop } from "../processes/stops.ts";
 import { LONG_LEASES } from "../push.ts";

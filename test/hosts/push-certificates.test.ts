@@ -7,7 +7,7 @@ import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { PushClient } from "../../src/worker/push-client.ts";
 import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
-import { KeptLogs } from "../sync/logs.ts";
+import { KeptLogs } from "../worker/logs.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
 import { Gateways, send } from "./gateways.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { sync } from "../../src/hosts/commands/sync.ts";
 import { startWorkerServer, type WorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
 import type { WorkerStatus } from "../../src/worker/status.ts";
-import { KeptLogs } from "../sync/logs.ts";
+import { KeptLogs } from "../worker/logs.ts";
 
 const [ONE, OTHER] = ["https://one.example", "https://other.example"];
 const HEALTHY: WorkerStatus = {

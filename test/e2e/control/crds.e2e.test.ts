@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
-import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
+import { desiredImport, desiredSlice, linesOf } from "../../worker/control/desired-lines.ts";
 import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { endpointSliceName } from "../../../src/worker/control/objects.ts";
-import { desiredImport, desiredSlice, linesOf } from "../../control/desired-lines.ts";
+import { desiredImport, desiredSlice, linesOf } from "../../worker/control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { kubeconfigOfControl } from "../harness/infra.ts";
 import { MovedClock } from "../harness/moved-clock.ts";

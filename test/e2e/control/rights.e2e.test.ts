@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { derivedServiceName, endpointSliceName } from "../../../src/worker/control/objects.ts";
-import { desiredImport, linesOf } from "../../control/desired-lines.ts";
+import { desiredImport, linesOf } from "../../worker/control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
 import { infraManifests, workerFolder } from "../harness/infra.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";

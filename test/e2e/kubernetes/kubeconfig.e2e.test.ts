@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type ApiServers, type SeenRequest, startApiServers } from "../../sync/kubeconfig/api-servers.ts";
-import { KUBECONFIG_CASES } from "../../sync/kubeconfig/kubeconfig-cases.ts";
-import { readInfo, writeCase, writeFiles } from "../../sync/kubeconfig/kubeconfig-folder.ts";
+import { type ApiServers, type SeenRequest, startApiServers } from "../../worker/kubeconfig/api-servers.ts";
+import { KUBECONFIG_CASES } from "../../worker/kubeconfig/kubeconfig-cases.ts";
+import { readInfo, writeCase, writeFiles } from "../../worker/kubeconfig/kubeconfig-folder.ts";
 import { world } from "../commands/exported.ts";
 import { answered, eventually, untilEqual } from "../harness/answers.ts";
 import { MovedClock } from "../harness/moved-clock.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { AT_ONCE, RETRY_LIMITS, WorkQueue } from "../../src/worker/control/controller.ts";
+import { AT_ONCE, RETRY_LIMITS, WorkQueue } from "../../../src/worker/control/controller.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

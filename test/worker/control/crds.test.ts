@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ClusterProperties, describeMissing, ServedLog } from "../../src/worker/control/crds.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import { ClusterProperties, describeMissing, ServedLog } from "../../../src/worker/control/crds.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
 const served = { serviceimports: "v1beta1", serviceexports: "v1beta1" };

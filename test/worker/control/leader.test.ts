@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type ApiWriter, WriteError } from "../../src/worker/control/api-writer.ts";
-import { Leader } from "../../src/worker/control/leader.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import { type ApiWriter, WriteError } from "../../../src/worker/control/api-writer.ts";
+import { Leader } from "../../../src/worker/control/leader.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 
 // The timers of node:timers/promises are not faked.
-vi.mock("../../src/worker/pacing.ts", () => ({
+vi.mock("../../../src/worker/pacing.ts", () => ({
   pause: (milliseconds: number, signal: AbortSignal) =>
     new Promise<boolean>((resolve) => {
       if (signal.aborted) return resolve(false);

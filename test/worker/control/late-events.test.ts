@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired-line.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
-import { reconcileService, type Writes } from "../../src/worker/control/reconcile.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../../src/snapshot/desired-line.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
+import { reconcileService, type Writes } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
 import { FakeCluster, nameOf } from "./fake-cluster.ts";
 

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { MANAGED_BY_LABEL } from "../../src/extract/objects.ts";
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired-line.ts";
-import { DesiredState } from "../../src/worker/control/desired.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import { MANAGED_BY_LABEL } from "../../../src/extract/objects.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../../src/snapshot/desired-line.ts";
+import { DesiredState } from "../../../src/worker/control/desired.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
   APPLIED,
   DERIVED_SERVICE,
   derivedServiceName,
   endpointSliceName,
-} from "../../src/worker/control/objects.ts";
-import { reconcileService } from "../../src/worker/control/reconcile.ts";
+} from "../../../src/worker/control/objects.ts";
+import { reconcileService } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 

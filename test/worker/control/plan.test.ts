@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { run } from "../../src/hosts/cli/program.ts";
-import { namespace } from "../extract/objects.ts";
-import { ApiServerDouble } from "../sync/api-server-double.ts";
-import { GatewayDouble } from "../sync/gateway-double.ts";
+import { run } from "../../../src/hosts/cli/program.ts";
+import { namespace } from "../../extract/objects.ts";
+import { ApiServerDouble } from "../api-server-double.ts";
+import { GatewayDouble } from "../gateway-double.ts";
 
 let folder: string;
 let api: ApiServerDouble;

@@ -4,9 +4,9 @@ import {
   EventRecorder,
   MOST_WAITING,
   SPAM_LIMITS,
-} from "../../../src/worker/control/events.ts";
-import type { ManagedObject } from "../../../src/worker/control/objects.ts";
-import { KeptLogs } from "../../sync/logs.ts";
+} from "../../../../src/worker/control/events.ts";
+import type { ManagedObject } from "../../../../src/worker/control/objects.ts";
+import { KeptLogs } from "../../logs.ts";
 
 // The timers of node:timers/promises are not faked.
 vi.mock("node:timers/promises", () => ({

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { conditionsToApply, newsIn } from "../../src/worker/control/conditions.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import { conditionsToApply, newsIn } from "../../../src/worker/control/conditions.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
   clusterSetIPsOf,
   derivedServiceName,
   endpointSliceName,
   fittingPorts,
   serviceImport,
-} from "../../src/worker/control/objects.ts";
-import { describeChange } from "../../src/worker/control/plan.ts";
+} from "../../../src/worker/control/objects.ts";
+import { describeChange } from "../../../src/worker/control/plan.ts";
 import { desiredImport } from "./desired-lines.ts";
 
 const at = { namespace: "shop", name: "db" };

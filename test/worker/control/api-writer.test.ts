@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ApiServer } from "../../src/worker/api-resources.ts";
-import { ApiWriter, MOST_ATTEMPTS } from "../../src/worker/control/api-writer.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
+import type { ApiServer } from "../../../src/worker/api-resources.ts";
+import { ApiWriter, MOST_ATTEMPTS } from "../../../src/worker/control/api-writer.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 
 interface Reply {
   readonly status: number;
@@ -53,8 +53,8 @@ const lease = object("Lease", "leader", "coordination.k8s.io/v1");
 
 /** Pauses of at least a second, in milliseconds: they end at once here. */
 const waits: number[] = [];
-vi.mock("../../src/worker/pacing.ts", async (importOriginal) => {
-  const original = await importOriginal<typeof import("../../src/worker/pacing.ts")>();
+vi.mock("../../../src/worker/pacing.ts", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../../src/worker/pacing.ts")>();
   const pause: typeof original.pause = (milliseconds, stop) => {
     if (milliseconds < 1_000) return original.pause(milliseconds, stop);
     waits.push(milliseconds);

@@ -1,5 +1,5 @@
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../src/snapshot/desired-line.ts";
-import { DesiredState } from "../../src/worker/control/desired.ts";
+import type { DesiredImport, DesiredLine, DesiredSlice } from "../../../src/snapshot/desired-line.ts";
+import { DesiredState } from "../../../src/worker/control/desired.ts";
 
 export const START = { start: "snapshot", formatVersion: 1 } as const satisfies DesiredLine;
 

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { DesiredState, followDesiredState, readDesiredState } from "../../src/worker/control/desired.ts";
-import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
-import { until } from "../until.ts";
+import { DesiredState, followDesiredState, readDesiredState } from "../../../src/worker/control/desired.ts";
+import { GatewayRequests } from "../../../src/worker/gateway-requests.ts";
+import { until } from "../../until.ts";
 import { desiredImport, linesOf, START } from "./desired-lines.ts";
 
 /** A gateway whose answers a test gives, in order; the last one again and again. */

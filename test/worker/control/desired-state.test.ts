@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DesiredState, DesiredStateError } from "../../src/worker/control/desired.ts";
+import { DesiredState, DesiredStateError } from "../../../src/worker/control/desired.ts";
 import { desiredImport, desiredSlice, linesOf, START, stateWith, take } from "./desired-lines.ts";
 
 test("lines count from the next position on, all together", () => {

@@ -1,8 +1,8 @@
-import { ClusterObjects } from "../../src/worker/control/cluster-objects.ts";
-import type { DesiredState } from "../../src/worker/control/desired.ts";
-import type { ManagedObject } from "../../src/worker/control/objects.ts";
-import { PrunedFields } from "../../src/worker/control/pruned-fields.ts";
-import type { ReconcileContext, Writes } from "../../src/worker/control/reconcile.ts";
+import { ClusterObjects } from "../../../src/worker/control/cluster-objects.ts";
+import type { DesiredState } from "../../../src/worker/control/desired.ts";
+import type { ManagedObject } from "../../../src/worker/control/objects.ts";
+import { PrunedFields } from "../../../src/worker/control/pruned-fields.ts";
+import type { ReconcileContext, Writes } from "../../../src/worker/control/reconcile.ts";
 
 type Way = "create" | "apply" | "merge";
 type Mutable = { -readonly [Key in keyof ManagedObject]: ManagedObject[Key] };
