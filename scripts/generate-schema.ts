@@ -11,7 +11,7 @@ import {
   ErrorResponse,
   LeaseRequest,
 } from "../src/http/push/push-messages.ts";
-import { SnapshotLine } from "../src/snapshot/lines/line-schema.ts";
+import { SnapshotLine } from "../src/snapshot/lines/lines-reader.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/transfer-state.ts";
 

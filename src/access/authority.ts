@@ -1,12 +1,12 @@
 import type { Visibility } from "../merge/visibility.ts";
 import { AccessRejected } from "./access-rejected.ts";
+import type { ClientCertificate } from "./client.ts";
 import {
   type CertificateIdentity,
   type CertificatePattern,
   describeCertificate,
   fitsCertificate,
-} from "./certificates.ts";
-import type { ClientCertificate } from "./client.ts";
+} from "./client.ts";
 import { BearerTable, type BearerTableSettings, bearerToken } from "./secrets.ts";
 
 /** The holder of a credential for pushing or for transfer. */

@@ -1,13 +1,12 @@
 import type { ClientAddress, ClientRequest } from "../access/client.ts";
 import { type View, type ViewReader, viewName } from "../access/view.ts";
+import type { AnswerOrigin, OutsideAnswer } from "../forward/local.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
-import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
 import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { notReady } from "../resolve/error-responses.ts";
+import { fitAnswer, notReady } from "../resolve/error-responses.ts";
 import type { Transport } from "../resolve/message-writer.ts";
-import { fitAnswer } from "../resolve/truncate.ts";
 import type { QueryCounters } from "./query-counters.ts";
 
 /** The sources of answers for the clients of an access rule. */

@@ -1,7 +1,7 @@
 import type { RuleCredentials } from "../access/admission.ts";
 import { type AccessControl, createAdmit, knownKinds } from "../access/admission.ts";
 import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
-import type { CertificatePattern } from "../access/certificates.ts";
+import type { CertificatePattern } from "../access/client.ts";
 import { createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";

@@ -22,8 +22,7 @@ import type { AccessCounters, MetricsSource } from "../http/metrics/counts.ts";
 
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
-import type { Listed } from "../http/pages/directory.ts";
-import type { Reach } from "../http/pages/page-parts.ts";
+import type { Listed, Reach } from "../http/pages/directory.ts";
 import type { ControlCounts, ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import type { Load } from "../limits/load.ts";
 import type { SharedLimits } from "../limits/shared.ts";

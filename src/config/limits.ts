@@ -2,9 +2,9 @@ import * as z from "zod";
 import { parseAddressRanges } from "../dns/address.ts";
 import { DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/limits.ts";
 import { DEFAULT_CONTROL_LIMITS as DEFAULT_CONTROL } from "../http/push/desired.ts";
-import { DEFAULT_PUSH_LIMITS } from "../http/push/push-limits.ts";
-import type { ClientNetworkSettings } from "../limits/client-networks.ts";
+import { DEFAULT_PUSH_LIMITS } from "../http/push/limits.ts";
 import type { ClientRateSettings } from "../limits/client-rate.ts";
+import type { ClientNetworkSettings } from "../limits/client-table.ts";
 import { AddressRangeText, count, NEAR_NETWORKS, seconds, UsageError } from "./values.ts";
 
 /** The most clients with a remembered budget. */

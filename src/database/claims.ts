@@ -1,10 +1,10 @@
 import { usableAddress } from "../dns/address.ts";
 import type { EndpointGroups, ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { Database, Statement } from "./driver.ts";
+import { sumOf } from "./driver.ts";
 import { BASES, type Basis, claimBucket, hexOf, Kind } from "./places.ts";
 import { type Claims, comparedValues, type EntryRow, entryValue, type Reader } from "./reader.ts";
 import type { ClaimRow } from "./row-change.ts";
-import { sumOf } from "./sums.ts";
 
 /** Services of one cluster that claim one address on each basis. Further ones have no claim: a row, and what a query has to look at, are bounded. */
 const MOST_NAMES = 32;

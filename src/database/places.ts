@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from "../dns/address.ts";
+import type { Collection, SINGLES } from "../snapshot/parse.ts";
 import type { LocalService } from "../snapshot/schema.ts";
-import type { Collection, SINGLES } from "../snapshot/snapshot-error.ts";
 
 /** What a row has. */
 export const Kind = {

@@ -2,6 +2,7 @@ import { isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { ClusterRow, Totals } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
+import { sumOf } from "./driver.ts";
 import {
   BASES,
   type Basis,
@@ -12,7 +13,6 @@ import {
   localKey,
   namespaceKey,
 } from "./places.ts";
-import { sumOf } from "./sums.ts";
 
 /** An entry of a cluster. */
 export interface EntryRow {

@@ -8,7 +8,7 @@ import {
   formatPath,
   SnapshotError,
   type SnapshotIssue,
-} from "../snapshot/snapshot-error.ts";
+} from "../snapshot/parse.ts";
 import { EntryDraft } from "./entry-draft.ts";
 import { findingsKey, KIND_OF, Kind, podsKey } from "./places.ts";
 import type { Reader } from "./reader.ts";

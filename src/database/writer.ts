@@ -3,8 +3,8 @@ import type { Database, Statement } from "./driver.ts";
 import { type Change, type Decision, type EntryChange, prepare } from "./prepare.ts";
 import { FoundingDay, foundingAt, type Sight } from "./ranks.ts";
 import { type Damage, Reader } from "./reader.ts";
+import type { RowLoad } from "./row-change.ts";
 import { type RowChange, RowTables } from "./row-change.ts";
-import type { RowLoad } from "./row-load.ts";
 import { DamagedCluster, type Event, type GivenUp, RowPlanner } from "./row-planner.ts";
 import type { Staged } from "./stage.ts";
 

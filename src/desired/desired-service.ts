@@ -8,8 +8,8 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "../snapshot/desired-line.ts";
+import { sha256Of } from "../snapshot/parse.ts";
 import type { Endpoint, EndpointPort, ExportedService, ServicePort } from "../snapshot/schema.ts";
-import { sha256Of } from "../snapshot/snapshot-error.ts";
 
 /** By which addresses other clusters reach the endpoints of an exporter: those of pods, of its load balancers, or of its nodes. */
 export type Reach = "pods" | "loadBalancers" | "nodes";

@@ -2,6 +2,7 @@
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 
 export type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
+export { parseSnapshot, SnapshotError, type SnapshotIssue } from "../snapshot/parse.ts";
 export {
   ClusterSnapshot,
   ClusterZone,
@@ -16,5 +17,4 @@ export {
   ServicePort,
   SNAPSHOT_FORMAT_VERSION,
 } from "../snapshot/schema.ts";
-export { parseSnapshot, SnapshotError, type SnapshotIssue } from "../snapshot/snapshot-error.ts";
 export { encodeChanges, encodeSnapshot };

@@ -13,6 +13,7 @@ import { describePort, gatherEndpoints } from "../merge/endpoints.ts";
 import { PINNED } from "../merge/grants.ts";
 import type { DeclaredService } from "../merge/service.ts";
 import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
+import { isLocalityView } from "../zone/frame.ts";
 import {
   addressLabel,
   clusterIdLabels,
@@ -20,7 +21,6 @@ import {
   isObjectLabel,
   portLabels,
 } from "../zone/kinds/endpoint-records.ts";
-import { isLocalityView } from "../zone/locality.ts";
 import type {
   ExplainedExporter,
   ExplainedProperty,

@@ -26,7 +26,7 @@ import {
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
 import { ServiceObjects } from "./service-objects.ts";
-import { type NodeAddressType, readNodeAddresses } from "./services/node-ports.ts";
+import { type NodeAddressType, readNodeAddresses } from "./services/service-spec.ts";
 
 /**
  * The snapshot of a cluster's objects; their order does not matter. Objects of other kinds are ignored.

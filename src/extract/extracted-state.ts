@@ -1,5 +1,5 @@
+import { COLLECTIONS, type Collection } from "../snapshot/parse.ts";
 import { type ClusterSnapshot, type ClusterZone, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
-import { COLLECTIONS, type Collection } from "../snapshot/snapshot-error.ts";
 import { compareText } from "./fields.ts";
 
 /** The name of a table of entries, or of the one value that changes. */

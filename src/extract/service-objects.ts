@@ -13,7 +13,7 @@ import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "./objects.ts"
 import { exportService } from "./services/exported-service.ts";
 import { importService, standsForService } from "./services/imported-service.ts";
 import { describeLocalService } from "./services/local-service.ts";
-import { type NodeAddresses, readNodePorts } from "./services/node-ports.ts";
+import { type NodeAddresses, readNodePorts } from "./services/service-spec.ts";
 
 /** The parts of a snapshot that one service yields. */
 interface ServiceExtract {

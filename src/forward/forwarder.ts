@@ -8,7 +8,7 @@ import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, ForwardCounters, type ForwardResult, monotonicClock } from "./counters.ts";
-import type { OutsideAnswer } from "./outside-answer.ts";
+import type { OutsideAnswer } from "./local.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
 import type { ScrubRules } from "./scrub.ts";
 import { scrubAnswer } from "./scrub.ts";

@@ -16,6 +16,26 @@ import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 
+/** The origin of an answer. */
+export interface AnswerOrigin {
+  /** The upstream's name; undefined if none answered. */
+  readonly upstream: string | undefined;
+  /** Its age in the cache in whole seconds. */
+  readonly ageSeconds: number;
+  readonly isStale: boolean;
+}
+
+/** The answer to a query for a name out of zone. */
+export interface OutsideAnswer {
+  readonly answer: Answer;
+  /** Undefined if no upstream was needed. */
+  readonly origin?: AnswerOrigin;
+  /** Whether it starts with one of the gateway's CNAME records; then `origin` is that of the target. */
+  readonly isContinued?: boolean;
+  /** Set if the client exceeded its limit: seconds until it may retry; `answer` is REFUSED. */
+  readonly retryAfter?: number;
+}
+
 // The SOA record that a locally served zone should have (RFC 6303 section 3): the zone's own name, this mailbox, these numbers.
 const NOBODY = parseName("nobody.invalid");
 const SERIAL = 1;

@@ -5,8 +5,8 @@ import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { appendTarget, queryForTarget } from "./cname-target.ts";
 import type { Forwarder } from "./forwarder.ts";
+import type { OutsideAnswer } from "./local.ts";
 import { answerHidden, answerLocally, isInArpa, type LocalZones } from "./local.ts";
-import type { OutsideAnswer } from "./outside-answer.ts";
 import { readForwardable } from "./stub-zones.ts";
 
 /** The answer to a name out of zone: REFUSED, NXDOMAIN, or an upstream's answer. */

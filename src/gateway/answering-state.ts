@@ -1,6 +1,6 @@
 import type { ClusterMeta, ClusterRow } from "../database/cluster-row.ts";
+import { sumOf } from "../database/driver.ts";
 import type { Reader } from "../database/reader.ts";
-import { sumOf } from "../database/sums.ts";
 import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";

@@ -1,5 +1,5 @@
+import { sumOf } from "../database/driver.ts";
 import { findingsKeyOf } from "../database/places.ts";
-import { sumOf } from "../database/sums.ts";
 import { deriveConditions, INVALID_REASONS } from "../desired/conditions.ts";
 import { deriveService, type Reach } from "../desired/desired-service.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";

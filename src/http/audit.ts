@@ -1,9 +1,8 @@
 import type { Context } from "hono";
 import { AccessRejected } from "../access/access-rejected.ts";
-import type { CertificateIdentity } from "../access/certificates.ts";
-import type { ClientAddress } from "../access/client.ts";
-import { ClientNetworks } from "../limits/client-networks.ts";
+import type { CertificateIdentity, ClientAddress } from "../access/client.ts";
 import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
+import { ClientNetworks } from "../limits/client-table.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type {
   AppEnvironment,

@@ -3,7 +3,7 @@ import type { Answered, Endpoint, Unanswered } from "../answer/answer-query.ts";
 import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
 import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
-import type { AnswerOrigin } from "../forward/outside-answer.ts";
+import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import { describeDegradation } from "../snapshot/degradation.ts";
 import {

@@ -1,16 +1,16 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import type { CertificateIdentity } from "../access/certificates.ts";
+import type { CertificateIdentity } from "../access/client.ts";
 import { parseNameserver } from "../forward/local.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
 import { systemClock } from "../gateway/clock.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import { collectIssues } from "../snapshot/snapshot-error.ts";
+import { collectIssues } from "../snapshot/parse.ts";
 import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
 import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/errors.ts";
 import { BodyBudget, readJsonBody } from "./push/bodies.ts";
-import { DEFAULT_PUSH_LIMITS } from "./push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "./push/limits.ts";
 
 /** The parts of the routes of stub zones. */
 interface StubRoutesDependencies extends AuditParts {

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type ClientNetworkSettings, ClientNetworks } from "./client-networks.ts";
+import { type ClientNetworkSettings, ClientNetworks } from "./client-table.ts";
 
 /** The limit on the rate of each client. */
 export interface ClientRateSettings extends ClientNetworkSettings, Omit<Rate, "perSecond"> {

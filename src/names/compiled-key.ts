@@ -1,7 +1,7 @@
 import { FOLD, MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import type { LeaseMemo } from "../zone/frame.ts";
-import { isLocalityView } from "../zone/locality.ts";
+import { isLocalityView } from "../zone/frame.ts";
 import type { TreeKey } from "../zone/name-tree.ts";
 import {
   countEnd,

@@ -1,14 +1,14 @@
 import type { ClusterRow } from "../database/cluster-row.ts";
 import type { Database, Statement } from "../database/driver.ts";
+import { sumOf } from "../database/driver.ts";
 import {
   type ChangedRows,
   type ClaimRow,
   type PartRow,
   type RowChange,
+  RowLoad,
   RowTables,
 } from "../database/row-change.ts";
-import { RowLoad } from "../database/row-load.ts";
-import { sumOf } from "../database/sums.ts";
 import { type Applied, DamagedCluster, type LogMark, type Writer } from "../database/writer.ts";
 import type { OrderParts } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";

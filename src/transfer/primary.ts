@@ -11,7 +11,7 @@ import type { KeyWorld } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
 import { listServices } from "../names/services.ts";
 import { unitKind } from "../names/zone-world.ts";
-import { sha256Of } from "../snapshot/snapshot-error.ts";
+import { sha256Of } from "../snapshot/parse.ts";
 import { ChangeWindow } from "./change-window.ts";
 import {
   type ListKind,

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { SnapshotAssembler } from "../extract/extract.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
-import type { NodeAddressType } from "../extract/services/node-ports.ts";
+import type { NodeAddressType } from "../extract/services/service-spec.ts";
 import { degradationKey } from "../snapshot/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { KubernetesSource } from "./kubernetes.ts";

@@ -1,6 +1,5 @@
 import { parseZoneName, type ZoneName } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
-import { isLocalityView } from "./locality.ts";
 import type { TreeKey } from "./name-tree.ts";
 
 /** When lease groups expire, and for whom that was looked up. */
@@ -107,4 +106,20 @@ function isTreeOf({ tree, treeByView }: Zone, wanted: number): boolean {
 
 function zoneOf({ name, tree, byView }: ZoneTable): Zone {
   return { name, ...parseZoneName(name), tree, treeByView: byView.length > 0 ? new Map(byView) : undefined };
+}
+
+/** The region and zone of a client outside every cluster, with the values of nodes' labels (`topology.kubernetes.io/region` and `/zone`). */
+export interface Locality {
+  readonly region: string;
+  readonly zone?: string | undefined;
+}
+
+/** The name of a view for a locality. A cluster id never contains a colon. */
+export function localityView({ region, zone }: Locality): string {
+  return zone === undefined ? `region:${region}` : `zone:${region}/${zone}`;
+}
+
+/** Whether a view is that of a locality. */
+export function isLocalityView(view: string): boolean {
+  return view.includes(":");
 }

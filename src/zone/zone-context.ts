@@ -1,8 +1,8 @@
 import { usableAddress } from "../dns/address.ts";
 import { parseName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding } from "../merge/clusterset.ts";
-import { Distances, type Origin } from "./kinds/distances.ts";
-import { type Locality, localityView } from "./locality.ts";
+import { type Locality, localityView } from "./frame.ts";
+import { Distances, type Origin } from "./kinds/tree-scope.ts";
 import type { TreeKey } from "./name-tree.ts";
 import {
   canonicalZoneName,

@@ -1,8 +1,7 @@
 import { foldName, formatName, parseName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ClusterZone } from "../snapshot/schema.ts";
-import type { ZoneTable } from "./frame.ts";
-import type { Locality } from "./locality.ts";
+import type { Locality, ZoneTable } from "./frame.ts";
 import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./name-tree.ts";
 
 /** A live cluster, as zones need it. */

@@ -4,7 +4,7 @@ import {
   type CertificatePattern,
   describeCertificate,
   fitsCertificate,
-} from "../../src/access/certificates.ts";
+} from "../../src/access/client.ts";
 
 const PIN = "ab".repeat(32);
 const web: CertificateIdentity = {

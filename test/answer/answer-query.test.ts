@@ -5,7 +5,7 @@ import { createViewReader } from "../../src/access/view.ts";
 import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";
-import { createAnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
+import { createAnswerMessage } from "../../src/hosts/node/listeners/udp.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { query } from "../http/fake-gateway.ts";

@@ -5,13 +5,8 @@ import { Reader } from "../../src/database/reader.ts";
 import { valueText } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
+import { MOST_ISSUES, parseSnapshot, SnapshotError, type SnapshotIssue } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import {
-  MOST_ISSUES,
-  parseSnapshot,
-  SnapshotError,
-  type SnapshotIssue,
-} from "../../src/snapshot/snapshot-error.ts";
 import { expectMet } from "../property-share.ts";
 import { merged, patchOf, readLines } from "../snapshot/changes.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";

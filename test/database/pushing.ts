@@ -7,8 +7,8 @@ import type { Applied, Writer } from "../../src/database/writer.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader, type ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
+import { COLLECTIONS, type Entries } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
-import { COLLECTIONS, type Entries } from "../../src/snapshot/snapshot-error.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 
 /** Any day. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { UNDATED } from "../../src/extract/services/service-spec.ts";
-import { parseSnapshot } from "../../src/snapshot/snapshot-error.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import {
   clusterProperty,
   namespace,

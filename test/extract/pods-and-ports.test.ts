@@ -8,7 +8,7 @@ import {
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ExtractedState } from "../../src/extract/extracted-state.ts";
 import { PodAddresses, readPodAddresses } from "../../src/extract/pods.ts";
-import type { NodeAddressType } from "../../src/extract/services/node-ports.ts";
+import type { NodeAddressType } from "../../src/extract/services/service-spec.ts";
 import { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { namespace, object, ofService, service, serviceExport, slice } from "./objects.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
-import { parseSnapshot } from "../../src/snapshot/snapshot-error.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { change, endpoints, ports, wellFormed } from "./any-objects.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
+import type { OutsideAnswer } from "../../src/forward/local.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import {
   atOnce,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Writer } from "../../src/database/writer.ts";
 import { checkBounds, DEFAULT_SNAPSHOT_BOUNDS } from "../../src/gateway/limits.ts";
-import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/limits.ts";
 import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import { metaAt, NOON, stage, wholeLines } from "../database/pushing.ts";
 import { largestCluster } from "./largest-cluster.ts";

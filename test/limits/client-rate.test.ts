@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseAddressRanges } from "../../src/dns/address.ts";
-import { ClientNetworks } from "../../src/limits/client-networks.ts";
 import { ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
+import { ClientNetworks } from "../../src/limits/client-table.ts";
 
 describe("token buckets", () => {
   it("are forgotten if there are too many, the least recently used first", () => {

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { notReady } from "../../src/resolve/error-responses.ts";
+import { answerTruncated, fitAnswer, notReady } from "../../src/resolve/error-responses.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
-import { answerTruncated, fitAnswer } from "../../src/resolve/truncate.ts";
 import { clusterLocalTable } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";
 import { endpoints, exported, port, snapshot } from "../merge/fixtures.ts";

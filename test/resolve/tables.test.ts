@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
 import { surveyOf } from "../../src/names/services.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
-import { type Locality, localityView } from "../../src/zone/locality.ts";
+import { type Locality, localityView } from "../../src/zone/frame.ts";
 import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../conformance/cases/clusterset.ts";
 import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
-import { parseSnapshot } from "../../src/snapshot/snapshot-error.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { metaAt, NOON, push, snapshotOf, stage } from "../database/pushing.ts";
 import { holding } from "./changes.ts";
 import { readAll } from "./lines/bytes.ts";

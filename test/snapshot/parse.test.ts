@@ -9,8 +9,8 @@ import {
   toSubject,
 } from "../../src/snapshot/degradation.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
+import { formatPath, parseSnapshot, SnapshotError } from "../../src/snapshot/parse.ts";
 import { isClusterId } from "../../src/snapshot/schema.ts";
-import { formatPath, parseSnapshot, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { applyPatch } from "./changes.ts";
 import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
 import { WRONG_REPORTS } from "./wrong-reports.ts";

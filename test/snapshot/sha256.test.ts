@@ -26,13 +26,13 @@ afterEach(() => {
 describe.each(HOSTS)("SHA-256 %s", (_, prepare) => {
   it.each(EXAMPLES)("of %j", async (text, expected) => {
     prepare();
-    const { sha256Of } = await import("../../src/snapshot/snapshot-error.ts");
+    const { sha256Of } = await import("../../src/snapshot/parse.ts");
     expect(hex(sha256Of(encode(text)))).toBe(expected);
   });
 
   it("is the same for bytes in pieces", async () => {
     prepare();
-    const { createSha256, sha256Of } = await import("../../src/snapshot/snapshot-error.ts");
+    const { createSha256, sha256Of } = await import("../../src/snapshot/parse.ts");
     const bytes = Uint8Array.from({ length: 1000 }, (_, index) => index);
     const hash = createSha256();
     for (let at = 0; at < bytes.length; at += 77) hash.update(bytes.subarray(at, at + 77));
@@ -42,6 +42,6 @@ describe.each(HOSTS)("SHA-256 %s", (_, prepare) => {
 
 it("is the host's own implementation on Node", async () => {
   const { createHash } = await import("node:crypto");
-  const { createSha256 } = await import("../../src/snapshot/snapshot-error.ts");
+  const { createSha256 } = await import("../../src/snapshot/parse.ts");
   expect(createSha256()).toBeInstanceOf(createHash("sha256").constructor);
 });

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { parseSnapshot } from "../../src/snapshot/snapshot-error.ts";
 import { freePort } from "../e2e/servers/ports.ts";
 import { merged, patchOf } from "../snapshot/changes.ts";
 import { readAll } from "../snapshot/lines/bytes.ts";

@@ -71,7 +71,7 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing
       const { readServeConfig } = await import("../node/config.ts");
       const config = readServeConfig(flags);
       if (flags.checkConfig === true) {
-        const { checkConfigFiles } = await import("../commands/check-config.ts");
+        const { checkConfigFiles } = await import("../commands/check.ts");
         output.out(await checkConfigFiles(config));
         return;
       }

@@ -215,7 +215,7 @@ Exit codes: 0 all that is exported is served, 1 problems or findings (with --str
 2 an input cannot be read.`,
     )
     .action(async (inputs, flags) => {
-      const { check } = await import("../commands/check/check.ts");
+      const { check } = await import("../commands/check.ts");
       setExitCode(await check(inputs, flags, output));
     });
 }

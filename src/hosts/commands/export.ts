@@ -4,7 +4,7 @@ import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../names/listing.ts";
 import { surveyOf } from "../../names/services.ts";
-import { readCheckInputs } from "./check/check-input.ts";
+import { readCheckInputs } from "./check-input.ts";
 import { readFederation, readGrant } from "./flags.ts";
 import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "./offline-world.ts";
 import type { Output } from "./process.ts";

@@ -16,7 +16,7 @@ import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
-import { readCheckInputs } from "./check/check-input.ts";
+import { readCheckInputs } from "./check-input.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
 import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
 import {

@@ -3,7 +3,7 @@ import { JSON_TYPE } from "../../http/messages/fields.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { CheckInput } from "./check/check-input.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
 

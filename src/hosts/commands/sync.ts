@@ -1,5 +1,5 @@
 import { parseListenAddress, UsageError } from "../../config/values.ts";
-import type { NodeAddressType } from "../../extract/services/node-ports.ts";
+import type { NodeAddressType } from "../../extract/services/service-spec.ts";
 import { DEFAULT_LEASE_SECONDS, INSTANCE_NAME, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
 import { readTokenAtOnce } from "../node/files.ts";
 import type { Logger } from "../node/process.ts";

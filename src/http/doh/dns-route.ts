@@ -6,11 +6,11 @@ import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import {
   cacheControl,
   originsOfAnswer,
+  PlainHeaders,
   rejectMethod,
   rejectUnanswered,
   varyByCredential,
 } from "./answer-response.ts";
-import { PlainHeaders } from "./plain-headers.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 import { base64urlLength, decodeBase64url, rawParameter } from "./url.ts";
 

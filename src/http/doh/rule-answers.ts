@@ -7,9 +7,7 @@ import type { Background } from "../../transfer/secondary.ts";
 import { createReject, type Reject } from "../messages/errors.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import type { MetricsSource } from "../metrics/counts.ts";
-
-import type { Listed } from "../pages/directory.ts";
-import type { PageParts, PageSettings } from "../pages/page-parts.ts";
+import type { Listed, PageParts, PageSettings } from "../pages/directory.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
 type Prepare = (background?: Background) => Promise<void> | undefined;

@@ -7,7 +7,7 @@ import { type PushRefusal, PushRefused } from "../../gateway/limits.ts";
 import { OtherInstance } from "../../gateway/other-instance.ts";
 import type { Limit, LimitCounters } from "../../limits/counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/json-syntax.ts";
-import { SnapshotError } from "../../snapshot/snapshot-error.ts";
+import { SnapshotError } from "../../snapshot/parse.ts";
 import { rawParameter } from "../doh/url.ts";
 import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
 import type { HttpRequest, HttpResponse } from "./message.ts";

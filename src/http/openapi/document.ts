@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SnapshotLine } from "../../snapshot/lines/line-schema.ts";
+import { SnapshotLine } from "../../snapshot/lines/lines-reader.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import {

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { ServiceListing } from "../../names/services.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
-import type { ClusterExport, ClusterExports, Missing } from "./directory.ts";
+import type { ClusterExport, ClusterExports, Missing, PageParts } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, propertyTable } from "./explained.ts";
 import {
   clusterFacts,
@@ -26,7 +26,6 @@ import {
   serviceLink,
   WITH_SCRIPT,
 } from "./page.ts";
-import type { PageParts } from "./page-parts.ts";
 
 /** A label of a Kubernetes object's name (RFC 1123 section 2.1). */
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;

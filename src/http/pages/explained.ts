@@ -8,8 +8,8 @@ import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain
 import { describeAnswered, type ReadAnswer, readAnswer } from "../json.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
+import type { PageParts } from "./directory.ts";
 import { clusterLink, duration, type Html, serviceLink } from "./page.ts";
-import type { PageParts } from "./page-parts.ts";
 
 /** A question of a page, with its client. */
 interface PageQuestion {

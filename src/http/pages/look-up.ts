@@ -4,6 +4,7 @@ import { ResponseCode } from "../../dns/name.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
 import type { JsonRecord, ReadAnswer } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";
+import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import {
   type ExplainedAnswer,
@@ -34,7 +35,6 @@ import {
   nameOfType,
   type Page,
 } from "./page.ts";
-import type { PageParts } from "./page-parts.ts";
 
 /** The parts of `/`. */
 type LookUpPageParts = PageParts & ListPageParts;

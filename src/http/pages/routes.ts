@@ -13,11 +13,11 @@ import {
   type SetupFile,
 } from "../setup/facts.ts";
 import { clusterPage, servicePage } from "./details.ts";
+import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./lists.ts";
 import { lookUpPage } from "./look-up.ts";
 import { type Html, notFoundPage, type Page, pageResponse } from "./page.ts";
-import type { PageParts } from "./page-parts.ts";
 
 /** The pages for people: `/`, the lists, a page for each service and cluster, `/setup` with its files. */
 export function createPages(): Hono<AppEnvironment> {

@@ -5,7 +5,7 @@ import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { ApiError } from "../messages/errors.ts";
 import { essence, JSON_TYPE } from "../messages/fields.ts";
-import type { BodyLimits, PushLimits } from "./push-limits.ts";
+import type { BodyLimits, PushLimits } from "./limits.ts";
 
 /** Members and elements of one step, and steps of one turn. */
 const VALUES_AT_ONCE = 256;

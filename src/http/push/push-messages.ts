@@ -3,8 +3,8 @@ import { KIND_OF, Kind } from "../../database/places.ts";
 import type { EntryChange } from "../../database/prepare.ts";
 import { type EntryRow, entryValue } from "../../database/reader.ts";
 import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
+import { type Collection, collectIssues, SnapshotError } from "../../snapshot/parse.ts";
 import { ClusterId, Finding } from "../../snapshot/schema.ts";
-import { type Collection, collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
 
 const generation = z.int();
 const time = z.number().meta({ description: "Unix time in milliseconds." });

@@ -13,7 +13,7 @@ import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/errors.ts";
 import { type BodyAccount, BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
 import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
-import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
+import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./limits.ts";
 import { countChanges, countRemoval, INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */

@@ -1,8 +1,8 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Degradation } from "../degradation.ts";
 import { isJsonObject, ownMember } from "../json-value.ts";
+import { COLLECTIONS, createSha256, SINGLES } from "../parse.ts";
 import type { ClusterSnapshot } from "../schema.ts";
-import { COLLECTIONS, createSha256, SINGLES } from "../snapshot-error.ts";
 import { encodeUtf8 } from "./json-syntax.ts";
 import {
   type EntryPatch,

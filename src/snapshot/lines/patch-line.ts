@@ -1,6 +1,6 @@
 import type { Degradation } from "../degradation.ts";
 import type { JsonObject } from "../json-value.ts";
-import type { Collection, SINGLES } from "../snapshot-error.ts";
+import type { Collection, SINGLES } from "../parse.ts";
 
 /** The version of the line format that this code reads and writes. */
 export const LINES_FORMAT_VERSION = 2;

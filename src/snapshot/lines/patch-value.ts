@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { isJsonObject, type JsonObject, MergePatchError, mergePatch, ownMember } from "../json-value.ts";
-import { collectIssues, formatPath, type PathStep } from "../snapshot-error.ts";
+import { collectIssues, formatPath, type PathStep } from "../parse.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./split-patch.ts";
 
 /** Called with each error. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
+import { COLLECTIONS, type Collection, SINGLES } from "../parse.ts";
 import { ClusterSnapshot } from "../schema.ts";
-import { COLLECTIONS, type Collection, SINGLES } from "../snapshot-error.ts";
 import type { Single } from "./patch-line.ts";
 
 /** Members of tables in one piece, at most. */

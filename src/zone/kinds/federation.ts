@@ -2,8 +2,8 @@ import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { KEEP_ORDER, RecordSets } from "../record-block.ts";
 import type { FederationZone } from "../zone-plan.ts";
-import type { Distances, Origin } from "./distances.ts";
 import { clusterIdLabels, endpointLabel, isHostLabel, isObjectLabel } from "./endpoint-records.ts";
+import type { Distances, Origin } from "./tree-scope.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /**

@@ -9,7 +9,7 @@ import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
-import { localityView } from "../../../src/zone/locality.ts";
+import { localityView } from "../../../src/zone/frame.ts";
 import { listedOf } from "../../http/pages/pages-world.ts";
 import { expectMet } from "../../property-share.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
-import { type CheckFlags, check } from "../../../src/hosts/commands/check/check.ts";
-import { readCheckInputs } from "../../../src/hosts/commands/check/check-input.ts";
+import { type CheckFlags, check } from "../../../src/hosts/commands/check.ts";
+import { readCheckInputs } from "../../../src/hosts/commands/check-input.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -19,9 +19,8 @@ import {
 } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
-import { ClientNetworks } from "../../../src/limits/client-networks.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
-import { SharedClientCounts } from "../../../src/limits/client-table.ts";
+import { ClientNetworks, SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, type Limit, LimitCounters } from "../../../src/limits/counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
 import { ownCount } from "../../../src/limits/shared.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import { Stage } from "../../../src/database/stage.ts";
 import { BodyBudget, stageLines } from "../../../src/http/push/bodies.ts";
-import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/limits.ts";
 import { memoryDatabase } from "../../gateway/open-keyed.ts";
 import { openTurns } from "../../gateway/turns/open-turns.ts";
 import { headerLine, LINES_TYPE, sealed } from "../../snapshot/lines/push-lines.ts";

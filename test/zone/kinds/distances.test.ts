@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Distances } from "../../../src/zone/kinds/distances.ts";
+import { Distances } from "../../../src/zone/kinds/tree-scope.ts";
 
 const distances = new Distances([
   { clusterId: "here", region: "eu", zones: ["a", "b"] },

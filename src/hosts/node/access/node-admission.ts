@@ -10,8 +10,13 @@ import {
   knownKinds,
   type RuleCredentials,
 } from "../../../access/admission.ts";
-import { type CertificateIdentity, fitsCertificate } from "../../../access/certificates.ts";
-import { type Client, type ClientAddress, createClientAddress } from "../../../access/client.ts";
+import {
+  type CertificateIdentity,
+  type Client,
+  type ClientAddress,
+  createClientAddress,
+  fitsCertificate,
+} from "../../../access/client.ts";
 import { CredentialMemory } from "../../../access/memory.ts";
 import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";

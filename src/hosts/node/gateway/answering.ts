@@ -12,8 +12,8 @@ import type { App } from "../../../http/app.ts";
 import type { AccessCounters } from "../../../http/metrics/counts.ts";
 
 import type { SharedLimits } from "../../../limits/shared.ts";
-import { createAnswerMessage } from "../listeners/answer-message.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
+import { createAnswerMessage } from "../listeners/udp.ts";
 import type { Logger } from "../process.ts";
 import type { NodeServer, ServerOptions } from "../server/node-server.ts";
 import type { ServerProtection } from "../server/server-protection.ts";

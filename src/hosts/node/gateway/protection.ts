@@ -1,8 +1,8 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import { clientConnections, socketNetworks } from "../../../config/limits.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { ClientNetworks } from "../../../limits/client-networks.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
+import { ClientNetworks } from "../../../limits/client-table.ts";
 import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
 import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import type { ServerProtection } from "../server/server-protection.ts";

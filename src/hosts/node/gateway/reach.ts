@@ -2,7 +2,7 @@ import type { AccessRule, AccessRules } from "../../../access/rule.ts";
 import { canonical, type Ddr, type ServeConfig } from "../../../config/serve-config.ts";
 import { parseListenAddress } from "../../../config/values.ts";
 import { parseAddress } from "../../../dns/address.ts";
-import type { Reach } from "../../../http/pages/page-parts.ts";
+import type { Reach } from "../../../http/pages/directory.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";

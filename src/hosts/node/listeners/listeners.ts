@@ -6,10 +6,10 @@ import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
-import type { AnswerMessage } from "./answer-message.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
+import type { AnswerMessage } from "./udp.ts";
 import { listenUdp, ResponseRateLimit } from "./udp.ts";
 
 /** The parts of the listeners. */

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../../../resolve/answer.ts";
-import type { AnswerMessage } from "./answer-message.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
+import type { AnswerMessage } from "./udp.ts";
 
 /** The parts of a connection over TCP or TLS. */
 export interface StreamParts {

@@ -1,12 +1,14 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
+import type { ClientRequest } from "../../../access/client.ts";
+import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns } from "../../../config/serve-config.ts";
 import { parseAddressRanges } from "../../../dns/address.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
+import type { Answer } from "../../../resolve/answer.ts";
+import { answerTruncated } from "../../../resolve/error-responses.ts";
 import type { Transport } from "../../../resolve/message-writer.ts";
-import { answerTruncated } from "../../../resolve/truncate.ts";
-import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
 
 /** The parts of a UDP listener. */
@@ -135,5 +137,46 @@ export class ResponseRateLimit {
   take(address: string): RateVerdict {
     if (this.#clients.take(address) === 0) return "answer";
     return this.#slip > 0 && this.#clients.refusals(address) % this.#slip === 0 ? "truncate" : "drop";
+  }
+}
+
+/**
+ * Answers one message of plain DNS or DNS over TLS; undefined for bytes that are not a query.
+ * @param query the caller may reuse its bytes after the call
+ * @param clientAddress the socket's remote address
+ */
+export type AnswerMessage = (
+  query: Uint8Array,
+  clientAddress: string,
+) => Answer | undefined | Promise<Answer | undefined>;
+
+/** Answers the queries of a listener over one of its transports. */
+export function createAnswerMessage(
+  answerQuery: AnswerQuery,
+  endpoint: Endpoint,
+  counters: QueryCounters,
+): AnswerMessage {
+  const { name } = endpoint.transport;
+  const answerOf = (answered: Answered | Unanswered): Answer | undefined => {
+    if (typeof answered !== "string") return answered.answer;
+    counters.malformed(name);
+    return undefined;
+  };
+  return (query, clientAddress) => {
+    const answered = answerQuery(new SocketRequest(clientAddress), query, endpoint);
+    return answered instanceof Promise ? answered.then(answerOf) : answerOf(answered);
+  };
+}
+
+/** A client of which only the socket is known. */
+class SocketRequest implements ClientRequest {
+  readonly client: { readonly address: string };
+
+  constructor(address: string) {
+    this.client = { address };
+  }
+
+  header(): null {
+    return null;
   }
 }

@@ -1,6 +1,5 @@
-import type { ClientNetworks } from "../../../limits/client-networks.ts";
 import type { ClientRate } from "../../../limits/client-rate.ts";
-import type { SharedClientCounts } from "../../../limits/client-table.ts";
+import type { ClientNetworks, SharedClientCounts } from "../../../limits/client-table.ts";
 import type { ConnectionErrors, LimitCounters } from "../../../limits/counters.ts";
 import type { RequestsInFlight } from "../../../limits/load.ts";
 import type { Count } from "../../../limits/shared.ts";

@@ -1,6 +1,5 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
-import type { CertificateIdentity } from "../../../access/certificates.ts";
-import type { Client } from "../../../access/client.ts";
+import type { CertificateIdentity, Client } from "../../../access/client.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import {
   type Application,

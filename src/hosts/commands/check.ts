@@ -1,11 +1,17 @@
-import { zoneFileLine } from "../../../names/listing.ts";
-import { readFederationFlag, readGrant, readPins } from "../flags.ts";
-import { type ClusterZoneFlags, readClusterZone } from "../offline-world.ts";
-import type { Output } from "../process.ts";
-import type { ListedZone } from "../query.ts";
-import { describeCounts, describeObjections, locateFinding } from "../status.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { zoneFileLine } from "../../names/listing.ts";
+import { loadAccess } from "../node/access/node-admission.ts";
+import { readEngineAddress } from "../node/gateway/replica.ts";
+import { createLogger } from "../node/process.ts";
+import { openTlsSource } from "../node/tls.ts";
+import { openUpstreams, UpstreamConnector } from "../node/upstreams/configured-upstreams.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
+import { readFederationFlag, readGrant, readPins } from "./flags.ts";
+import { type ClusterZoneFlags, readClusterZone } from "./offline-world.ts";
+import type { Output } from "./process.ts";
+import type { ListedZone } from "./query.ts";
+import { describeCounts, describeObjections, locateFinding } from "./status.ts";
 
 /** Flags of `check`. */
 export interface CheckFlags extends ClusterZoneFlags {
@@ -71,4 +77,23 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
 function describeZone({ kind, zone, view }: ListedZone): string {
   if (kind === "cluster-local") return `; ${zone} of the cluster ${view}`;
   return `; ${zone}, a federation zone, for ${view === undefined ? "clients outside" : `the cluster ${view}`}`;
+}
+
+/**
+ * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens nowhere, and leaves the state folder alone,
+ * so that it can run beside the gateway.
+ * @returns a sentence
+ * @throws {UsageError} naming the setting or the file that is wrong
+ */
+export async function checkConfigFiles(config: ServeConfig): Promise<string> {
+  const { tls, zones, push, access, store } = config;
+  // Without files the gateway makes a certificate itself, in its state folder.
+  if (typeof tls === "object" && tls.certificateFile !== undefined) await openTlsSource(config, undefined);
+  const loaded = await loadAccess(config, createLogger("serve", "error"));
+  await loaded.close();
+  if (store !== undefined) await readEngineAddress(store);
+  await UpstreamConnector.load(config.stub.upstreams);
+  await (await openUpstreams(config.forward)).close();
+  const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;
+  return `the configuration is valid: zones ${zones.join(", ")}; ${push.credentials.length} credentials for pushing; ${clients}`;
 }

@@ -1,11 +1,11 @@
-import type { ClusterFinding, Conflict } from "../../../merge/clusterset.ts";
-import type { Pins } from "../../../merge/grants.ts";
-import type { ListedRecord } from "../../../names/listing.ts";
-import { surveyOf } from "../../../names/services.ts";
-import type { ClusterSnapshot } from "../../../snapshot/schema.ts";
-import type { Grant } from "../flags.ts";
-import { checkView, clusterIds, entriesOf, rulesFor } from "../offline-world.ts";
-import { type ListedZone, listZones, type ZoneSelection } from "../query.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { Pins } from "../../merge/grants.ts";
+import type { ListedRecord } from "../../names/listing.ts";
+import { surveyOf } from "../../names/services.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { Grant } from "./flags.ts";
+import { checkView, clusterIds, entriesOf, rulesFor } from "./offline-world.ts";
+import { type ListedZone, listZones, type ZoneSelection } from "./query.ts";
 
 /** The zones that the gateway would serve, with all problems. */
 interface CheckReport {

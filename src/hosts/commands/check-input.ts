@@ -1,14 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { UsageError } from "../../../config/values.ts";
-import type { ExtractOptions } from "../../../extract/extract.ts";
-import { extractSnapshot } from "../../../extract/extract.ts";
-import type { KubernetesObject } from "../../../extract/objects.ts";
-import { ClusterIdError, identifyObject } from "../../../extract/objects.ts";
-import type { ClusterFinding } from "../../../merge/clusterset.ts";
-import type { ClusterSnapshot, ClusterZone } from "../../../snapshot/schema.ts";
-import { parseSnapshot } from "../../../snapshot/snapshot-error.ts";
-import { type ManifestObject, readManifests } from "../../../worker/manifests.ts";
+import { UsageError } from "../../config/values.ts";
+import { type ExtractOptions, extractSnapshot } from "../../extract/extract.ts";
+import { ClusterIdError, identifyObject, type KubernetesObject } from "../../extract/objects.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
+import { parseSnapshot } from "../../snapshot/parse.ts";
+import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
+import { type ManifestObject, readManifests } from "../../worker/manifests.ts";
 
 /** One cluster to check. */
 export interface CheckInput {
