@@ -1,8 +1,8 @@
 import { usableAddress } from "../dns/address.ts";
 import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
 import type { ZoneOptions } from "../zone/options.ts";
-import type { ServeConfig } from "./serve-config.ts";
-import { canonical } from "./serve-config.ts";
+import { canonical } from "./listeners.ts";
+import type { EdgeConfig, ServeConfig } from "./settings.ts";
 import { NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
 
 const ALWAYS_SERVED = "clusterset.local";
@@ -14,7 +14,7 @@ export function ownNames({
   nameServerAddresses,
   dns,
   ddr,
-}: Pick<ServeConfig, "nameServerAddresses"> & Partial<Pick<ServeConfig, "dns" | "ddr">>): Required<
+}: Pick<ServeConfig | EdgeConfig, "nameServerAddresses" | "dns" | "ddr">): Required<
   Pick<ZoneOptions, "nameServerAddresses" | "hosts">
 > {
   return {

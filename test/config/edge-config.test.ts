@@ -38,7 +38,27 @@ describe("the variable CONFIG", () => {
       { lease: { minimumSeconds: 60, defaultSeconds: 5 } },
       "CONFIG.lease: must have minimumSeconds <= defaultSeconds",
     ],
-    [{ listen: "localhost:8443" }, "CONFIG.listen: this key does not exist"],
+    [
+      { listen: "localhost:8443" },
+      "CONFIG.listen: this key does not exist here, only for clusterset-doh serve: this host has no sockets",
+    ],
+    [
+      { audit: { logFile: "a" } },
+      "CONFIG.audit.logFile: this key does not exist here, only for clusterset-doh",
+    ],
+    [{ limits: { connections: 1 } }, "CONFIG.limits.connections: this key does not exist here"],
+    [
+      { forward: { upstreams: [{ server: "https://dns.example.net/", caFile: "a" }] } },
+      "CONFIG.forward.upstreams[0].caFile: this key does not exist here",
+    ],
+    [
+      { access: { rules: [{ name: "a", oidc: [{ issuer: "a" }] }] } },
+      "CONFIG.access.rules[0].oidc[0]: must have one of jwks, jwksUri and discovery",
+    ],
+    [
+      { access: { rules: [{ name: "a", bearer: [{}] }] } },
+      "CONFIG.access.rules[0].bearer[0]: must have tokenSha256",
+    ],
     [{ zones: ["f.test"], federations: [{ name: "one", domain: "f.test" }] }, "f.test cannot be both"],
     [[], "CONFIG: Invalid input: expected object, received array"],
     ["{zones", "CONFIG: is not JSON"],

@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Dns } from "../../../config/serve-config.ts";
+import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address-range.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
 import type { Transport } from "../../../resolve/message/transport.ts";
