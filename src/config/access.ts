@@ -40,7 +40,7 @@ const Username = z
   .string()
   .max(255)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
-  .regex(/^[^:\u0000-\u001f\u007f]*$/, "must have neither a colon nor control characters");
+  .regex(/^[^:\x00-\x1f\x7f]*$/, "must have neither a colon nor control characters");
 
 /** A token by its hash, or in a file that is read again when it changes. */
 const token = { tokenSha256: TokenSha256.optional(), tokenFile: FileName };
