@@ -15,6 +15,7 @@ import {
 } from "../config/access.ts";
 import type { IssuedTokens, IssuerKeysPlace } from "../config/issuer.ts";
 import type { EdgeConfig } from "../config/settings.ts";
+import { canonical } from "../config/values.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import { EVERYTHING, type Visibility } from "../merge/visibility/visibility.ts";
@@ -95,7 +96,7 @@ export function controlScope(control: boolean | Visibility | undefined): Visibil
 
 /** The host names before which tokens may be. */
 export function hostNamesOf({ hostNames }: Pick<Access, "hostNames">): string[] {
-  return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
+  return hostNames.map(canonical);
 }
 
 /** The credentials of a host without files: of clusters that push, and of clients. */

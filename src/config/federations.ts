@@ -5,7 +5,7 @@ import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/options.ts";
 import { FileName } from "./hosts.ts";
-import { AddressRangeText, count, UsageError, ZoneName } from "./values.ts";
+import { AddressRangeText, canonical, count, UsageError, ZoneName } from "./values.ts";
 
 /** The specification's zone of a federation for clients in its clusters. */
 export const FEDERATION_ZONE = "federation";
@@ -102,8 +102,4 @@ export function checkFederations(
     claim(zone, "the zone of a federation for its clusters");
     claim(domain, "the registered domain of a federation");
   }
-}
-
-function canonical(zone: string): string {
-  return zone.replace(/\.$/, "").toLowerCase();
 }

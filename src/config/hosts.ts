@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { countOf, listed } from "./values.ts";
+import { countOf } from "./values.ts";
 
 /** What a setting may need of its host. */
 export type Capability = "files" | "sockets" | "processes" | "isolates";
@@ -19,6 +19,8 @@ export interface Needing<Needed extends Capability, Otherwise> {
 
 const needs = new WeakMap<z.ZodType, { readonly needed: Capability; readonly otherwise: z.ZodType }>();
 const choices = new WeakMap<object, readonly string[]>();
+/** `a, b and c`. */
+const inWords = new Intl.ListFormat("en-GB");
 
 /** A setting of hosts that have a capability. @param otherwise what it is on other hosts; default: the key does not exist there */
 export function need<
@@ -50,10 +52,8 @@ export function needAll<Needed extends Capability, Shape extends Record<string, 
 
 /** The check that an object has exactly one of these keys. Its message names those that exist on the host. */
 export function oneOf(keys: readonly string[]): z.core.$ZodCheck<object> {
-  const check = z.refine<object>(
-    (value) => countOf(value, keys) === 1,
-    `must have ${listed("one of", keys)}`,
-  );
+  const names = `${keys.length > 1 ? "one of " : ""}${inWords.format(keys)}`;
+  const check = z.refine<object>((value) => countOf(value, keys) === 1, `must have ${names}`);
   choices.set(check, keys);
   return check;
 }

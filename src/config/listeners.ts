@@ -4,6 +4,7 @@ import { ClusterId } from "../snapshot/schema.ts";
 import { OutsideZones } from "./forward.ts";
 import {
   AddressRangeText,
+  canonical,
   count,
   IpAddress,
   NEAR_NETWORKS,
@@ -115,11 +116,6 @@ export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingS
       ...tokens,
     ]),
   ];
-}
-
-/** A name without its trailing dot, in lower case. */
-export function canonical(name: string): string {
-  return name.replace(/\.$/, "").toLowerCase();
 }
 
 function isPlace(text: string): boolean {

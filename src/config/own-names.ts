@@ -1,9 +1,8 @@
 import { usableAddress } from "../dns/address.ts";
 import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
 import type { ZoneOptions } from "../zone/options.ts";
-import { canonical } from "./listeners.ts";
 import type { EdgeConfig, ServeConfig } from "./settings.ts";
-import { NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
+import { canonical, NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
 
 const ALWAYS_SERVED = "clusterset.local";
 const DNS_PORT = 53;
@@ -64,6 +63,6 @@ export function checkDesignatedName({
 
 /** The distinct zones to serve. `clusterset.local` is canonical unless it is listed after another zone. */
 export function withAlwaysServed(zones: readonly string[]): string[] {
-  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
+  const names = zones.map(canonical);
   return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
 }

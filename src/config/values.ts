@@ -12,11 +12,6 @@ export const text = z.string().min(1).max(1000);
 export const countOf = (value: object, keys: readonly string[]) =>
   keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined).length;
 
-/** `one of a, b and c`. */
-export function listed(what: string, keys: readonly string[]): string {
-  return keys.length < 2 ? keys.join() : `${what} ${keys.slice(0, -1).join(", ")} and ${keys.at(-1)}`;
-}
-
 /** An IP address in text that a record can hold. */
 export const IpAddress = z
   .string()
@@ -50,6 +45,11 @@ export const ZoneName = z
     /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?)*\.?$/,
     "must be a domain name such as clusterset.example.org",
   );
+
+/** A name without its trailing dot, in lower case. */
+export function canonical(name: string): string {
+  return name.replace(/\.$/, "").toLowerCase();
+}
 
 /** SHA-256 in hex, as `clusterset-doh token` prints it. */
 export const TokenSha256 = z.string().regex(/^[0-9A-Fa-f]{64}$/, "must be 64 hex digits");

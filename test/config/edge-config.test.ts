@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type * as z from "zod";
 import { readAllPushCredentials, readEdgeConfig, readPushCredentials } from "../../src/config/edge-config.ts";
+import type { EdgeConfig } from "../../src/config/settings.ts";
 import { UsageError } from "../../src/config/values.ts";
 
 const HASH = "a".repeat(64);
@@ -64,6 +66,21 @@ describe("the variable CONFIG", () => {
     ["{zones", "CONFIG: is not JSON"],
   ])("%j is refused: %s", (config, message) => {
     expect(complaint(() => readEdgeConfig(config))).toContain(message);
+  });
+
+  test("has no keys of other hosts in its types", () => {
+    const settings: z.input<typeof EdgeConfig>[] = [
+      // @ts-expect-error
+      { listen: "localhost:8443" },
+      // @ts-expect-error
+      { access: { rules: [{ name: "a", bearer: [{ tokenFile: "a" }] }] } },
+      // @ts-expect-error
+      { limits: { connections: 1 } },
+      // @ts-expect-error
+      { forward: { randomizeCase: true } },
+    ];
+    for (const wrong of settings)
+      expect(complaint(() => readEdgeConfig(wrong))).toContain("only for clusterset-doh");
   });
 
   test("every wrong key is named", () => {

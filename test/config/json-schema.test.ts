@@ -58,6 +58,18 @@ test("worker-config.json has the keys of CONFIG alone", () => {
   }
 });
 
+test("the values that pages have fit the schema of the gateway's chart", () => {
+  const pages = ["capacity", "kubernetes", "implementations/cilium", "implementations/gke"];
+  for (const page of pages) {
+    const blocks = blocksIn(`docs/how-to/deploy/${page}.md`, "yaml").filter((text) =>
+      text.startsWith("# values.yaml"),
+    );
+    expect(blocks, page).not.toEqual([]);
+    for (const block of blocks)
+      expect(errorsOf("gateway/values.schema.json", parse(block)), page).toEqual([]);
+  }
+});
+
 test.each(["gateway", "sync-worker"])("the values of the chart %s fit their schema", (chart) => {
   const values = parse(
     readFileSync(join(import.meta.dirname, "../../infra/helm", chart, "values.yaml"), "utf8"),

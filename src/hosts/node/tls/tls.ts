@@ -3,9 +3,9 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions, TlsOptions } from "node:tls";
-import { canonical, namesInCertificate } from "../../../config/listeners.ts";
+import { namesInCertificate } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import { UsageError } from "../../../config/values.ts";
+import { canonical, UsageError } from "../../../config/values.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {
