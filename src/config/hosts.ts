@@ -100,8 +100,8 @@ interface Definition {
 }
 
 function derive(schema: z.ZodType, host: readonly Capability[]): z.ZodType {
-  const need = needs.get(schema);
-  if (need !== undefined && !host.includes(need.needed)) return need.otherwise;
+  const mark = needs.get(schema);
+  if (mark !== undefined && !host.includes(mark.needed)) return mark.otherwise;
   const def = schema.def as object as Definition & Readonly<Record<string, unknown>>;
   const inside = ["innerType", "element", "in", "out"].flatMap((key) =>
     def[key] === undefined ? [] : [[key, derive(def[key] as z.ZodType, host)] as const],
