@@ -1,4 +1,4 @@
-// Writes docs/reference/schema/*.json and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
+// Writes docs/reference/schema/*.json, infra/helm/*/values.schema.json and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
 // With --check it writes nothing and fails where a committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,6 +14,7 @@ import {
 import { SnapshotLine } from "../src/snapshot/lines/lines-reader.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/transfer-state.ts";
+import { configSchemas } from "./config-schemas.ts";
 
 const root = join(import.meta.dirname, "..");
 const SCHEMAS = "docs/reference/schema";
@@ -23,7 +24,8 @@ const OPEN_API = "infra/workers/assets/api/v1/openapi.json";
 /** The files by their path in the checkout, as text. */
 export function generateFiles(): ReadonlyMap<string, string> {
   const schemas = [...generateSchemas()].map(([name, text]) => [`${SCHEMAS}/${name}`, text] as const);
-  return new Map([...schemas, [OPEN_API, `${JSON.stringify(openApiDocument(VERSION))}\n`]]);
+  const configs = [...configSchemas()].map(([path, schema]) => [path, json(schema)] as const);
+  return new Map([...schemas, ...configs, [OPEN_API, `${JSON.stringify(openApiDocument(VERSION))}\n`]]);
 }
 
 /** The JSON Schema files by name, as text. */
@@ -57,7 +59,11 @@ export function generateSchemas(): ReadonlyMap<string, string> {
 }
 
 function write(title: string, { $schema, ...schema }: z.core.JSONSchema.BaseSchema): string {
-  return `${JSON.stringify({ $schema, title, ...schema }, null, 2)}\n`;
+  return json({ $schema, title, ...schema });
+}
+
+function json(schema: object): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** The committed files that are not what the code says. */

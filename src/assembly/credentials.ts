@@ -1,19 +1,19 @@
-import type { RuleCredentials } from "../access/admission.ts";
-import { type AccessControl, createAdmit, knownKinds } from "../access/admission.ts";
+import { type AccessControl, createAdmit, knownKinds, type RuleCredentials } from "../access/admission.ts";
 import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
-import type { CertificatePattern } from "../access/client.ts";
-import { createClientAddress } from "../access/client.ts";
+import { type CertificatePattern, createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";
 import {
-  type EdgeAccess,
-  type EdgePushCredential,
+  type Access,
   exportLimitsOf,
   grantsOf,
+  type PushCredential,
   publicScope,
+  type Token,
 } from "../config/access.ts";
-import type { EdgeConfig } from "../config/edge-config.ts";
 import type { IssuedTokens, IssuerKeysPlace } from "../config/issuer.ts";
+import type { EdgeConfig } from "../config/settings.ts";
+import { canonical } from "../config/values.ts";
 import type { Grants, Pins } from "../merge/grants.ts";
 import { EVERYTHING, type Visibility } from "../merge/visibility.ts";
 import { type Log, logKeys } from "./log.ts";
@@ -93,8 +93,8 @@ export function controlScope(control: boolean | Visibility | undefined): Visibil
 }
 
 /** The host names before which tokens may be. */
-export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
-  return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
+export function hostNamesOf({ hostNames }: Pick<Access, "hostNames">): string[] {
+  return hostNames.map(canonical);
 }
 
 /** The credentials of a host without files: of clusters that push, and of clients. */
@@ -112,7 +112,7 @@ export interface EdgeIdentities {
 /** Reads the credentials of a host without files from its settings. */
 export function createEdgeAccess(
   { access, clients }: Pick<EdgeConfig, "access" | "clients">,
-  pushing: readonly EdgePushCredential[],
+  pushing: readonly PushCredential[],
   log: Log,
 ): EdgeIdentities {
   const keys = { onFailure: logKeys(log) };
@@ -140,13 +140,15 @@ export function createEdgeAccess(
 }
 
 /** The credentials of rules on a host without files. */
-function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {
-  const hashes = (tokens: readonly { readonly tokenSha256: string }[] | undefined) =>
-    tokens?.map(({ tokenSha256 }) => tokenSha256);
+function edgeCredentials({ rules }: Access, access: KeysAccess): RuleCredentials[] {
+  const hashes = (tokens: readonly Token[] | undefined) => tokens?.map(({ tokenSha256 }) => tokenSha256!);
   return rules.map((rule) => {
     const given = {
       bearer: hashes(rule.bearer),
-      basic: rule.basic,
+      basic: rule.basic?.map(({ username, passwordSha256 }) => ({
+        username,
+        passwordSha256: passwordSha256!,
+      })),
       pathTokens: hashes(rule.pathTokens),
       hostTokens: hashes(rule.hostTokens),
       oidc: rule.oidc?.map((issued) => ({ ...selectedTokens(issued), keys: keySourceOf(issued, access)! })),

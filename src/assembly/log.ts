@@ -1,4 +1,4 @@
-import type { EdgeAudit } from "../config/gateway.ts";
+import type { ServeConfig } from "../config/settings.ts";
 import type { OnUpstreamChange } from "../forward/upstream-group.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { levelOf, type OnGatewayEvent } from "../gateway/gateway-types.ts";
@@ -92,7 +92,7 @@ export function logKeys(log: Log): (url: string, error: unknown) => void {
 
 /** The audit log of a gateway; undefined if it is off. */
 export function createAudit(
-  { enabled, linesPerSecond, lineBurst }: EdgeAudit,
+  { enabled, linesPerSecond, lineBurst }: ServeConfig["audit"],
   sink: AuditSink,
   counters?: LimitCounters,
 ): AuditLog | undefined {

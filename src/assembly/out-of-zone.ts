@@ -1,6 +1,6 @@
 import { publicScope } from "../config/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
-import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
+import { forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address.ts";
 import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones, parseNameserver } from "../forward/local.ts";
@@ -91,7 +91,7 @@ export function createOutOfZone(
 }
 
 /** The upstreams of a host that only has `fetch`. */
-export function fetchUpstreams({ upstreams }: EdgeForward): Upstream[] {
+export function fetchUpstreams({ upstreams }: GatewayConfig["forward"]): Upstream[] {
   return upstreams.flatMap((upstream) => {
     const place = parseNameserver(upstream.server);
     return place?.kind === "https" ? padded(createFetchUpstream(upstreamName(upstream), place.url)) : [];

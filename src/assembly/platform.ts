@@ -2,9 +2,7 @@ import type { AccessControl } from "../access/admission.ts";
 import type { Authority, PushAuthority } from "../access/authority.ts";
 import type { AccessRule } from "../access/rule.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
-import type { Access } from "../config/access.ts";
-import type { EdgeConfig } from "../config/edge-config.ts";
-import type { ServeConfig } from "../config/serve-config.ts";
+import type { EdgeConfig, ServeConfig } from "../config/settings.ts";
 import type { Database } from "../database/driver.ts";
 import type { ServiceExplainer } from "../explain/service.ts";
 import type { ForwarderDependencies } from "../forward/forwarder.ts";
@@ -34,11 +32,8 @@ import type { TransferCounters, TransferSource } from "../transfer/transfer-stat
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";
 
-/** The settings of an assembly. Every host has them; only hosts with listeners have those that may be absent. */
-export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
-  readonly access: Pick<Access, "public"> & { readonly rules: readonly unknown[] };
-  readonly limits: Omit<EdgeConfig["limits"], "isolateBytes">;
-} & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
+/** The settings of a gateway on any host. */
+export type GatewayConfig = ServeConfig | EdgeConfig;
 
 /** How queries are answered, with the settings applied. */
 export interface Stages extends QueryStages, PartialStages {

@@ -3,18 +3,9 @@ import type { Grants } from "../merge/grants.ts";
 import { SERVICE_PATTERN } from "../merge/grants.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { ClusterId } from "../snapshot/schema.ts";
+import { FileName, need, oneOf } from "./hosts.ts";
 import { issuerSettings } from "./issuer.ts";
-import {
-  AddressRangeText,
-  Certificate,
-  CredentialName,
-  countOf,
-  HashedToken,
-  TokenOrFile,
-  TokenSha256,
-  text,
-  ZoneName,
-} from "./values.ts";
+import { AddressRangeText, Certificate, CredentialName, TokenSha256, text, ZoneName } from "./values.ts";
 
 /** The limits on rules. Each visibility has generations of its own. */
 const MOST_RULES = 1000;
@@ -49,18 +40,26 @@ const Username = z
   .string()
   .max(255)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
-  .regex(/^[^:\u0000-\u001f\u007f]*$/, "must have neither a colon nor control characters");
+  .regex(/^[^:\x00-\x1f\x7f]*$/, "must have neither a colon nor control characters");
 
-const claim = z.union([text, z.array(text).min(1).max(100)]);
-const oidc = issuerSettings({
-  subject: z.union([text, z.array(text).min(1).max(100)]).optional(),
-  /** Claims that the token must have, each with one of these values. */
-  claims: z.record(text, claim).optional(),
-});
+/** A token by its hash, or in a file that is read again when it changes. */
+const token = { tokenSha256: TokenSha256.optional(), tokenFile: FileName };
+const TOKEN_KINDS = Object.keys(token);
+
+const Token = z.strictObject(token).check(oneOf(TOKEN_KINDS));
+export type Token = z.infer<typeof Token>;
+
+/** The token of a secondary. */
+export const TransferCredential = z
+  .strictObject({ name: CredentialName.optional(), ...token })
+  .check(oneOf(TOKEN_KINDS));
+
+const subject = z.union([text, z.array(text).min(1).max(100)]);
 
 const some = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(100).optional();
 
-const rule = {
+/** The rule admits clients with one of its credentials. */
+const AskingRule = z.strictObject({
   /** The name in metrics, and for references from listeners. */
   name: z
     .string()
@@ -68,38 +67,22 @@ const rule = {
     .refine((name) => name !== "public", "is the name of the public rule: choose another"),
   addresses: z.array(AddressRangeText).min(1).max(1000).optional(),
   scope: Scope.prefault({}),
-};
-
-/** The rule admits clients with one of these. */
-const AskingRule = z.strictObject({
-  ...rule,
-  bearer: some(TokenOrFile),
+  bearer: some(Token),
   basic: some(
     z
-      .strictObject({
-        username: Username,
-        passwordSha256: TokenSha256.optional(),
-        passwordFile: z.string().min(1).optional(),
-      })
-      .refine(
-        (value) => countOf(value, ["passwordSha256", "passwordFile"]) === 1,
-        "must have one of passwordSha256 and passwordFile",
-      ),
+      .strictObject({ username: Username, passwordSha256: TokenSha256.optional(), passwordFile: FileName })
+      .check(oneOf(["passwordSha256", "passwordFile"])),
   ),
-  pathTokens: some(TokenOrFile),
-  hostTokens: some(TokenOrFile),
-  certificates: some(Certificate),
-  oidc: some(oidc.files),
-});
-
-/** The setting for hosts without files and client certificates. */
-const EdgeAskingRule = z.strictObject({
-  ...rule,
-  bearer: some(HashedToken),
-  basic: some(z.strictObject({ username: Username, passwordSha256: TokenSha256 })),
-  pathTokens: some(HashedToken),
-  hostTokens: some(HashedToken),
-  oidc: some(oidc.edge),
+  pathTokens: some(Token),
+  hostTokens: some(Token),
+  certificates: need("sockets", some(Certificate)),
+  oidc: some(
+    issuerSettings({
+      subject: subject.optional(),
+      /** Claims that the token must have, each with one of these values. */
+      claims: z.record(text, subject).optional(),
+    }),
+  ),
 });
 
 /** The kinds of credentials of a rule. */
@@ -116,44 +99,32 @@ export const KINDS = [
 /** The error of a rule without credentials. */
 export const LETS_NOBODY_IN = `admits no client: give one of ${KINDS.join(", ")}`;
 
-function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: Rule) {
-  return z
-    .strictObject({
-      /** The visibility of the public rule: everything, a scope, or no such rule. */
-      public: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
-      /** Tokens of `hostTokens` are the label before one of these. */
-      hostNames: z.array(ZoneName).max(100).default([]),
-      rules: z.array(rule).max(MOST_RULES).default([]),
-    })
-    .superRefine((access, context) => {
-      const tell = (message: string, ...path: (string | number)[]) =>
-        context.addIssue({ code: "custom", message, path });
-      const names = new Set<string>();
-      const keys = new Set(publicScope(access) === undefined ? [] : [visibilityKey(publicScope(access)!)]);
-      for (const [index, { name, scope, hostTokens }] of access.rules.entries()) {
-        if (names.has(name)) tell(`is the name of another rule, too: ${name}`, "rules", index, "name");
-        names.add(name);
-        keys.add(visibilityKey(scope));
-        if (hostTokens !== undefined && access.hostNames.length === 0)
-          tell("needs hostNames: the names that tokens stand before", "rules", index, "hostTokens");
-      }
-      if (keys.size > MOST_SCOPES)
-        tell(`has ${keys.size} different scopes, and at most ${MOST_SCOPES} can be kept`, "rules");
-    });
-}
-
-/** `access` of `clusterset-doh serve`: which clients get answers, and what is visible to them (docs/how-to/access.md). */
-export const Access = accessOf(AskingRule);
+/** `access`: which clients get answers, and what is visible to them (docs/how-to/access.md). */
+export const Access = z
+  .strictObject({
+    /** The visibility of the public rule: everything, a scope, or no such rule. */
+    public: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
+    /** Tokens of `hostTokens` are the label before one of these. */
+    hostNames: z.array(ZoneName).max(100).default([]),
+    rules: z.array(AskingRule).max(MOST_RULES).default([]),
+  })
+  .superRefine((access, context) => {
+    const tell = (message: string, ...path: (string | number)[]) =>
+      context.addIssue({ code: "custom", message, path });
+    const names = new Set<string>();
+    const keys = new Set(publicScope(access) === undefined ? [] : [visibilityKey(publicScope(access)!)]);
+    for (const [index, { name, scope, hostTokens }] of access.rules.entries()) {
+      if (names.has(name)) tell(`is the name of another rule, too: ${name}`, "rules", index, "name");
+      names.add(name);
+      keys.add(visibilityKey(scope));
+      if (hostTokens !== undefined && access.hostNames.length === 0)
+        tell("needs hostNames: the names that tokens stand before", "rules", index, "hostTokens");
+    }
+    if (keys.size > MOST_SCOPES)
+      tell(`has ${keys.size} different scopes, and at most ${MOST_SCOPES} can be kept`, "rules");
+  });
 export type Access = z.infer<typeof Access>;
 export type AskingRule = Access["rules"][number];
-
-/** The setting for hosts without files and client certificates. */
-export const EdgeAccess = accessOf(EdgeAskingRule).superRefine(({ rules }, context) => {
-  for (const [index, rule] of rules.entries())
-    if (countOf(rule, KINDS) === 0)
-      context.addIssue({ code: "custom", message: LETS_NOBODY_IN, path: ["rules", index] });
-});
-export type EdgeAccess = z.infer<typeof EdgeAccess>;
 
 /** Whether the configuration states which clients get answers. */
 export function isStated({
@@ -185,54 +156,31 @@ export const ServicePattern = z
 /** What a cluster may export. */
 export const Exports = z.array(ServicePattern).max(10_000);
 
-const { edge: Oidc, files: OidcWithFiles } = issuerSettings({
-  subject: z.union([text, z.array(text).min(1).max(100)]),
-});
-
-const PUSH_KINDS = ["tokenSha256", "tokenFile", "oidc", "certificate"] as const;
-
-/** An entry of `push.credentials` of `clusterset-doh serve`: a credential for writing one cluster. */
+/** An entry of `push.credentials`, or of PUSH_CREDENTIALS: a credential for writing one cluster. */
 export const PushCredential = z
   .strictObject({
     name: CredentialName.optional(),
     clusterId: ClusterId,
-    tokenSha256: TokenSha256.optional(),
-    tokenFile: text.optional(),
-    oidc: OidcWithFiles.optional(),
-    certificate: Certificate.optional(),
+    ...token,
+    oidc: issuerSettings({ subject }).optional(),
+    certificate: need("sockets", Certificate.optional()),
     speaksFor: SpeaksFor.optional(),
     exports: Exports.optional(),
     /** Whether the cluster may read what the gateway desires in it, and what exists for it there. */
-    control: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
+    control: need("processes", z.union([z.boolean(), Scope], "must be true, false, or a scope").optional()),
     /** By which addresses other clusters reach its endpoints. */
-    reach: z.enum(["pods", "loadBalancers", "nodes"]).optional(),
+    reach: need("processes", z.enum(["pods", "loadBalancers", "nodes"]).optional()),
   })
   .refine(({ clusterId, control }) => typeof control !== "object" || isVisible(clusterId, control), {
     error: "must not hide the cluster itself: add it to clusters, and leave view out",
     path: ["control"],
   })
-  .refine(
-    (value) => countOf(value, PUSH_KINDS) === 1,
-    "must have one of tokenSha256, tokenFile, oidc and certificate",
-  );
+  .check(oneOf(["tokenSha256", "tokenFile", "oidc", "certificate"]));
 export type PushCredential = z.infer<typeof PushCredential>;
 
 function isVisible(clusterId: string, { view, clusters }: Visibility): boolean {
   return (view ?? clusterId) === clusterId && clusters?.includes(clusterId) !== false;
 }
-
-/** The entry for hosts without files and client certificates. */
-export const EdgePushCredential = z
-  .strictObject({
-    name: CredentialName.optional(),
-    clusterId: ClusterId,
-    tokenSha256: TokenSha256.optional(),
-    oidc: Oidc.optional(),
-    speaksFor: SpeaksFor.optional(),
-    exports: Exports.optional(),
-  })
-  .refine((value) => countOf(value, ["tokenSha256", "oidc"]) === 1, "must have one of tokenSha256 and oidc");
-export type EdgePushCredential = z.infer<typeof EdgePushCredential>;
 
 /** The grants by cluster: those of all its credentials together, whichever it pushes with. */
 export function grantsOf(

@@ -1,6 +1,7 @@
 import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
-import type { ListenPlace, ServeConfig } from "./serve-config.ts";
+import type { ListenPlace } from "./listeners.ts";
+import type { ServeConfig } from "./settings.ts";
 import { countOf, parseListenAddress, UsageError } from "./values.ts";
 
 type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls">;

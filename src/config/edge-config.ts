@@ -1,44 +1,11 @@
-import * as z from "zod";
-import { EdgeAccess, EdgePushCredential } from "./access.ts";
+import type * as z from "zod";
+import { KINDS, LETS_NOBODY_IN, type PushCredential } from "./access.ts";
 import { checkFederations } from "./federations.ts";
-import { EdgeForward, requireUpstreams } from "./forward.ts";
-import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { checkAddressHeader } from "./limits.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
-import { type ConfigIssue, listIssues, UsageError } from "./values.ts";
-
-const MEBI = 1024 * 1024;
-
-/** The limits in a Durable Object, which has 128 MB of memory: a push is staged there, while others may be (docs/how-to/deploy/edge.md). */
-const edgeLimits = {
-  ...gatewayLimits,
-  snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
-  pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
-  pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
-  pushSmallBytes: gatewayLimits.pushSmallBytes.removeDefault().default(16 * 1024),
-  pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
-  /** Compiled names that a Worker's isolate holds: those that queries used last. Its program takes the rest of 64 MB. */
-  isolateBytes: z
-    .int()
-    .min(MEBI)
-    .max(64 * MEBI)
-    .default(24 * MEBI),
-};
-
-const Settings = z.strictObject({
-  ...gatewaySettings,
-  forward: EdgeForward,
-  access: EdgeAccess.prefault({}),
-  limits: z.strictObject(edgeLimits).prefault({}),
-});
-
-/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
-export const EdgeConfig = Settings.superRefine(requireUpstreams);
-
-export type EdgeConfig = z.infer<typeof EdgeConfig>;
-
-const PushCredentials = z.array(EdgePushCredential).max(10_000);
+import { EdgeConfig, EdgePushCredentials } from "./settings.ts";
+import { type ConfigIssue, countOf, listIssues, UsageError } from "./values.ts";
 
 /**
  * The settings in the variable `CONFIG`, a JSON value or its text; all defaults if it is absent.
@@ -51,6 +18,8 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   checkFederations(config.federations, zones);
   checkOneHop(config.location);
   checkAddressHeader(config.clients);
+  for (const [index, rule] of config.access.rules.entries())
+    if (countOf(rule, KINDS) === 0) throw new UsageError(`CONFIG.access.rules[${index}]: ${LETS_NOBODY_IN}`);
   return { ...config, zones };
 }
 
@@ -59,10 +28,10 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
  * is not set.
  * @throws {UsageError} with the place of each error, without any value
  */
-export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): EdgePushCredential[] {
+export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): PushCredential[] {
   const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
   const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
-  return parse(variable, PushCredentials, isMapping ? listed(given) : given);
+  return parse(variable, EdgePushCredentials, isMapping ? listed(given) : given);
 }
 
 const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
@@ -72,7 +41,7 @@ const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
  * one variable (Cloudflare: 5 KB, which are some 60 clusters).
  * @throws {UsageError} like `readPushCredentials`
  */
-export function readAllPushCredentials(environment: object): EdgePushCredential[] {
+export function readAllPushCredentials(environment: object): PushCredential[] {
   return Object.entries(environment).flatMap(([name, value]) =>
     VARIABLE.test(name) ? readPushCredentials(value, name) : [],
   );

@@ -4,7 +4,8 @@ import { FederationName } from "../http/stubs.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/zone-records.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/zone-plan.ts";
-import { AddressRangeText, UsageError, ZoneName } from "./values.ts";
+import { FileName } from "./hosts.ts";
+import { AddressRangeText, canonical, count, UsageError, ZoneName } from "./values.ts";
 
 /** The specification's zone of a federation for clients in its clusters. */
 export const FEDERATION_ZONE = "federation";
@@ -25,7 +26,7 @@ export type Federation = z.infer<typeof Federation>;
 /** How the source cluster of a query is determined, beside path and credential. */
 export const SourceCluster = z.strictObject({
   /** The EDNS(0) option code. */
-  option: z.int().min(SOURCE_CLUSTER_OPTION).max(LAST_LOCAL_OPTION).default(SOURCE_CLUSTER_OPTION),
+  option: count(SOURCE_CLUSTER_OPTION, LAST_LOCAL_OPTION).default(SOURCE_CLUSTER_OPTION),
   /** The cluster that the gateway runs in: the source cluster of forwarded queries without another one. */
   self: ClusterId.optional(),
   /** Clients that may use the option without a credential. */
@@ -43,8 +44,8 @@ const StubUpstream = z.strictObject({
       (text) => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "").toLowerCase(),
       "must be scheme, host and port, such as https://dns.example.org:8443",
     ),
-  caFile: z.string().min(1).optional(),
-  tokenFile: z.string().min(1).optional(),
+  caFile: FileName,
+  tokenFile: FileName,
 });
 
 /** Stub zones: their parent zones, and the connections to their name servers. */
@@ -52,10 +53,10 @@ export const Stub = z
   .strictObject({
     /** Further parent zones, beside the zones and domains of `federations`. */
     zones: z.array(ZoneName).max(100).default([FEDERATION_ZONE]),
-    federations: z.int().min(1).max(10_000).default(100),
-    queriesInFlight: z.int().min(1).max(100_000).default(1000),
-    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.serverMilliseconds),
-    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.totalMilliseconds),
+    federations: count(1, 10_000).default(100),
+    queriesInFlight: count(1, 100_000).default(1000),
+    serverMilliseconds: count(1, 60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.serverMilliseconds),
+    totalMilliseconds: count(1, 60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.totalMilliseconds),
     upstreams: z.array(StubUpstream).max(1000).default([]),
   })
   .refine(
@@ -101,8 +102,4 @@ export function checkFederations(
     claim(zone, "the zone of a federation for its clusters");
     claim(domain, "the registered domain of a federation");
   }
-}
-
-function canonical(zone: string): string {
-  return zone.replace(/\.$/, "").toLowerCase();
 }

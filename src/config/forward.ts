@@ -1,10 +1,7 @@
 import * as z from "zod";
-import { usableAddress } from "../dns/address.ts";
 import { parseNameserver } from "../forward/local.ts";
-import { AddressRangeText, count, ZoneName } from "./values.ts";
-
-const seconds = count;
-const milliseconds = count;
+import { FileName, need } from "./hosts.ts";
+import { AddressRangeText, count, IpAddress, ZoneName } from "./values.ts";
 
 /** The answer to a name out of zone. */
 export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
@@ -58,44 +55,31 @@ const HttpsNameserver = z
     "must be an https:// URL such as https://dns.example.net/dns-query: this host has no plain DNS",
   );
 
-const inFull = <Shape extends z.ZodObject>(upstream: Shape) =>
-  z.preprocess((value) => (typeof value === "string" ? { server: value } : value), upstream);
-
-const trust = {
-  /** Whether its answers may give any name a private address. */
-  privateAddresses: z.boolean().default(false),
-};
-
-/** An upstream that every host can query. */
-const EdgeUpstream = inFull(
-  z.strictObject({ server: HttpsNameserver, name: UpstreamName.optional(), ...trust }),
-);
-
-const NodeUpstream = inFull(
+/** An upstream. The short form is its server alone. */
+const Upstream = z.preprocess(
+  (value) => (typeof value === "string" ? { server: value } : value),
   z.strictObject({
-    server: Nameserver,
+    server: need("sockets", Nameserver, HttpsNameserver),
     name: UpstreamName.optional(),
     /** Addresses of the URL's host, so that it needs no look-up. */
-    addresses: z
-      .array(z.string().refine((text) => usableAddress(text) !== undefined, "must be an IP address"))
-      .max(20)
-      .default([]),
+    addresses: need("sockets", z.array(IpAddress).max(20).default([])),
     /** Certificates to trust instead of the system's. */
-    caFile: z.string().min(1).optional(),
+    caFile: FileName,
     /** A bearer token for the upstream. */
-    tokenFile: z.string().min(1).optional(),
-    ...trust,
+    tokenFile: FileName,
+    /** Whether its answers may give any name a private address. */
+    privateAddresses: z.boolean().default(false),
   }),
 );
 
 const Cache = z
   .strictObject({
     bytes: count(65_536, 2 ** 32).default(16 * 1024 * 1024),
-    minimumTtlSeconds: seconds(0, 3600).default(0),
-    maximumTtlSeconds: seconds(1, 604_800).default(86_400),
-    maximumNegativeTtlSeconds: seconds(1, 86_400).default(3600),
+    minimumTtlSeconds: count(0, 3600).default(0),
+    maximumTtlSeconds: count(1, 604_800).default(86_400),
+    maximumNegativeTtlSeconds: count(1, 86_400).default(3600),
     /** How long an expired answer may be used if no newer one is available (RFC 8767 section 5: 1 to 3 days). */
-    staleSeconds: seconds(0, 604_800).default(86_400),
+    staleSeconds: count(0, 604_800).default(86_400),
   })
   .refine(
     ({ minimumTtlSeconds, maximumTtlSeconds }) => minimumTtlSeconds <= maximumTtlSeconds,
@@ -112,67 +96,51 @@ const Clients = z.strictObject({
   exempt: z.array(AddressRangeText).max(1000).default(["127.0.0.0/8", "::1"]),
 });
 
-const shared = {
-  serverMilliseconds: milliseconds(1, 60_000).default(3000),
-  totalMilliseconds: milliseconds(1, 60_000).default(5000),
-  /** The time after which a query to a slow upstream also goes to the next one; 0 for never. */
-  hedgeMilliseconds: milliseconds(0, 60_000).default(300),
-  queriesInFlight: count(1, 100_000).default(1000),
-  /** The longest accepted answer of an upstream in bytes. */
-  answerBytes: count(512, 65_535).default(16_384),
-  cache: Cache.prefault({}),
-  clients: Clients.prefault({}),
-  locallyServed: z
-    .strictObject({
-      /** Further zones whose names get NXDOMAIN, beside the locally served zones. */
-      also: z.array(ZoneName).max(1000).default([]),
-      /** Locally served zones that are forwarded nevertheless. */
-      except: z.array(ZoneName).max(1000).default([]),
-    })
-    .prefault({}),
-  /** Addresses that names out of zone may not have (DNS rebinding). */
-  privateAddresses: z
-    .strictObject({
-      also: z.array(AddressRangeText).max(1000).default([]),
-      except: z.array(AddressRangeText).max(1000).default([]),
-      /** Domains whose names may have them, and CNAME targets in the gateway's zones. */
-      names: z.array(ZoneName).max(1000).default([]),
-    })
-    .prefault({}),
-};
-
-/** In the order of preference. */
-const upstreamsOf = <Upstream extends z.ZodType>(upstream: Upstream) => z.array(upstream).max(16).default([]);
-
-const inOrder = (forward: { serverMilliseconds: number; totalMilliseconds: number }) =>
-  forward.serverMilliseconds <= forward.totalMilliseconds;
-const IN_ORDER = "must have serverMilliseconds <= totalMilliseconds";
-
-const distinct = ({ upstreams }: { upstreams: readonly { server: string; name?: string | undefined }[] }) =>
-  new Set(upstreams.map(upstreamName)).size === upstreams.length;
-const DISTINCT = "must have upstreams with different names: give them `name`";
-
-/** Forwarding on hosts that only have `fetch`. */
-export const EdgeForward = z
-  .strictObject({ upstreams: upstreamsOf(EdgeUpstream), ...shared })
-  .refine(inOrder, IN_ORDER)
-  .refine(distinct, DISTINCT)
-  .prefault({});
-
-/** Forwarding on Node. */
+/** Forwarding of names out of zone. */
 export const Forward = z
   .strictObject({
-    upstreams: upstreamsOf(NodeUpstream),
-    ...shared,
+    /** In the order of preference. */
+    upstreams: z.array(Upstream).max(16).default([]),
+    serverMilliseconds: count(1, 60_000).default(3000),
+    totalMilliseconds: count(1, 60_000).default(5000),
+    /** The time after which a query to a slow upstream also goes to the next one; 0 for never. */
+    hedgeMilliseconds: count(0, 60_000).default(300),
+    queriesInFlight: count(1, 100_000).default(1000),
+    /** The longest accepted answer of an upstream in bytes. */
+    answerBytes: count(512, 65_535).default(16_384),
+    cache: Cache.prefault({}),
+    clients: Clients.prefault({}),
+    locallyServed: z
+      .strictObject({
+        /** Further zones whose names get NXDOMAIN, beside the locally served zones. */
+        also: z.array(ZoneName).max(1000).default([]),
+        /** Locally served zones that are forwarded nevertheless. */
+        except: z.array(ZoneName).max(1000).default([]),
+      })
+      .prefault({}),
+    /** Addresses that names out of zone may not have (DNS rebinding). */
+    privateAddresses: z
+      .strictObject({
+        also: z.array(AddressRangeText).max(1000).default([]),
+        except: z.array(AddressRangeText).max(1000).default([]),
+        /** Domains whose names may have them, and CNAME targets in the gateway's zones. */
+        names: z.array(ZoneName).max(1000).default([]),
+      })
+      .prefault({}),
     /** Whether names have random case over plain DNS. */
-    randomizeCase: z.boolean().default(true),
+    randomizeCase: need("sockets", z.boolean().default(true)),
   })
-  .refine(inOrder, IN_ORDER)
-  .refine(distinct, DISTINCT)
+  .refine(
+    ({ serverMilliseconds, totalMilliseconds }) => serverMilliseconds <= totalMilliseconds,
+    "must have serverMilliseconds <= totalMilliseconds",
+  )
+  .refine(
+    ({ upstreams }) => new Set(upstreams.map(upstreamName)).size === upstreams.length,
+    "must have upstreams with different names: give them `name`",
+  )
   .prefault({});
 
 export type Forward = z.infer<typeof Forward>;
-export type EdgeForward = z.infer<typeof EdgeForward>;
 export type OutsideZones = z.infer<typeof OutsideZones>;
 
 /** The name of an upstream in answers, logs and metrics, without a URL's path, which may be a secret. */
@@ -192,7 +160,7 @@ export function upstreamName({
 interface OutsideSettings {
   readonly outsideZones: OutsideZones;
   readonly paths: readonly { readonly path: string; readonly outsideZones: OutsideZones }[];
-  readonly forward: EdgeForward;
+  readonly forward: { readonly upstreams: readonly unknown[] };
 }
 
 type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { describeParts, isKeysUrl, privatePartsOf } from "../access/oidc.ts";
+import { FileName, oneOf } from "./hosts.ts";
 import { countOf, text } from "./values.ts";
 
 const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
@@ -14,26 +15,6 @@ const Jwks = z.strictObject({ keys: z.array(Jwk).min(1).max(100) });
 
 const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
 
-const KEY_SOURCES = ["jwks", "jwksUri", "discovery"] as const;
-
-const issuer = {
-  issuer: text,
-  /** Must differ from the API server's own audience, so that a token is valid at one of the two only. */
-  audience: text.default("clusterset-doh"),
-  jwks: Jwks.optional(),
-  jwksUri: KeysUrl.optional(),
-  discovery: z.literal(true).optional(),
-};
-
-const files = {
-  /** The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes. */
-  jwksFile: text.optional(),
-  /** Certificate authorities for `jwksUri` and `discovery`, instead of the system's. */
-  caFile: text.optional(),
-  /** The token that the URL requires. */
-  tokenFile: text.optional(),
-};
-
 /** The place of an issuer's keys. */
 export interface IssuerKeysPlace {
   readonly issuer: string;
@@ -45,35 +26,39 @@ export interface IssuerKeysPlace {
   readonly tokenFile?: string | undefined;
 }
 
-const isDiscoverable = (value: object) => {
+/** The settings of an issuer's tokens, with exactly one place of its keys. @param subjects selects the tokens that count */
+export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
+  return z
+    .strictObject({
+      issuer: text,
+      /** Must differ from the API server's own audience, so that a token is valid at one of the two only. */
+      audience: text.default("clusterset-doh"),
+      jwks: Jwks.optional(),
+      /** The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes. */
+      jwksFile: FileName,
+      jwksUri: KeysUrl.optional(),
+      discovery: z.literal(true).optional(),
+      /** Certificate authorities for `jwksUri` and `discovery`, instead of the system's. */
+      caFile: FileName,
+      /** The token that the URL requires. */
+      tokenFile: FileName,
+      ...subjects,
+    })
+    .check(oneOf(["jwks", "jwksFile", "jwksUri", "discovery"]))
+    .refine(
+      (value) =>
+        countOf(value, ["caFile", "tokenFile"]) === 0 || countOf(value, ["jwksUri", "discovery"]) === 1,
+      "has caFile and tokenFile for jwksUri and discovery only",
+    )
+    .refine(isDiscoverable, {
+      error: "needs an issuer that is an https URL: give jwks or jwksUri otherwise",
+      path: ["discovery"],
+    });
+}
+
+function isDiscoverable(value: object): boolean {
   const { discovery, issuer } = value as IssuerKeysPlace;
   return discovery === undefined || isKeysUrl(issuer);
-};
-const NOT_DISCOVERABLE = "needs an issuer that is an https URL: give jwks or jwksUri otherwise";
-
-/**
- * The settings of an issuer's tokens, with exactly one place of its keys. `subjects` selects the tokens that count.
- * `files` is for hosts that have files, `edge` for the others.
- */
-export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
-  return {
-    edge: z
-      .strictObject({ ...issuer, ...subjects })
-      .refine((value) => countOf(value, KEY_SOURCES) === 1, "must have one of jwks, jwksUri and discovery")
-      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
-    files: z
-      .strictObject({ ...issuer, ...files, ...subjects })
-      .refine(
-        (value) => countOf(value, [...KEY_SOURCES, "jwksFile"]) === 1,
-        "must have one of jwks, jwksFile, jwksUri and discovery",
-      )
-      .refine(
-        (value) =>
-          countOf(value, ["caFile", "tokenFile"]) === 0 || countOf(value, ["jwksUri", "discovery"]) === 1,
-        "has caFile and tokenFile for jwksUri and discovery only",
-      )
-      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
-  };
 }
 
 /** The settings that select an issuer's tokens. */

@@ -1,17 +1,18 @@
 import * as z from "zod";
 import { parseAddressRanges } from "../dns/address.ts";
-import { DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/limits.ts";
-import { DEFAULT_CONTROL_LIMITS as DEFAULT_CONTROL } from "../http/push/desired.ts";
+import { DEFAULT_GATEWAY_LIMITS, DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/limits.ts";
+import { DEFAULT_CONTROL_LIMITS } from "../http/push/desired.ts";
 import { DEFAULT_PUSH_LIMITS } from "../http/push/limits.ts";
 import type { ClientRateSettings } from "../limits/client-rate.ts";
 import type { ClientNetworkSettings } from "../limits/client-table.ts";
-import { AddressRangeText, count, NEAR_NETWORKS, seconds, UsageError } from "./values.ts";
+import { need, needAll } from "./hosts.ts";
+import { AddressRangeText, count, NEAR_NETWORKS, UsageError } from "./values.ts";
 
 /** The most clients with a remembered budget. */
 const MOST_CLIENTS = 100_000;
 
-/** How clients are identified, and the limits of each, on every host. */
-const shared = {
+/** How clients are identified, and the limits of each. */
+export const Clients = z.strictObject({
   /** Addresses of proxies that report their clients' addresses. */
   trustedProxies: z.array(AddressRangeText).max(1000).default([]),
   /** The most proxies that a request passes, one behind the other. */
@@ -31,33 +32,28 @@ const shared = {
   requestsPerSecond: count(0, 1_000_000).default(1500),
   /** The burst of such requests. */
   requestBurst: count(1, 10_000_000).default(3000),
-};
-
-/** `clients` on hosts that see requests only. */
-export const EdgeClients = z.strictObject(shared);
-
-/** `clients` on hosts that take connections themselves. */
-export const Clients = z.strictObject({
-  ...shared,
-  /** The open HTTP connections of one client; 0 for no limit. */
-  connections: count(0, 1_000_000).default(200),
-  /** The rate of one client's new connections; 0 for no limit. */
-  connectionsPerSecond: count(0, 1_000_000).default(50),
-  /** The burst of new connections. */
-  connectionBurst: count(1, 10_000_000).default(200),
+  ...needAll("sockets", {
+    /** The open HTTP connections of one client; 0 for no limit. */
+    connections: count(0, 1_000_000).default(200),
+    /** The rate of one client's new connections; 0 for no limit. */
+    connectionsPerSecond: count(0, 1_000_000).default(50),
+    /** The burst of new connections. */
+    connectionBurst: count(1, 10_000_000).default(200),
+  }),
 });
 
-export type EdgeClients = z.infer<typeof EdgeClients>;
 export type Clients = z.infer<typeof Clients>;
+/** Those of a host whose platform takes connections. */
+type RequestClients = Omit<Clients, "connections" | "connectionsPerSecond" | "connectionBurst">;
 
 /** Which addresses are one client, and which have no limit. Proxies have none, since they have many clients. */
-function clientNetworks(clients: EdgeClients): ClientNetworkSettings {
+function clientNetworks(clients: RequestClients): ClientNetworkSettings {
   const { ipv4PrefixBits, ipv6PrefixBits, exempt } = clients;
   return { ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) };
 }
 
 /** The limit on each client's requests. */
-export function clientRequests(clients: EdgeClients): ClientRateSettings {
+export function clientRequests(clients: RequestClients): ClientRateSettings {
   const { requestsPerSecond: perSecond, requestBurst: burst } = clients;
   return { ...clientNetworks(clients), perSecond, burst, mostClients: MOST_CLIENTS };
 }
@@ -78,55 +74,20 @@ export function clientConnections(clients: Clients): ClientRateSettings {
  * @throws {UsageError} on hosts whose platform reports the client's address: the last entry of a list is that address itself, so the
  * list has no entry by a trusted proxy
  */
-export function checkAddressHeader({ trustedProxies, header }: EdgeClients): void {
+export function checkAddressHeader({ trustedProxies, header }: RequestClients): void {
   if (trustedProxies.length > 0 && /^(?:x-forwarded-for|forwarded)$/i.test(header))
     throw new UsageError(
       `CONFIG.clients.header: must be a field that the proxy overwrites with one address, such as x-real-ip; ${header} is a list to which this platform appends`,
     );
 }
 
-/** The keys of `limits` for streams of desired states. */
-export const controlLimits = {
-  /** Streams of all clusters, and of one, at the same time. */
-  controlStreams: count(1, 100_000).default(DEFAULT_CONTROL.controlStreams),
-  controlStreamsPerCluster: count(1, 1000).default(DEFAULT_CONTROL.controlStreamsPerCluster),
-  /** The longest stream; `responseSeconds` cuts off those that are longer. */
-  controlSeconds: count(1, 3600).default(DEFAULT_CONTROL.controlSeconds),
-  /** The longest time in which a reader takes nothing. */
-  controlIdleSeconds: count(1, 3600).default(DEFAULT_CONTROL.controlIdleSeconds),
-};
+const MEBI = 1024 * 1024;
 
-const DEFAULT_PUSH = DEFAULT_PUSH_LIMITS;
+/** A limit on what a push stages: on disk, or in a Durable Object, which has 128 MB of memory for all pushes (docs/how-to/deploy/edge.md). */
+const staged = (limit: z.ZodInt, onDisk: number, inMemory: number) =>
+  need("files", limit.default(onDisk), limit.default(inMemory));
 
-/** The keys of `limits` for pushes. */
-export const pushLimits = {
-  /** The size of a push on the wire, compressed or not. */
-  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH.pushSentBytes),
-  /** The size of a push after decompression, and of one cluster's pushes that are read at the same time. */
-  pushBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH.pushBytes),
-  /** The largest ratio of decompression. */
-  pushRatio: count(10, 2000).default(DEFAULT_PUSH.pushRatio),
-  pushLevels: count(12, 1000).default(DEFAULT_PUSH.pushLevels),
-  /** The longest pause in a body, and the longest time for all of it. */
-  pushIdleSeconds: count(1, 600).default(DEFAULT_PUSH.pushIdleSeconds),
-  pushSeconds: count(1, 3600).default(DEFAULT_PUSH.pushSeconds),
-  /** Members and elements of a push. */
-  pushValues: count(1000, 100_000_000).default(DEFAULT_PUSH.pushValues),
-  /** The rate of members and elements in one cluster's pushes. */
-  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULT_PUSH.pushValuesPerSecond),
-  /** The size of all clusters' bodies that are read at the same time. */
-  pushBytesInFlight: count(1024, 2 ** 32).default(DEFAULT_PUSH.pushBytesInFlight),
-  /** The first bytes of each body, which do not count as `pushBytesInFlight`. */
-  pushSmallBytes: count(0, 2 ** 24).default(DEFAULT_PUSH.pushSmallBytes),
-  /** Snapshots and deltas of one cluster at the same time. */
-  pushesInFlight: count(1, 1000).default(DEFAULT_PUSH.pushesInFlight),
-  /** The rate and the burst of one cluster's requests, including renewals. */
-  pushesPerSecond: count(1, 100_000).default(DEFAULT_PUSH.pushesPerSecond),
-  pushBurst: count(1, 1_000_000).default(DEFAULT_PUSH.pushBurst),
-};
-
-/** The keys of `limits` on hosts that take connections themselves. */
-export const serverLimits = {
+const serverLimits = {
   connections: count(1, 1_000_000).default(10_000),
   streamsPerConnection: count(1, 10_000).default(128),
   /** The burst and the rate of a connection's streams that end by a reset. */
@@ -138,35 +99,71 @@ export const serverLimits = {
   loopDelayMilliseconds: count(0, 60_000).default(200),
   headerBytes: count(4096, 1_048_576).default(24_576),
   headerFields: count(16, 2000).default(64),
-  handshakeSeconds: seconds(1, 600).default(10),
-  requestSeconds: seconds(1, 3600).default(20),
-  responseSeconds: seconds(1, 3600).default(120),
-  idleSeconds: seconds(1, 86_400).default(120),
+  handshakeSeconds: count(1, 600).default(10),
+  requestSeconds: count(1, 3600).default(20),
+  responseSeconds: count(1, 3600).default(120),
+  idleSeconds: count(1, 86_400).default(120),
 };
 
-const ServerLimits = z.object(serverLimits);
-
-/** The limits of a server by the names of their keys. */
-export type ServerLimits = Readonly<z.infer<typeof ServerLimits>>;
-
-export const DEFAULT_SERVER_LIMITS: ServerLimits = ServerLimits.parse({});
-
-const countUpTo = (most: number) => z.int().min(1).max(most);
-const DEFAULT_BOUNDS = DEFAULT_SNAPSHOT_BOUNDS;
-
-/** The keys of `limits` for the contents of one cluster's snapshot. */
-export const snapshotBounds = {
-  namespaces: countUpTo(60_000).default(DEFAULT_BOUNDS.namespaces),
-  exports: countUpTo(1_000_000).default(DEFAULT_BOUNDS.exports),
-  imports: countUpTo(1_000_000).default(DEFAULT_BOUNDS.imports),
+/** `limits`. */
+export const Limits = z.strictObject({
+  queryBytes: count(12, 65_535).default(65_535),
+  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
+  /** The size of one cluster's snapshot as JSON. */
+  snapshotCharacters: staged(count(1024, 2 ** 29), DEFAULT_GATEWAY_LIMITS.snapshotCharacters, 16 * MEBI),
+  /** The endpoints of an export, an import or a service of a cluster's own zone. */
+  endpointsPerService: count(1, 1_000_000).default(DEFAULT_GATEWAY_LIMITS.endpointsPerService),
+  namespaces: count(1, 60_000).default(DEFAULT_SNAPSHOT_BOUNDS.namespaces),
+  exports: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.exports),
+  imports: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.imports),
   /** Services of the cluster's own zone, and pods with names in it. */
-  services: countUpTo(1_000_000).default(DEFAULT_BOUNDS.services),
-  pods: countUpTo(10_000_000).default(DEFAULT_BOUNDS.pods),
+  services: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.services),
+  pods: count(1, 10_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.pods),
   /** Endpoints of exports, imports and services together. */
-  endpoints: countUpTo(10_000_000).default(DEFAULT_BOUNDS.endpoints),
+  endpoints: count(1, 10_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.endpoints),
   /** Ports of services, and of each endpoint, together. */
-  ports: countUpTo(100_000_000).default(DEFAULT_BOUNDS.ports),
-  findings: countUpTo(1_000_000).default(DEFAULT_BOUNDS.findings),
+  ports: count(1, 100_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.ports),
+  findings: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.findings),
   /** Exported labels and annotations together. */
-  metadataCharacters: countUpTo(2 ** 29).default(DEFAULT_BOUNDS.metadataCharacters),
-};
+  metadataCharacters: count(1, 2 ** 29).default(DEFAULT_SNAPSHOT_BOUNDS.metadataCharacters),
+  /** Answers without a push are stale this many seconds after it. */
+  pushDelaySeconds: count(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
+  /** The size of a push on the wire, compressed or not. */
+  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.pushSentBytes),
+  /** The size of a push after decompression, and of one cluster's pushes that are read at the same time. */
+  pushBytes: staged(count(1024, 2 ** 30), DEFAULT_PUSH_LIMITS.pushBytes, 16 * MEBI),
+  /** The largest ratio of decompression. */
+  pushRatio: count(10, 2000).default(DEFAULT_PUSH_LIMITS.pushRatio),
+  pushLevels: count(12, 1000).default(DEFAULT_PUSH_LIMITS.pushLevels),
+  /** The longest pause in a body, and the longest time for all of it. */
+  pushIdleSeconds: count(1, 600).default(DEFAULT_PUSH_LIMITS.pushIdleSeconds),
+  pushSeconds: count(1, 3600).default(DEFAULT_PUSH_LIMITS.pushSeconds),
+  /** Members and elements of a push. */
+  pushValues: staged(count(1000, 100_000_000), DEFAULT_PUSH_LIMITS.pushValues, 1_000_000),
+  /** The rate of members and elements in one cluster's pushes. */
+  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULT_PUSH_LIMITS.pushValuesPerSecond),
+  /** The size of all clusters' bodies that are read at the same time. */
+  pushBytesInFlight: staged(count(1024, 2 ** 32), DEFAULT_PUSH_LIMITS.pushBytesInFlight, 32 * MEBI),
+  /** The first bytes of each body, which do not count as `pushBytesInFlight`. */
+  pushSmallBytes: staged(count(0, 2 ** 24), DEFAULT_PUSH_LIMITS.pushSmallBytes, 16 * 1024),
+  /** Snapshots and deltas of one cluster at the same time. */
+  pushesInFlight: count(1, 1000).default(DEFAULT_PUSH_LIMITS.pushesInFlight),
+  /** The rate and the burst of one cluster's requests, including renewals. */
+  pushesPerSecond: count(1, 100_000).default(DEFAULT_PUSH_LIMITS.pushesPerSecond),
+  pushBurst: count(1, 1_000_000).default(DEFAULT_PUSH_LIMITS.pushBurst),
+  /** Compiled names that an isolate holds: those that queries used last. Its program takes the rest of 64 MB. */
+  isolateBytes: need("isolates", count(MEBI, 64 * MEBI).default(24 * MEBI)),
+  ...needAll("processes", {
+    /** Streams of all clusters, and of one, at the same time. */
+    controlStreams: count(1, 100_000).default(DEFAULT_CONTROL_LIMITS.controlStreams),
+    controlStreamsPerCluster: count(1, 1000).default(DEFAULT_CONTROL_LIMITS.controlStreamsPerCluster),
+    /** The longest stream; `responseSeconds` cuts off those that are longer. */
+    controlSeconds: count(1, 3600).default(DEFAULT_CONTROL_LIMITS.controlSeconds),
+    /** The longest time in which a reader takes nothing. */
+    controlIdleSeconds: count(1, 3600).default(DEFAULT_CONTROL_LIMITS.controlIdleSeconds),
+  }),
+  ...needAll("sockets", serverLimits),
+});
+
+/** The limits of a server that takes connections itself. */
+export type ServerLimits = Readonly<Pick<z.infer<typeof Limits>, keyof typeof serverLimits>>;

@@ -3,7 +3,7 @@ import { LOCATION_FACTS } from "../access/client.ts";
 import type { LocationSettings } from "../access/view.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { type Locality, localityView } from "../zone/frame.ts";
-import { AddressRangeText, UsageError } from "./values.ts";
+import { AddressRangeText, count, UsageError } from "./values.ts";
 
 /** The most localities: each adds an order of shards to every name of a federation. */
 const MOST_LOCALITIES = 50;
@@ -20,7 +20,10 @@ const codes = (pattern: RegExp, what: string) =>
 const When = z
   .strictObject({
     country: codes(/^[A-Za-z][A-Za-z0-9]$/, "a country of two letters, such as CH"),
-    continent: codes(/^(AF|AN|AS|EU|NA|OC|SA)$/i, "one of AF, AN, AS, EU, NA, OC, SA"),
+    continent: codes(
+      /^([Aa][FfNnSs]|[Ee][Uu]|[Nn][Aa]|[Oo][Cc]|[Ss][Aa])$/,
+      "one of AF, AN, AS, EU, NA, OC, SA",
+    ),
     regionCode: codes(/^[A-Za-z0-9-]{1,10}$/, "a code of a country's region, such as TX"),
     colo: codes(/^[A-Za-z]{3}$/, "an airport's code of three letters, such as ZRH"),
   })
@@ -88,7 +91,7 @@ export const Location = z.discriminatedUnion("source", [
   z.strictObject({
     source: z.literal("headers"),
     trustedProxies: z.array(AddressRangeText).min(1).max(1000),
-    hops: z.int().min(1).max(10).default(1),
+    hops: count(1, 10).default(1),
     headers: Headers,
     rules,
   }),

@@ -1,8 +1,7 @@
 import { isInRange, parseAddressRanges, usableAddress } from "../dns/address.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
-import type { ServeConfig } from "./serve-config.ts";
-import { canonical } from "./serve-config.ts";
-import { NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
+import type { EdgeConfig, ServeConfig } from "./settings.ts";
+import { canonical, NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
 
 const ALWAYS_SERVED = "clusterset.local";
 const DNS_PORT = 53;
@@ -13,7 +12,7 @@ export function ownNames({
   nameServerAddresses,
   dns,
   ddr,
-}: Pick<ServeConfig, "nameServerAddresses"> & Partial<Pick<ServeConfig, "dns" | "ddr">>): Required<
+}: Pick<ServeConfig | EdgeConfig, "nameServerAddresses" | "dns" | "ddr">): Required<
   Pick<ZoneOptions, "nameServerAddresses" | "hosts">
 > {
   return {
@@ -63,6 +62,6 @@ export function checkDesignatedName({
 
 /** The distinct zones to serve. `clusterset.local` is canonical unless it is listed after another zone. */
 export function withAlwaysServed(zones: readonly string[]): string[] {
-  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
+  const names = zones.map(canonical);
   return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
 }

@@ -1,12 +1,10 @@
 import * as z from "zod";
 import { parseAddressRange, usableAddress } from "../dns/address.ts";
 
-/** A text that a user chose. */
 /** A whole number. */
 export const count = (least: number, most: number) => z.int().min(least).max(most);
-/** A whole number of seconds. */
-export const seconds = count;
 
+/** A text that a user chose. */
 export const text = z.string().min(1).max(1000);
 
 /** The number of keys that a value has. */
@@ -41,40 +39,24 @@ export const NEAR_NETWORKS = [
 /** A zone's name in text, the trailing dot optional. */
 export const ZoneName = z
   .string()
+  .max(200)
   .regex(
-    /^(?=.{1,200}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)*\.?$/i,
+    /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?)*\.?$/,
     "must be a domain name such as clusterset.example.org",
   );
 
+/** A name without its trailing dot, in lower case. */
+export function canonical(name: string): string {
+  return name.replace(/\.$/, "").toLowerCase();
+}
+
 /** SHA-256 in hex, as `clusterset-doh token` prints it. */
-export const TokenSha256 = z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits");
+export const TokenSha256 = z.string().regex(/^[0-9A-Fa-f]{64}$/, "must be 64 hex digits");
 
 /** The name of a credential in the audit log. */
 export const CredentialName = z
   .string()
   .regex(/^[^\p{C}]{1,100}$/u, "must be 1 to 100 characters without control characters");
-
-/** A token by its hash, for hosts without files. */
-export const HashedToken = z.strictObject({ tokenSha256: TokenSha256 });
-
-const hasOne = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>
-  (tokenSha256 === undefined) !== (tokenFile === undefined);
-
-/** A token by its hash, or in a file that is read again when it changes. */
-export const TokenOrFile = z
-  .strictObject({ tokenSha256: TokenSha256.optional(), tokenFile: z.string().min(1).optional() })
-  .refine(hasOne, "must have one of tokenSha256 and tokenFile");
-
-export type TokenOrFile = z.infer<typeof TokenOrFile>;
-
-/** The token of a secondary. */
-export const TransferCredential = z
-  .strictObject({
-    name: CredentialName.optional(),
-    tokenSha256: TokenSha256.optional(),
-    tokenFile: z.string().min(1).optional(),
-  })
-  .refine(hasOne, "must have one of tokenSha256 and tokenFile");
 
 /** A client certificate by a subject alternative name, by its fingerprint, or by both. */
 export const Certificate = z
@@ -83,7 +65,7 @@ export const Certificate = z
     fingerprintSha256: z
       .string()
       .regex(
-        /^(?:[0-9a-f]{2}:?){31}[0-9a-f]{2}$/i,
+        /^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$/,
         "must be 32 bytes in hex, as openssl x509 -fingerprint -sha256 prints them",
       )
       .optional(),

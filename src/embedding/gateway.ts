@@ -13,8 +13,9 @@ import { createEdgeAccess } from "../assembly/credentials.ts";
 import { type Log, logJson } from "../assembly/log.ts";
 import { fetchUpstreams } from "../assembly/out-of-zone.ts";
 import { VERSION } from "../assembly/stages.ts";
-import { type EdgePushCredential, isStated } from "../config/access.ts";
-import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
+import { isStated } from "../config/access.ts";
+import { readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
+import type { EdgeConfig, EdgePushCredentials } from "../config/settings.ts";
 import { UsageError } from "../config/values.ts";
 import { overSqlite, type SqliteConnection } from "../database/driver.ts";
 import { migrate } from "../database/schema.ts";
@@ -32,7 +33,7 @@ export type GatewaySettings = z.input<typeof EdgeConfig> &
   Required<Pick<z.input<typeof EdgeConfig>, "access">>;
 
 /** What a cluster pushes with: an entry of `push.credentials`, with the SHA-256 of its token or with OIDC. */
-export type PushCredential = z.input<typeof EdgePushCredential>;
+export type PushCredential = z.input<typeof EdgePushCredentials>[number];
 
 /** What a gateway is made of. */
 export interface GatewayOptions {

@@ -3,9 +3,10 @@ import { createEdgeAccess } from "../assembly/credentials.ts";
 import { type Log, logJson } from "../assembly/log.ts";
 import { fetchUpstreams } from "../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../assembly/push-forward.ts";
-import type { EdgePushCredential } from "../config/access.ts";
-import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
+import type { PushCredential } from "../config/access.ts";
+import { readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../config/location.ts";
+import type { EdgeConfig } from "../config/settings.ts";
 import { UsageError } from "../config/values.ts";
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { App } from "../http/app.ts";
@@ -67,7 +68,7 @@ export async function createSecondaryHost(
 interface SecondarySettings {
   readonly config: EdgeConfig;
   /** Credentials whose tokens decide a query's view; the primary checks pushes. */
-  readonly credentials: readonly EdgePushCredential[];
+  readonly credentials: readonly PushCredential[];
   /** The gateway that takes pushes and compiles generations. */
   readonly primaryUrl: string;
   readonly transferToken: string;

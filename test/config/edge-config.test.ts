@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type * as z from "zod";
 import { readAllPushCredentials, readEdgeConfig, readPushCredentials } from "../../src/config/edge-config.ts";
+import type { EdgeConfig } from "../../src/config/settings.ts";
 import { UsageError } from "../../src/config/values.ts";
 
 const HASH = "a".repeat(64);
@@ -38,12 +40,47 @@ describe("the variable CONFIG", () => {
       { lease: { minimumSeconds: 60, defaultSeconds: 5 } },
       "CONFIG.lease: must have minimumSeconds <= defaultSeconds",
     ],
-    [{ listen: "localhost:8443" }, "CONFIG.listen: this key does not exist"],
+    [
+      { listen: "localhost:8443" },
+      "CONFIG.listen: this key does not exist here, only for clusterset-doh serve: this host has no sockets",
+    ],
+    [
+      { audit: { logFile: "a" } },
+      "CONFIG.audit.logFile: this key does not exist here, only for clusterset-doh",
+    ],
+    [{ limits: { connections: 1 } }, "CONFIG.limits.connections: this key does not exist here"],
+    [
+      { forward: { upstreams: [{ server: "https://dns.example.net/", caFile: "a" }] } },
+      "CONFIG.forward.upstreams[0].caFile: this key does not exist here",
+    ],
+    [
+      { access: { rules: [{ name: "a", oidc: [{ issuer: "a" }] }] } },
+      "CONFIG.access.rules[0].oidc[0]: must have one of jwks, jwksUri and discovery",
+    ],
+    [
+      { access: { rules: [{ name: "a", bearer: [{}] }] } },
+      "CONFIG.access.rules[0].bearer[0]: must have tokenSha256",
+    ],
     [{ zones: ["f.test"], federations: [{ name: "one", domain: "f.test" }] }, "f.test cannot be both"],
     [[], "CONFIG: Invalid input: expected object, received array"],
     ["{zones", "CONFIG: is not JSON"],
   ])("%j is refused: %s", (config, message) => {
     expect(complaint(() => readEdgeConfig(config))).toContain(message);
+  });
+
+  test("has no keys of other hosts in its types", () => {
+    const settings: z.input<typeof EdgeConfig>[] = [
+      // @ts-expect-error
+      { listen: "localhost:8443" },
+      // @ts-expect-error
+      { access: { rules: [{ name: "a", bearer: [{ tokenFile: "a" }] }] } },
+      // @ts-expect-error
+      { limits: { connections: 1 } },
+      // @ts-expect-error
+      { forward: { randomizeCase: true } },
+    ];
+    for (const wrong of settings)
+      expect(complaint(() => readEdgeConfig(wrong))).toContain("only for clusterset-doh");
   });
 
   test("every wrong key is named", () => {

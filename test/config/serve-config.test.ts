@@ -191,6 +191,10 @@ describe("a mistake in the config file is reported with the next step", () => {
     ],
     ["zone: [a.example]", "gateway.yaml:1: zone: this key does not exist: did you mean zones?"],
     ["ttl: 5", "ttl: this key does not exist: did you mean ttlSeconds?"],
+    [
+      "limits: { isolateBytes: 2000000 }",
+      "limits.isolateBytes: this key does not exist here, only in CONFIG of a Worker: this host has no isolates",
+    ],
     ["lisen: x", "lisen: this key does not exist: did you mean listen?"],
     ["pages: { on: true }", "pages.on: this key does not exist: the keys here are enabled"],
     [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Store } from "../../src/config/gateway.ts";
+import { Store } from "../../src/config/store.ts";
 
 describe("the setting store", () => {
   test.each([

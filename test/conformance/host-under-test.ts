@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type * as z from "zod";
-import type { ServeConfig } from "../../src/config/serve-config.ts";
+import type { ServeConfig } from "../../src/config/settings.ts";
 import type { Fetch } from "./http-case.ts";
 
 /** A config file. */

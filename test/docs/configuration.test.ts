@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ServeConfig } from "../../src/config/serve-config.ts";
+import { ServeConfig } from "../../src/config/settings.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { keysOfCell, textOf } from "./pages.ts";
 
@@ -12,6 +12,7 @@ const page = readFileSync(new URL("../../docs/reference/configuration.md", impor
 /** A JSON Schema, as far as it has keys and defaults. */
 interface Schema {
   readonly default?: unknown;
+  readonly not?: Schema;
   readonly properties?: Record<string, Schema>;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
@@ -26,6 +27,8 @@ function keysIn(schema: Schema, prefix = ""): Map<string, unknown> {
     for (const [key, value] of inside) keys.set(key, value ?? keys.get(key));
   };
   for (const [name, value] of Object.entries(schema.properties ?? {})) {
+    // It exists on other hosts only.
+    if (value.not !== undefined) continue;
     const key = prefix === "" ? name : `${prefix}.${name}`;
     // A key set (RFC 7517) has members of its own standard.
     add(name === "jwks" ? new Map() : keysIn(value, key));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { ServeConfig } from "../../src/config/serve-config.ts";
+import { ServeConfig } from "../../src/config/settings.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { LIMITS } from "../../src/limits/counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { connect, constants } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits.ts";
 import { startFetchServer } from "../../src/hosts/fetch-server.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
@@ -12,6 +11,7 @@ import { ownCount } from "../../src/limits/shared.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
 import { headerLine, sealed } from "../snapshot/lines/push-lines.ts";
 import { until } from "../until.ts";
+import { DEFAULT_SERVER_LIMITS } from "./default-limits.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";

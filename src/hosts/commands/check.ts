@@ -1,4 +1,4 @@
-import type { ServeConfig } from "../../config/serve-config.ts";
+import type { ServeConfig } from "../../config/settings.ts";
 import { zoneFileLine } from "../../names/listing.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";

@@ -4,9 +4,11 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml
 import type * as z from "zod";
 import { checkAccess } from "../../config/check-access.ts";
 import { checkFederations } from "../../config/federations.ts";
+import { isElsewhere } from "../../config/hosts.ts";
+import { readListenFlags } from "../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
 import { checkDesignatedName, withAlwaysServed } from "../../config/own-names.ts";
-import { MOST_THREADS, readListenFlags, ServeConfig } from "../../config/serve-config.ts";
+import { MOST_THREADS, ServeConfig } from "../../config/settings.ts";
 import { listIssues, UsageError } from "../../config/values.ts";
 import { editDistance } from "../../explain/near.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/schema.ts";
@@ -260,7 +262,11 @@ function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
       const inner = def.type === "array" ? def.element : def.shape?.[String(part)];
       return inner === undefined ? [] : objectsAndArrays(inner);
     });
-  return [...new Set(schemas.flatMap(({ def }) => Object.keys(def.shape ?? {})))];
+  return [...new Set(schemas.flatMap(({ def }) => keysHere(def.shape ?? {})))];
+}
+
+function keysHere(shape: Readonly<Record<string, z.ZodType>>): string[] {
+  return Object.keys(shape).filter((key) => !isElsewhere(shape[key]!));
 }
 
 /** The part of a schema's definition that is read. */

@@ -4,7 +4,7 @@ import { createAudit } from "../../assembly/log.ts";
 import { controlOf } from "../../assembly/primary.ts";
 import { VERSION } from "../../assembly/stages.ts";
 import { exportLimitsOf, grantsOf, isStated } from "../../config/access.ts";
-import type { ServeConfig } from "../../config/serve-config.ts";
+import type { ServeConfig } from "../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { AccessCounters } from "../../http/metrics/counts.ts";

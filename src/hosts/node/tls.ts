@@ -3,8 +3,9 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
-import { canonical, namesInCertificate, type ServeConfig } from "../../config/serve-config.ts";
-import { UsageError } from "../../config/values.ts";
+import { namesInCertificate } from "../../config/listeners.ts";
+import type { ServeConfig } from "../../config/settings.ts";
+import { canonical, UsageError } from "../../config/values.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {

@@ -4,7 +4,8 @@ import { createEdgeAccess, type EdgeIdentities } from "../../assembly/credential
 import { type Log, logJson } from "../../assembly/log.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import { VERSION } from "../../assembly/stages.ts";
-import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
+import { readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
+import type { EdgeConfig } from "../../config/settings.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
@@ -106,7 +107,7 @@ export interface Environment {
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
   /**
-   * The credentials for pushing; see `EdgePushCredential`. More of them are in `PUSH_CREDENTIALS_2` and so on, since a secret has at most 5 KB.
+   * The credentials for pushing; see `EdgePushCredentials`. More of them are in `PUSH_CREDENTIALS_2` and so on, since a secret has at most 5 KB.
    */
   readonly PUSH_CREDENTIALS?: string;
 }

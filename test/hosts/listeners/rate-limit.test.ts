@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Dns } from "../../../src/config/serve-config.ts";
+import { Dns } from "../../../src/config/listeners.ts";
 import { ResponseRateLimit } from "../../../src/hosts/node/listeners/udp.ts";
 import { SharedBuckets } from "../../../src/limits/shared.ts";
 

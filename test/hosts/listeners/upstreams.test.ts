@@ -3,7 +3,6 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
@@ -12,6 +11,7 @@ import { UpstreamConnector } from "../../../src/hosts/node/upstreams/configured-
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });

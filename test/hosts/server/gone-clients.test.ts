@@ -2,9 +2,9 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { until } from "../../until.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("gone-clients");

@@ -2,12 +2,13 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits.ts";
+import type { ServerLimits } from "../../../src/config/limits.ts";
 import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
 import { serversOf } from "./tls-fixture.ts";
 

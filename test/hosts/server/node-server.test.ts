@@ -3,8 +3,9 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits.ts";
+import type { ServerLimits } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("server");

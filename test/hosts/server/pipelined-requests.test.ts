@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { PipelinedRequests } from "../../../src/hosts/node/server/pipelining.ts";
 import { until } from "../../until.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const HANDLED = 16;

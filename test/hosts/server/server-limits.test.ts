@@ -10,13 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  Clients,
-  clientConnections,
-  DEFAULT_SERVER_LIMITS,
-  type ServerLimits,
-  socketNetworks,
-} from "../../../src/config/limits.ts";
+import { Clients, clientConnections, type ServerLimits, socketNetworks } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
@@ -25,6 +19,7 @@ import { ConnectionErrors, type Limit, LimitCounters } from "../../../src/limits
 import { RequestsInFlight } from "../../../src/limits/load.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
 import { until } from "../../until.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import {
   END_HEADERS,
   END_STREAM,

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 
 interface Closable {
   on(event: "error", listener: () => void): unknown;

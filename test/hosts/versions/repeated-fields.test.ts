@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
+import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
 import {
   END_HEADERS,
   END_STREAM,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ServeConfig } from "../../../src/config/serve-config.ts";
+import { ServeConfig } from "../../../src/config/settings.ts";
 import { type Rate, TokenBuckets } from "../../../src/limits/client-rate.ts";
 import { LARGEST_BURST, SharedBuckets } from "../../../src/limits/shared.ts";
 

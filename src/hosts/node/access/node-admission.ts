@@ -21,9 +21,10 @@ import { CredentialMemory } from "../../../access/memory.ts";
 import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
 import { hostNamesOf, selectedTokens, withoutUndefined } from "../../../assembly/credentials.ts";
+import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
-import { type TokenOrFile, UsageError } from "../../../config/values.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
+import { UsageError } from "../../../config/values.ts";
 import { TransferKeyFile } from "../config.ts";
 import { readTokens } from "../files.ts";
 import type { Logger } from "../process.ts";
@@ -140,7 +141,7 @@ export class NodeAdmission implements AccessControl {
 
 /** @throws {UsageError} if a file's token cannot be used at its place */
 async function hashesOf(
-  tokens: readonly TokenOrFile[] | undefined,
+  tokens: readonly Token[] | undefined,
   fits: (token: string) => boolean = () => true,
   place = "",
 ): Promise<string[] | undefined> {

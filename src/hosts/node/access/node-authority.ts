@@ -2,7 +2,7 @@ import { createHash, type X509Certificate } from "node:crypto";
 import { createAuthority, type PushAuthority } from "../../../access/authority.ts";
 import { type CertificateIdentity, plainFingerprint } from "../../../access/client.ts";
 import { authoritySettings, type Credential } from "../../../assembly/credentials.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { readTokens } from "../files.ts";
 import { IssuerKeys } from "./issuer-keys.ts";

@@ -1,6 +1,6 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import { clientConnections, socketNetworks } from "../../../config/limits.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
 import { ClientNetworks } from "../../../limits/client-table.ts";
 import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";

@@ -1,6 +1,7 @@
 import type { AccessRule, AccessRules } from "../../../access/rule.ts";
-import { canonical, type Ddr, type ServeConfig } from "../../../config/serve-config.ts";
-import { parseListenAddress } from "../../../config/values.ts";
+import type { Ddr } from "../../../config/listeners.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
+import { canonical, parseListenAddress } from "../../../config/values.ts";
 import { parseAddress } from "../../../dns/address.ts";
 import type { Reach } from "../../../http/pages/directory.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";

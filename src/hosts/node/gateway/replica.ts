@@ -1,4 +1,4 @@
-import type { Store } from "../../../config/gateway.ts";
+import type { Store } from "../../../config/store.ts";
 import { UsageError } from "../../../config/values.ts";
 import { StoreError } from "../../../database/schema.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";

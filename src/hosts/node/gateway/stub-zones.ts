@@ -2,7 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { stubZoneNames } from "../../../config/federations.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { type StubStore, StubZones } from "../../../forward/stub-zones.ts";

@@ -1,5 +1,6 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Dns, Dot, ListenPlace, ServeConfig } from "../../../config/serve-config.ts";
+import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
 import type { Rate } from "../../../limits/client-rate.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";

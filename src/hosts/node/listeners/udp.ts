@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import type { ClientRequest } from "../../../access/client.ts";
 import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Dns } from "../../../config/serve-config.ts";
+import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
 import type { Answer } from "../../../resolve/answer.ts";

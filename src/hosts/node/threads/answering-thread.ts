@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { Closers } from "../gateway/closers.ts";
 import { startThread } from "./start-thread.ts";

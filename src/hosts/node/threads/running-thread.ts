@@ -1,7 +1,7 @@
 import * as module from "node:module";
 import { dirname } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { SharedLimitMemory } from "../../../limits/shared.ts";

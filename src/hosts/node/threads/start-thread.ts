@@ -6,7 +6,7 @@ import { assemble } from "../../../assembly/assemble.ts";
 import type { Answers, Stages } from "../../../assembly/platform.ts";
 import { VERSION } from "../../../assembly/stages.ts";
 import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { parseListenAddress } from "../../../config/values.ts";
 import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import { Reader } from "../../../database/reader.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Log } from "../../../assembly/log.ts";
-import { MOST_THREADS, type ServeConfig } from "../../../config/serve-config.ts";
+import { MOST_THREADS, type ServeConfig } from "../../../config/settings.ts";
 import { memoryLimit } from "../process.ts";
 import { type StartServer, startNodeServer } from "../server/node-server.ts";
 

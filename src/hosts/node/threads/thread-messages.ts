@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import type { StubRegistration } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory } from "../../../limits/shared.ts";

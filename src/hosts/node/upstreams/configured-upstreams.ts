@@ -1,5 +1,5 @@
 import { type Forward, upstreamName } from "../../../config/forward.ts";
-import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { padded, type Upstream } from "../../../forward/upstream.ts";

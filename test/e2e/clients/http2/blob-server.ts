@@ -1,8 +1,8 @@
 /** Our HTTP/2 server in front of an application that reads and sends bodies of any length: `node blob-server.ts FOLDER`. Prints its port, and ends with its input. */
 import { createHash } from "node:crypto";
-import { DEFAULT_SERVER_LIMITS } from "../../../../src/config/limits.ts";
 import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../../src/hosts/node/tls.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../../hosts/default-limits.ts";
 import { blob } from "./blob.ts";
 
 const server = await startNodeServer({

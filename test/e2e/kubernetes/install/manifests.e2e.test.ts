@@ -154,6 +154,33 @@ test("helm lint finds no error, and each chart fails with what is missing", () =
   expect(() => rendered("gateway", { "ingress.enabled": "true" })).toThrow(/host: give the name/);
 });
 
+describe("the charts reject values", () => {
+  test.each([
+    [
+      "gateway",
+      { host: "https://doh.example.org" },
+      "'/host': 'https://doh.example.org' is not valid hostname",
+    ],
+    ["gateway", { hots: HOST }, "additional properties 'hots' not allowed"],
+    ["gateway", { "clusters.East.token": "a" }, "'/clusters': additional properties 'East' not allowed"],
+    ["gateway", { "clusters.east.tokn": "a" }, "'/clusters/east': additional properties 'tokn' not allowed"],
+    ["gateway", { "config.zone": "a.example" }, "'/config': additional properties 'zone' not allowed"],
+    [
+      "gateway",
+      { "config.limits.connections": "many" },
+      "'/config/limits/connections': got string, want integer",
+    ],
+    [
+      "worker",
+      { ...worker, gateway: HOST },
+      "'/gateway': 'doh.example.org' does not match pattern '^https?://'",
+    ],
+    ["worker", { ...worker, clusterId: "East" }, "'/clusterId': 'East' does not match pattern"],
+  ] as const)("%s %j: %s", (chart, values, reason) => {
+    expect(() => rendered(chart, values)).toThrow(reason);
+  });
+});
+
 describe("the config file that the chart renders", () => {
   /** As the gateway reads it. */
   function configOf(values: Readonly<Record<string, string>>, files: readonly string[] = []) {

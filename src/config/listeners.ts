@@ -1,25 +1,17 @@
 import * as z from "zod";
 import { parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { Access, PushCredential } from "./access.ts";
-import { Stub } from "./federations.ts";
-import { Forward, OutsideZones, requireUpstreams } from "./forward.ts";
-import { Audit, gatewayLimits, gatewaySettings, Store } from "./gateway.ts";
-import { Clients, controlLimits, serverLimits } from "./limits.ts";
+import { OutsideZones } from "./forward.ts";
 import {
   AddressRangeText,
+  canonical,
   count,
   IpAddress,
   NEAR_NETWORKS,
   parseListenAddress,
-  seconds,
-  TransferCredential,
   UsageError,
   ZoneName,
 } from "./values.ts";
-
-/** The most threads that answer clients. */
-export const MOST_THREADS = 256;
 
 const ADDRESS_RULE =
   "must be an IP address and a port, such as 127.0.0.1:5353, [::1]:5353, localhost:5353, or :53 for every address";
@@ -44,7 +36,7 @@ const streamLimits = {
   /** The most queries of one connection that wait for other name servers. */
   queriesPerConnection: count(1, 65_536).default(100),
   /** A connection without a complete query is closed after this time. */
-  idleSeconds: seconds(1, 3600).default(30),
+  idleSeconds: count(1, 3600).default(30),
 };
 
 const RateLimit = z.strictObject({
@@ -74,7 +66,7 @@ export type Dot = z.infer<typeof Dot>;
 /** DNS over TLS. */
 export const Dot = z.strictObject({ listen: z.array(Listen).max(100).default([]), ...streamLimits });
 
-const port = z.int().min(1).max(65_535);
+const port = count(1, 65_535);
 
 export type Ddr = z.infer<typeof Ddr>;
 
@@ -89,61 +81,6 @@ export const Ddr = z.strictObject({
   /** The port of DNS over TLS, for clients outside every cluster. */
   dotPort: port.optional(),
 });
-
-const Tls = z
-  .strictObject({
-    certificateFile: z.string().min(1).optional(),
-    keyFile: z.string().min(1).optional(),
-    /** Certificates in PEM of the authorities for clients that register federations, and for credentials that are certificates. */
-    clientCaFile: z.string().min(1).optional(),
-  })
-  .refine(
-    ({ certificateFile, keyFile }) => (certificateFile === undefined) === (keyFile === undefined),
-    "must have certificateFile and keyFile together",
-  );
-
-const Limits = z.strictObject({ ...gatewayLimits, ...controlLimits, ...serverLimits });
-
-const Settings = z.strictObject({
-  ...gatewaySettings,
-  listen: z.string().default("localhost:8443"),
-  stateDirectory: z.string().min(1).default(".clusterset-doh"),
-  /** Valkey or Redis, instead of the state folder. */
-  store: Store.optional(),
-  /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
-  tls: z.union([z.boolean(), Tls], "must be true, false, or the files of a certificate").default(true),
-  /** Threads that answer clients, beside the one that takes pushes. 0: that one answers, too. auto: by what the process may use. */
-  threads: z
-    .union(
-      [z.literal("auto"), z.int().min(0).max(MOST_THREADS)],
-      `must be auto or a number from 0 to ${MOST_THREADS}`,
-    )
-    .default(1),
-  audit: Audit.prefault({}),
-  clients: Clients.prefault({}),
-  dns: Dns.prefault({}),
-  dot: Dot.prefault({}),
-  ddr: Ddr.prefault({}),
-  stub: Stub.prefault({}),
-  forward: Forward,
-  push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
-  /** The credentials of secondaries (docs/reference/transfer.md). */
-  transfer: z
-    .strictObject({
-      credentials: z.array(TransferCredential).max(10_000).default([]),
-      /** The key that signs states and roots. Default: they are not signed. */
-      keyFile: z.string().min(1).optional(),
-    })
-    .prefault({}),
-  access: Access.prefault({}),
-  limits: Limits.prefault({}),
-  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
-});
-
-export type ServeConfig = z.infer<typeof ServeConfig>;
-
-/** The config file of `clusterset-doh serve`. docs/reference/configuration.md has its table. */
-export const ServeConfig = Settings.superRefine(requireUpstreams);
 
 export type ListenPlace = Dns["listen"][number];
 
@@ -179,11 +116,6 @@ export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingS
       ...tokens,
     ]),
   ];
-}
-
-/** A name without its trailing dot, in lower case. */
-export function canonical(name: string): string {
-  return name.replace(/\.$/, "").toLowerCase();
 }
 
 function isPlace(text: string): boolean {
