@@ -250,10 +250,8 @@ export class Survey implements Objections, ScopeFollower {
       const { isService, addresses, ...objections } = objectionsToService(world, key);
       if (isService) this.#services.add(key);
       else this.#services.delete(key);
-      this.#contested.note(
-        key,
-        addresses.map((address) => claimBucket(hexOf(address))),
-      );
+      const hex = addresses.map(hexOf);
+      this.#contested.note(key, hex.map(claimBucket), new Set(hex).size < hex.length);
       found = objections;
     } else found = { conflicts: [], findings: findingsUnder(world, cluster, key) };
     const isEmpty = found.conflicts.length + found.findings.length === 0;
@@ -351,6 +349,8 @@ class ContestedServices {
   readonly #contesting = new Map<string, ReadonlySet<string>>();
   /** The reverse. */
   readonly #bucketsOf = new Map<string, Set<string>>();
+  /** Services in which several endpoints have one address: their clusters may contest it. */
+  readonly #amongThemselves = new Set<string>();
   readonly #losses = new Map<string, readonly ClusterFinding[]>();
 
   /** Whether there is something to look at. */
@@ -363,9 +363,12 @@ class ContestedServices {
     this.#buckets.add(bucket);
   }
 
-  /** Takes over that a service may have other addresses. @param buckets of those that it has now */
-  note(key: string, buckets: readonly string[]): void {
+  /** Takes over that a service may have other addresses. @param buckets of those that it has now @param hasTwice whether it has one of them twice */
+  note(key: string, buckets: readonly string[], hasTwice: boolean): void {
     for (const bucket of buckets) this.#buckets.add(bucket);
+    const hadTwice = this.#amongThemselves.delete(key);
+    if (hasTwice) this.#amongThemselves.add(key);
+    if (hasTwice || hadTwice) this.#keys.add(key);
     const known = this.#bucketsOf.get(key);
     if (known === undefined) return;
     for (const bucket of known) this.#buckets.add(bucket);
@@ -391,7 +394,8 @@ class ContestedServices {
     }
     for (const key of this.#keys) {
       this.#keys.delete(key);
-      const losses = this.#bucketsOf.has(key) ? world.reverseLosses(key) : [];
+      const isContested = this.#bucketsOf.has(key) || this.#amongThemselves.has(key);
+      const losses = isContested ? world.reverseLosses(key) : [];
       if (losses.length === 0) this.#losses.delete(key);
       else this.#losses.set(key, losses);
       yield;

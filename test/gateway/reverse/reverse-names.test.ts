@@ -323,6 +323,21 @@ it("a clusterset IP that all clusters have for one service is the service's, and
   expect([world.owner(V4), await world.losers()]).toEqual(["web", []]);
 });
 
+it("an endpoint's address that another cluster has in the same headless service is lost, and a finding says so until it is given up", async () => {
+  const world = new ReverseWorld();
+  await world.put(reporting("east", "headless", { db: { since: OLD, has: [V4] } }));
+  await world.put(reporting("west", "headless", { db: { since: YOUNG, has: [V4, "10.0.0.2"] } }));
+  const lost = `west shop/db: other clusters had the reverse names first: ${V4} is of shop/db in "east"`;
+  expect(world.owner(V4)).toBe("east.db");
+  expect(await world.losers()).toEqual([lost]);
+  await world.put(reporting("west", "headless", { db: { since: YOUNG, has: ["10.0.0.2"] } }));
+  expect(await world.losers()).toEqual([]);
+  await world.put(reporting("west", "headless", { db: { since: YOUNG, has: [V4] } }));
+  expect(await world.losers()).toEqual([lost]);
+  await world.leave("east");
+  expect(await world.losers()).toEqual([]);
+});
+
 it("one finding names the first addresses that were taken, and counts the others", async () => {
   const world = new ReverseWorld();
   const pods = Array.from({ length: 300 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
