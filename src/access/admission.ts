@@ -1,7 +1,6 @@
 import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
-import { AccessRejected } from "./access-rejected.ts";
 import type { ClientAddress, ClientCertificate, ClientRequest } from "./client.ts";
-import { type CertificatePattern, describeCertificate, fitsCertificate } from "./client.ts";
+import { AccessRejected, type CertificatePattern, describeCertificate, fitsCertificate } from "./client.ts";
 import type { CredentialMemory } from "./memory.ts";
 import type { OidcCredential } from "./oidc.ts";
 import type { AccessRules, Admission, Admitted, NotAdmitted } from "./rule.ts";

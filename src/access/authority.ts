@@ -1,7 +1,7 @@
 import type { Visibility } from "../merge/visibility.ts";
-import { AccessRejected } from "./access-rejected.ts";
 import type { ClientCertificate } from "./client.ts";
 import {
+  AccessRejected,
   type CertificateIdentity,
   type CertificatePattern,
   describeCertificate,

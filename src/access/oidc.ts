@@ -13,7 +13,7 @@ import {
 } from "jose";
 import { isLoopbackHost } from "../dns/address.ts";
 import { readBounded } from "../transfer/http-source.ts";
-import { AccessRejected, type AccessRejection } from "./access-rejected.ts";
+import { AccessRejected, type AccessRejection } from "./client.ts";
 
 /** Tokens of an issuer that identify a holder (OpenID Connect Core 1.0 section 3.1.3.7). */
 export interface OidcCredential<Holder> {

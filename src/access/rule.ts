@@ -1,5 +1,5 @@
 import { type Visibility, visibilityKey } from "../merge/visibility.ts";
-import type { AccessRejection } from "./access-rejected.ts";
+import type { AccessRejection } from "./client.ts";
 
 /** The name of the rule that admits all clients. */
 export const PUBLIC = "public";

@@ -1,4 +1,4 @@
-import { AccessRejected } from "./access-rejected.ts";
+import { AccessRejected } from "./client.ts";
 import { TokenMemory } from "./memory.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
 import { andThen, type MaybePromise } from "./url-tokens.ts";

@@ -7,7 +7,6 @@ import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { type App, createApp } from "../http/app.ts";
 import { knownHosts, NO_ORIGIN } from "../http/messages/fields.ts";
 import { AccessCounters } from "../http/metrics/counts.ts";
-
 import type { StatusSource } from "../http/metrics/status.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import type { Rate } from "../limits/client-rate.ts";

@@ -17,7 +17,6 @@ import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
 import type { AccessCounters, MetricsSource } from "../http/metrics/counts.ts";
-
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
 import type { Listed, Reach } from "../http/pages/directory.ts";

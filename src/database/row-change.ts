@@ -38,6 +38,11 @@ export interface RowChange extends ChangedRows {
   readonly founding?: string | undefined;
 }
 
+/** A change of a cluster's own row, and of none of its entries. */
+export function rowAlone(kind: string, cluster: ClusterRow): RowChange {
+  return { kind, cluster, isCleared: false, entries: [], gone: [], claims: [], keys: [], isWide: false };
+}
+
 /** The tables of clusters and their rows. */
 export class RowTables {
   readonly #sql: Readonly<

@@ -6,7 +6,7 @@ import { claimsKey, Kind } from "./places.ts";
 import type { Change, EntryChange } from "./prepare.ts";
 import { FoundingDay } from "./ranks.ts";
 import { type Damage, type EntryRow, Reader, rowSum, type StoredRow } from "./reader.ts";
-import type { ClaimRow, PartRow, RowChange } from "./row-change.ts";
+import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "./row-change.ts";
 
 /** The state of a cluster after what happens to it. */
 const STATE_AFTER = { expiry: "expired", removal: "removed", departure: "left", damage: "damaged" } as const;
@@ -105,9 +105,7 @@ export class RowPlanner {
     const known = new Reader(this.#database, () => {}).cluster(cluster);
     const before = known ?? { id: cluster, totals: NO_TOTALS, sum: 0, seenAt: 0, latest: 0 };
     const state = STATE_AFTER[kind];
-    const nothing = { kind, gone: [], claims: [], isWide: true };
-    if (kind === "expiry")
-      return { ...nothing, cluster: { ...before, state }, isCleared: false, entries: [], keys: [] };
+    if (kind === "expiry") return { ...rowAlone(kind, { ...before, state }), isWide: true };
     const { ranks, keys } = this.#ranksOf(cluster);
     const meta = known?.meta;
     const row: ClusterRow = {
@@ -121,7 +119,7 @@ export class RowPlanner {
       isPartial: undefined,
       hasLostRanks: kind === "damage" || undefined,
     };
-    return { ...nothing, cluster: row, isCleared: true, entries: ranks.entries, keys };
+    return { ...rowAlone(kind, row), isCleared: true, entries: ranks.entries, keys, isWide: true };
   }
 
   /** What has all rows of a cluster made from nothing. @throws {DamagedCluster} */

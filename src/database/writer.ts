@@ -146,9 +146,9 @@ export class Writer {
     this.#readLatest();
   }
 
-  /** Which shared log the database is of. */
-  setLog(log: string): void {
-    this.#sql.meta.run("log", log);
+  /** Sets a single value. */
+  setMeta(name: string, value: string): void {
+    this.#sql.meta.run(name, value);
   }
 
   /** @returns damaged rows of clusters */
@@ -195,9 +195,9 @@ export class Writer {
   }
 }
 
-/** Entries of one transaction, and characters of them beyond which it has no more. */
-const MOST_ENTRIES = 256;
-const MOST_CHARACTERS = 1024 * 1024;
+/** Entries or rows of one transaction, and characters of them beyond which it has no more. */
+export const MOST_ROWS = 256;
+export const MOST_CHARACTERS = 1024 * 1024;
 
 /** Entries as they are written together: one part at least. */
 function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChange[])[] {
@@ -207,7 +207,7 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
     const part = parts.at(-1)!;
     part.push(entry);
     for (const text of entry.after?.texts ?? []) characters += text.length;
-    if (part.length < MOST_ENTRIES && characters < MOST_CHARACTERS) continue;
+    if (part.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
     parts.push([]);
     characters = 0;
   }

@@ -12,7 +12,8 @@ import type { ClusterStatus, ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { LeaseTables, resumed } from "./leases.ts";
 import { type Contention, contentionFinding } from "./other-instance.ts";
-import type { QueryStages, ScopedGateway, ScopeFollower, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import type { ScopeFollower } from "./survey.ts";
 
 /** What answers are made of. */
 export interface AnsweringParts {

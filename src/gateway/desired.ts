@@ -5,7 +5,7 @@ import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { deriveLines, invalidExportsAt, KeptLines, type LineTerms, textOf } from "./desired-lines.ts";
-import type { ScopeFollower } from "./scoped-gateway.ts";
+import type { ScopeFollower } from "./survey.ts";
 
 /** What a feed is made of. */
 interface FeedParts extends LineTerms {

@@ -12,7 +12,7 @@ import { KeyWorld } from "../names/key-world.ts";
 import type { KeptUnit, UnitCache } from "../names/known-names.ts";
 import type { ImportedService } from "../snapshot/schema.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
-import { type ScopeFollower, Survey } from "./scoped-gateway.ts";
+import { type ScopeFollower, Survey } from "./survey.ts";
 
 /** With what names are compiled. */
 export interface NameSettings {

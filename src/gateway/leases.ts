@@ -193,7 +193,7 @@ export class LeaseTables implements Leases {
   }
 }
 
-/** The same leases, for keys that may name a cluster that the frame does not have: its lease is not known. */
+/** The same leases for a key that may name a cluster which the frame does not have: its TTLs are bounded by the key's own lease groups, not by the leases of all clusters in the frame. */
 export function withoutShortcut(leases: Leases, frame: Leased): Leases {
   const expired = new Float64Array(frame.leaseGroups.length);
   return { of: (names) => (names === frame ? expired : leases.of(names)) };

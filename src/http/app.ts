@@ -36,7 +36,6 @@ import {
 } from "./messages/message.ts";
 import { AccessCounters } from "./metrics/counts.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
-
 import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";

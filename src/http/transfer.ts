@@ -6,7 +6,7 @@ import { Primary, type PrimaryParts, type ScopeTransfer } from "../transfer/prim
 import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../transfer/signature.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
 import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
-import { ApiError, apiRoute, methodNotAllowed } from "./messages/errors.ts";
+import { ApiError, apiRoute, methodNotAllowed, noResource } from "./messages/errors.ts";
 
 /** The parts of the transfer routes. */
 export interface TransferDependencies extends AuditParts, PrimaryParts {
@@ -87,12 +87,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       ),
     );
   for (const path of ["state", ...PART_KINDS]) routes.all(`/${path}`, route(methodNotAllowed("GET, HEAD")));
-  routes.all(
-    "*",
-    route(({ req }) => {
-      throw new ApiError(404, "NOT_FOUND", `the transfer API has no resource at ${req.path}`);
-    }),
-  );
+  routes.all("*", route(noResource("transfer")));
   return routes;
 }
 

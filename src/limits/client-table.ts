@@ -64,7 +64,7 @@ export abstract class SharedClientTable {
         const other = Atomics.load(this.#keys, slot);
         // Another thread was faster.
         if (other === key) return slot;
-        // A slot that nobody has had comes first: then its last client keeps its count of refusals for longer.
+        // An unused slot comes first, so that the last client of another slot keeps its count of refusals.
         const use = other === 0 ? -1 : this.useOf(slot);
         if (use < leastUse) [least, leastUse, leastKey] = [slot, use, other];
       }

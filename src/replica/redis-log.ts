@@ -338,7 +338,7 @@ const PART = /^(-?\d+|-) (-?\d+|-) ([^\n]*)\n(.*)$/s;
  * Rows as fields of a hash, fields and values in turns: `e<kind> <part> <name>` with the rank, the key, a line feed and the text; `c <bucket>` with the text of a claim. An
  * empty value is that of a row that goes.
  */
-export function rowTexts({ entries, gone, claims }: ChangedRows): string[] {
+function rowTexts({ entries, gone, claims }: ChangedRows): string[] {
   const texts: string[] = [];
   for (const { kind, part, name, reported, counts, key, text } of entries)
     texts.push(`e${kind} ${part} ${name}`, `${reported ?? "-"} ${counts ?? "-"} ${key}\n${text}`);

@@ -1,5 +1,5 @@
 import type { ClusterRow } from "../database/cluster-row.ts";
-import type { Database, Statement } from "../database/driver.ts";
+import type { Database } from "../database/driver.ts";
 import { sumOf } from "../database/driver.ts";
 import {
   type ChangedRows,
@@ -8,8 +8,16 @@ import {
   type RowChange,
   RowLoad,
   RowTables,
+  rowAlone,
 } from "../database/row-change.ts";
-import { type Applied, DamagedCluster, type LogMark, type Writer } from "../database/writer.ts";
+import {
+  type Applied,
+  DamagedCluster,
+  type LogMark,
+  MOST_CHARACTERS,
+  MOST_ROWS,
+  type Writer,
+} from "../database/writer.ts";
 import type { OrderParts } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
 import type { LogEntry, LogHead, SharedClock, SharedCluster, SharedLog } from "./shared-log.ts";
@@ -147,16 +155,7 @@ export class ReplicatedDatabase {
       if (generation < newest || own.sum === has.sum || has.meta === undefined) return undefined;
       // Both were pushed with one generation: no delta on the one that is gone is taken for one on the other.
       const cluster = { ...has, meta: { ...has.meta, generation: generation + 1 } };
-      return {
-        kind: "changes",
-        cluster,
-        isCleared: false,
-        entries: [],
-        gone: [],
-        claims: [],
-        keys: [],
-        isWide: false,
-      };
+      return rowAlone("changes", cluster);
     }
     if (own.state === "damaged" || own.id === this.#steps.halfWritten) return undefined;
     const isOver = own.state === "live" && own.meta!.expiresAt <= unixTime(clock, clock.now());
@@ -214,7 +213,7 @@ export class ReplicatedDatabase {
   #setLog(log: string): void {
     if (log === this.#log) return;
     this.#log = log;
-    this.#parts.writer.setLog(log);
+    this.#parts.writer.setMeta("log", log);
   }
 }
 
@@ -230,9 +229,6 @@ function parsed({ id, sum, text }: SharedCluster): ClusterRow | undefined {
 
 type GoneRow = Pick<PartRow, "kind" | "name" | "part">;
 
-/** Rows of one transaction, and characters of them beyond which it has no more. */
-const MOST_ROWS = 256;
-const MOST_CHARACTERS = 1024 * 1024;
 /** The row of `meta` with the position and the cluster of the entry that is written in steps. */
 const IN_STEPS = "inSteps";
 
@@ -241,15 +237,11 @@ export class RowSteps {
   readonly #database: Database;
   readonly #writer: Writer;
   readonly #rows: RowTables;
-  readonly #setMeta: Statement;
 
   constructor(database: Database, writer: Writer) {
     this.#database = database;
     this.#writer = writer;
     this.#rows = new RowTables(database);
-    this.#setMeta = database.prepare(
-      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    );
   }
 
   /** The cluster of which half an entry is written, also after a crash; undefined for none. */
@@ -266,7 +258,7 @@ export class RowSteps {
     const parts = change.isCleared ? [change] : partsOf(change);
     for (const part of parts.slice(0, -1)) {
       this.#database.atomically(() => {
-        this.#setMeta.run(IN_STEPS, `${mark.position} ${id}`);
+        this.#writer.setMeta(IN_STEPS, `${mark.position} ${id}`);
         this.#rows.put(id, part);
       });
       yield;
@@ -276,7 +268,7 @@ export class RowSteps {
 
   /** Forgets half an entry: all rows were replaced. */
   forget(): void {
-    this.#setMeta.run(IN_STEPS, "0");
+    this.#writer.setMeta(IN_STEPS, "0");
   }
 }
 

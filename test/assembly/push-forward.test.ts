@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { logJson } from "../../src/assembly/log.ts";
 import { createPushForward, sendOverHttp } from "../../src/assembly/push-forward.ts";
-
 import { authorityOf } from "../access/authorities.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 import { pushRequest, refusal, type Sent } from "../conformance/push-client.ts";

@@ -8,7 +8,6 @@ import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
 import { locationOf } from "../../src/hosts/workers/surroundings.ts";
-
 import { federationTable } from "../conformance/cases/federation.ts";
 import { Gateways, push } from "./gateways.ts";
 

@@ -5,7 +5,6 @@ import { KeyWorld } from "../../src/names/key-world.ts";
 import type { KeptUnit } from "../../src/names/known-names.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-
 import { expectMet } from "../property-share.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";

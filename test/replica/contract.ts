@@ -3,7 +3,7 @@ import type { ClusterRow } from "../../src/database/cluster-row.ts";
 import { NO_TOTALS } from "../../src/database/cluster-row.ts";
 import { Kind } from "../../src/database/places.ts";
 import { rowSum } from "../../src/database/reader.ts";
-import type { ClaimRow, PartRow, RowChange } from "../../src/database/row-change.ts";
+import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "../../src/database/row-change.ts";
 import { rowSumOf } from "../../src/replica/replicated-database.ts";
 import type { LogEntry, SharedLog } from "../../src/replica/shared-log.ts";
 
@@ -45,14 +45,8 @@ export function clusterAt(generation: number, id = "west", state: ClusterRow["st
 /** A change to a cluster. */
 export function changeTo(cluster: ClusterRow, rows: Partial<RowChange> = {}): RowChange {
   return {
-    kind: "changes",
-    cluster,
-    isCleared: false,
-    entries: [],
-    gone: [],
-    claims: [],
+    ...rowAlone("changes", cluster),
     keys: ["shop/web"],
-    isWide: false,
     ...rows,
   };
 }

@@ -3,7 +3,6 @@ import { VERSION } from "../../assembly/stages.ts";
 import { UsageError } from "../../config/values.ts";
 import type { Output } from "../commands/process.ts";
 import type { StartServer } from "../node/server/node-server.ts";
-import { serveCommand } from "./serve-command.ts";
 import {
   checkCommand,
   completionCommand,
@@ -12,7 +11,8 @@ import {
   queryCommand,
   statusCommand,
   tokenCommand,
-} from "./small-commands.ts";
+} from "./commands.ts";
+import { serveCommand } from "./serve-command.ts";
 import { syncCommand } from "./sync-command.ts";
 
 const EXIT_FAILURE = 1;

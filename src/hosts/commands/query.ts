@@ -234,7 +234,7 @@ interface OfflineFlags extends PinFlags {
  * Answers a question from what clusters reported, like a gateway in which every cluster is live.
  * @throws {UsageError} for a zone that cannot be served, an unknown cluster, or an invalid grant or pin
  */
-export function answerOffline(
+function answerOffline(
   { message }: QueryQuestion,
   entries: EntryReader,
   { zone = [], speaksFor = [], view, explain: isExplained = false, ...pins }: OfflineFlags,

@@ -1,5 +1,5 @@
 import type { Context, Env } from "hono";
-import { AccessRejected, type AccessRejection } from "../../access/access-rejected.ts";
+import { AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/schema.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
@@ -93,6 +93,13 @@ export function methodNotAllowed(allow: string): (context: Context) => Response 
     throw new ApiError(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
       headers: { allow },
     });
+  };
+}
+
+/** Rejects all paths of an API that it does not have. */
+export function noResource(api: string): (context: Context) => Response {
+  return ({ req }) => {
+    throw new ApiError(404, "NOT_FOUND", `the ${api} API has no resource at ${req.path}`);
   };
 }
 

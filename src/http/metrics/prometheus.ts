@@ -9,7 +9,7 @@ import {
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 import type { AccessCounters, SnapshotSource } from "./counts.ts";
-import { type ProcessFacts, registerForwarding, registerProcess } from "./forward-metrics.ts";
+import { type ProcessFacts, registerForwarding, registerProcess } from "./gateway-metrics.ts";
 import { readGauge, STATUS_GAUGES, type StatusSource } from "./status.ts";
 import { snapshotOf } from "./threads.ts";
 

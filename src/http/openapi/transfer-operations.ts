@@ -32,6 +32,9 @@ const version = inQuery(
 );
 const epoch = inQuery("epoch", "That of the state.", text);
 
+/** What names a key beside the kind of zone. */
+const ofKey = [inQuery("namespace", "A label.", text), inQuery("label", "The label left of it.", text)];
+
 /** What a part is, and what names it. */
 const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters: Field[]]>> = {
   world: ["Returns the settings and clusters that names depend on."],
@@ -39,14 +42,12 @@ const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters:
   key: [
     "Returns the names of a key in one kind of zone.",
     inQuery("zone", "`clusterset`, `federation`, or `local:` and a cluster id.", text),
-    inQuery("namespace", "A label.", text),
-    inQuery("label", "The label left of it.", text),
+    ...ofKey,
   ],
   reverse: [
     "Returns the PTR records that the addresses of a key want.",
     inQuery("zone", "As of a key.", text),
-    inQuery("namespace", "A label.", text),
-    inQuery("label", "The label left of it.", text),
+    ...ofKey,
   ],
   names: [
     "Returns a list of what exists.",

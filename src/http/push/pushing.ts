@@ -10,7 +10,14 @@ import type { LimitCounters } from "../../limits/counters.ts";
 import type { Degradation } from "../../snapshot/degradation.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
 import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/errors.ts";
+import {
+  ApiError,
+  apiRoute,
+  jsonResponse,
+  methodNotAllowed,
+  noResource,
+  toApiError,
+} from "../messages/errors.ts";
 import { type BodyAccount, BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
 import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
 import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./limits.ts";
@@ -191,12 +198,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.all("/:clusterId/desired", others(methodNotAllowed("GET, HEAD")));
   routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
   routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
-  routes.all(
-    "*",
-    others(({ req }) => {
-      throw new ApiError(404, "NOT_FOUND", `the push API has no resource at ${req.path}`);
-    }),
-  );
+  routes.all("*", others(noResource("push")));
   return routes;
 }
 

@@ -124,7 +124,7 @@ export function serviceImport(
 }
 
 /** The properties that a ServiceImport and its derived Service have in common. */
-export function propertiesOf(desired: DesiredImport): Record<string, unknown> {
+function propertiesOf(desired: DesiredImport): Record<string, unknown> {
   const { sessionAffinity, sessionAffinityTimeoutSeconds: timeoutSeconds } = desired;
   return {
     sessionAffinity: sessionAffinity ?? "None",

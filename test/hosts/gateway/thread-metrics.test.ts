@@ -2,7 +2,6 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
 import { measureThread, ThreadMetrics } from "../../../src/hosts/node/threads/thread-metrics.ts";
 import type { SnapshotSource } from "../../../src/http/metrics/counts.ts";
-
 import type { MetricSnapshot } from "../../../src/http/metrics/threads.ts";
 
 const workers: Worker[] = [];

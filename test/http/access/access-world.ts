@@ -8,7 +8,6 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { AccessCounters } from "../../../src/http/metrics/counts.ts";
-
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { authorityOf } from "../../access/authorities.ts";

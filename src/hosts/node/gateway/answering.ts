@@ -11,7 +11,6 @@ import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
 import type { AccessCounters } from "../../../http/metrics/counts.ts";
-
 import type { SharedLimits } from "../../../limits/shared.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import { createAnswerMessage } from "../listeners/udp.ts";

@@ -1,6 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MetricsSource, SnapshotSource } from "../../../http/metrics/counts.ts";
-
 import {
   countersOf,
   formatMetrics,

@@ -3,7 +3,7 @@ import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import { type Clock, unixTime } from "../../../gateway/clock.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
 import type { SnapshotSource } from "../../../http/metrics/counts.ts";
-import type { ThreadCounts } from "../../../http/metrics/forward-metrics.ts";
+import type { ThreadCounts } from "../../../http/metrics/gateway-metrics.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
 import type { ThreadState } from "./thread-messages.ts";
 import { ThreadMetrics } from "./thread-metrics.ts";

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { ListenAddress } from "../../../config/values.ts";
 import type { MetricsSource } from "../../../http/metrics/counts.ts";
-
 import { counted, duration } from "../../../http/pages/page.ts";
 import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
 import type { ControlStatus, WorkerStatus } from "../../../worker/status.ts";

@@ -1,6 +1,5 @@
 import { Argument, Command, Option } from "commander";
-import type { Output } from "../commands/process.ts";
-import { stopSignal } from "../commands/process.ts";
+import { type Output, stopSignal } from "../commands/process.ts";
 import { createLogger } from "../node/process.ts";
 import {
   clusterZoneOptions,

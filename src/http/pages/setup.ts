@@ -1,0 +1,226 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { html } from "hono/html";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { prefersHtml } from "../messages/fields.ts";
+import { CLIENT_GROUPS } from "../setup/clients.ts";
+import type { ClientSetup, SetupFacts, SetupFile } from "../setup/facts.ts";
+import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
+import type { PageParts } from "./directory.ts";
+import { exampleIn } from "./directory.ts";
+import type { Html, Page } from "./page.ts";
+import { notFoundPage, pageResponse } from "./page.ts";
+
+type SetupContext = Context<AppEnvironment>;
+
+/** `/setup` and its files at `/setup/<client>/<file>`. Both take `?zone=`. */
+export function createSetupRoutes(): Hono<AppEnvironment> {
+  const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
+  const routes = new Hono<AppEnvironment>();
+  const withParts =
+    (answer: (c: SetupContext, parts: PageParts) => Response | Promise<Response>) => (c: SetupContext) => {
+      const parts = c.env?.answers?.pages;
+      return parts === undefined ? c.notFound() : answer(c, parts);
+    };
+
+  routes.get(
+    "/",
+    withParts((c, parts) => {
+      const { zones, publicUrl } = parts;
+      return pageOf(c, parts, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined }));
+    }),
+  );
+  routes.get(
+    `/certificate/${CERTIFICATE_FILE}`,
+    withParts((c, parts) => {
+      const certificate = parts.reach?.().certificate;
+      return certificate === undefined
+        ? missing(c, parts, "this gateway's certificate is not self-signed: clients need no file to trust it")
+        : download({
+            fileName: CERTIFICATE_FILE,
+            contentType: "application/x-pem-file",
+            text: certificate,
+          });
+    }),
+  );
+  routes.get(
+    "/:client/:file",
+    withParts(async (c, parts) => {
+      const client = clients.find(({ id }) => id === c.req.param("client"));
+      if (client === undefined) return missing(c, parts, "this file does not exist; /setup lists the files");
+      try {
+        const facts = await readFacts(c, parts);
+        const lacks = client.lacks?.(facts);
+        if (lacks !== undefined) return missing(c, parts, lacks);
+        const files = await Promise.all(client.files.map((make) => make(facts)));
+        const file = files.find(({ fileName }) => fileName === c.req.param("file"));
+        return file === undefined
+          ? missing(c, parts, "this file does not exist; /setup lists the files")
+          : download(file);
+      } catch (error) {
+        if (!(error instanceof SetupError)) throw error;
+        return missing(c, parts, error.message);
+      }
+    }),
+  );
+  return routes;
+}
+
+/** The error for a missing file: a page for browsers. */
+function missing(c: SetupContext, { version }: PageParts, text: string): Response | Promise<Response> {
+  return prefersHtml(c.req.header("accept") ?? null)
+    ? pageResponse(notFoundPage(text), version, c.env.urlToken?.prefix)
+    : plain(c, text);
+}
+
+/** @throws {SetupError} for a zone that is not served, or an address that clients cannot use */
+async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts> {
+  const { zones, publicUrl } = parts;
+  const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
+  if (!zones.includes(zone))
+    throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
+  const { urlToken } = c.env;
+  const { certificate, ...reach } = parts.reach?.() ?? {};
+  return readSetupFacts({
+    ...reach,
+    // A token in the host name is part of the address.
+    url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
+    prefix: urlToken?.prefix,
+    zone,
+    example: await exampleIn(parts.directory, zone),
+    isSelfSigned: certificate !== undefined,
+  });
+}
+
+async function pageOf(
+  c: SetupContext,
+  parts: PageParts,
+  make: (facts: SetupFacts) => Page | Promise<Page>,
+): Promise<Response> {
+  let page: Page;
+  try {
+    page = await make(await readFacts(c, parts));
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    page = cannotBeSetUp(error.message, parts.zones);
+  }
+  return pageResponse(page, parts.version, c.env.urlToken?.prefix);
+}
+
+function cannotBeSetUp(message: string, zones: readonly string[]): Page {
+  return {
+    title: "Set up a client",
+    at: "/setup",
+    status: 404,
+    body: html`<h1>Set up a client</h1>
+<p class="note">This page cannot make a file: ${message}.</p>
+<ul>${zones.map((zone) => html`<li><a href="/setup?zone=${encodeURIComponent(zone)}">${zone}</a></li>`)}</ul>`,
+  };
+}
+
+function download({ fileName, contentType, text }: SetupFile): Response {
+  return new Response(text, {
+    headers: {
+      "content-type": contentType,
+      "content-disposition": `attachment; filename="${fileName}"`,
+      // Its text depends on the Host field, which the sender of the request chooses.
+      "cache-control": "private, no-cache",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
+
+function plain(c: Context, text: string): Response {
+  return c.body(`${text}\n`, 404, {
+    "content-type": PLAIN_TEXT,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
+}
+
+/** The file name of the gateway's certificate, for clients that need it. */
+const CERTIFICATE_FILE = "certificate.crt";
+
+/** The content of the page in addition to the facts. */
+interface SetupPageParts {
+  readonly zones: readonly string[];
+  /** Whether the shown address is that of the request, because no public address is configured. */
+  readonly isGuessed: boolean;
+}
+
+/** `/setup`: how to make each client query this gateway for a zone. */
+async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts): Promise<Page> {
+  const { zone, resource, origin } = facts;
+  const groups = await Promise.all(
+    CLIENT_GROUPS.map(async ({ title, clients }) => ({
+      title,
+      clients: await Promise.all(clients.map((client) => clientDetails(client, facts))),
+    })),
+  );
+  return {
+    title: `Set up a client for ${zone}`,
+    at: "/setup",
+    body: html`<h1>Set up a client for ${zone}</h1>
+${zoneForm(zones, zone)}
+<dl>
+<dt>DNS over HTTPS</dt><dd><code>${resource}</code></dd>
+<dt>As a URI template</dt><dd><code>${resource}{?dns}</code></dd>
+<dt>JSON</dt><dd><a href="${origin}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}"><code>${origin}/resolve?name=${facts.example.name}&amp;type=${facts.example.type}</code></a></dd>
+${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)}</dd>`}
+${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</dd>`}
+</dl>
+${isGuessed ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
+${groups.map(
+  ({ title, clients }) => html`<h2>${title}</h2>
+${clients}`,
+)}
+${
+  facts.isSelfSigned
+    ? html`<h2>The certificate</h2>
+<p>This gateway's certificate is self-signed. Clients must trust it: <a href="${fileUrl("certificate", CERTIFICATE_FILE, zone)}">${CERTIFICATE_FILE}</a>. Compare it with the gateway's file (tls/self-signed.crt in its state folder): an attacker between you and the gateway could replace it here.</p>`
+    : ""
+}`,
+  };
+}
+
+function zoneForm(zones: readonly string[], chosen: string): Html | string {
+  if (zones.length < 2) return "";
+  return html`<form action="/setup" method="get">
+<div><label for="zone">Zone</label><select id="zone" name="zone">${zones.map(
+    (zone) => html`<option${zone === chosen ? html` selected` : ""}>${zone}</option>`,
+  )}</select></div>
+<button>Show</button>
+</form>`;
+}
+
+function port({ address, port }: { readonly address: string | undefined; readonly port: number }): Html {
+  return html`port ${port}${address === undefined ? "" : html` of <code>${address}</code>`}`;
+}
+
+async function clientDetails(client: ClientSetup, facts: SetupFacts): Promise<Html> {
+  const { id, title } = client;
+  const lacks = client.lacks?.(facts);
+  if (lacks !== undefined)
+    return html`<details><summary>${title} <span class="soft">(needs a setting)</span></summary><div id="${id}"><p class="note">${withCode(lacks)}</p></div></details>`;
+  const files = await Promise.all(client.files.map((make) => make(facts)));
+  return html`<details><summary>${title}</summary><div id="${id}">
+<ul>${client.steps(facts).map((step) => html`<li>${withCode(step)}</li>`)}</ul>
+${files.map((file) => fileView(file, fileUrl(id, file.fileName, facts.zone)))}
+</div></details>`;
+}
+
+/** A sentence with code between backticks. */
+function withCode(sentence: string): Html[] {
+  return sentence
+    .split("`")
+    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
+}
+
+function fileView({ fileName, text }: SetupFile, url: string): Html {
+  return html`<h3><a href="${url}" download="${fileName}">${fileName}</a></h3>
+<pre tabindex="0" aria-label="${fileName}">${text}</pre>`;
+}
+
+function fileUrl(client: string, fileName: string, zone: string): string {
+  return `/setup/${client}/${fileName}?zone=${encodeURIComponent(zone)}`;
+}
