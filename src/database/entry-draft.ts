@@ -62,7 +62,7 @@ export class EntryDraft {
     this.#parts = [partOf(text)];
   }
 
-  /** Applies a patch. After an error the draft is of no use. @param report called with each error */
+  /** Applies a patch; one with errors changes nothing. @param report called with each error */
   apply(patch: EntryPatch, path: readonly string[], report: (path: string, message: string) => void): void {
     if (patch === null) {
       this.#parts = [];
@@ -71,8 +71,12 @@ export class EntryDraft {
     this.#taking = undefined;
     const places = this.#parts.length === 0 ? [] : this.#open(patch);
     const before = places.length === 0 ? undefined : this.#viewOf(this.#plan, patch, places);
-    const after = patchValue(this.#plan, before, patch, path, report);
-    if (after === before || !isJsonObject(after)) return;
+    let isValid = true;
+    const after = patchValue(this.#plan, before, patch, path, (at, message) => {
+      isValid = false;
+      report(at, message);
+    });
+    if (!isValid || after === before || !isJsonObject(after)) return;
     if (places.length === 0 || this.#plan.kind === "whole")
       this.#parts = [partOf(JSON.stringify(after), after as Table)];
     else this.#write(this.#plan, patch, after, places, []);

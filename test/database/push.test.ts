@@ -122,6 +122,19 @@ it("takes lines that leave each entry valid, as RFC 7396 merges them, and names 
   expectMet(taken, runs / 2);
 });
 
+it("a line that removes what an entry must have, and adds to it, is an error of that field", () => {
+  const { database, writer } = open();
+  const web = { ...headlessExport(1), endpoints: {} };
+  push(writer, "west", "whole", wholeLines({ ...emptySnapshot("west"), exports: { "shop/web": web } }));
+  const wrong: PatchLine = ["exports", "shop/web", { exportedLabels: {}, endpoints: null }];
+  const found = outcome(() => {
+    push(writer, "west", "changes", readLines([wrong]));
+    return snapshotOf(writer.reader, "west");
+  });
+  expect(found).toMatchObject({ issues: [{ path: 'exports["shop/web"].endpoints', line: 2 }] });
+  database.close();
+});
+
 /** What lines do, each merged and then validated with its whole entry; an entry that is wrong takes no more of them. */
 function outcomeOf(before: ClusterSnapshot, lines: readonly PatchLine[]): object {
   let snapshot: unknown = before;

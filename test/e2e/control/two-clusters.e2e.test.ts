@@ -246,6 +246,7 @@ test("a worker that starts again writes nothing", async () => {
     return objects.map((object) => object?.metadata.resourceVersion);
   };
   await eventually(async () => (await inWest.import("early"))?.status).toBeDefined();
+  await eventualEndpoints(inWest, "early").toEqual(["west 10.2.0.7"]);
   const before = await versions();
   await clusters.workers.west.restart();
   await east.admin.apply(...exported("shop", "after", { endpoints: ["10.1.0.30"] }));
