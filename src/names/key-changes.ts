@@ -57,7 +57,7 @@ export class KeyChanges {
   ofUnit(kind: string, namespace: string, label: string, clusters: readonly string[] = []): Mark {
     let last = later(this.#everything, this.of(namespaceKey(namespace)), this.of(`${namespace}/${label}`));
     if (kind === "federation") return later(last, this.#anyCluster);
-    for (const cluster of clusters) last = later(last, this.#clusters.get(cluster));
+    last = later(last, this.#ofClusters(clusters));
     const cluster = clusterOfKind(kind);
     if (cluster === undefined) return last;
     const address = podAddress(label);
@@ -80,9 +80,14 @@ export class KeyChanges {
     return this.of(`${cluster} ${key}`);
   }
 
-  /** The last change of a bucket of claims. */
-  ofClaims(bucket: string): Mark {
-    return this.of(claimsKey(bucket));
+  /** The last change of a bucket of claims. @param clusters that had some: one that leaves names no bucket */
+  ofClaims(bucket: string, clusters: Iterable<string> = []): Mark {
+    return later(this.of(claimsKey(bucket)), this.#ofClusters(clusters));
+  }
+
+  /** The last change of who has a namespace. @param clusters that had it: one that leaves names no namespace */
+  ofNamespace(namespace: string, clusters: Iterable<string> = []): Mark {
+    return later(this.of(namespaceKey(namespace)), this.#ofClusters(clusters));
   }
 
   /** The last change of any key of a namespace. */
@@ -93,6 +98,12 @@ export class KeyChanges {
   /** The last change of the clusters that there are. */
   get ofClusters(): Mark {
     return later(this.#everything, this.#anyCluster);
+  }
+
+  #ofClusters(clusters: Iterable<string>): Mark {
+    let last = NO_MARK;
+    for (const cluster of clusters) last = later(last, this.#clusters.get(cluster));
+    return last;
   }
 
   #clusterChanged(cluster: string, mark: Mark): void {

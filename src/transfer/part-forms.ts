@@ -120,7 +120,12 @@ export interface LoadedList {
   readonly common: string | undefined;
   readonly clusters: ReadonlySet<string>;
 }
-export type LoadedClaims = ReadonlyMap<string, readonly AddressClaim[]>;
+export interface LoadedClaims {
+  /** By address, in hexadecimal digits. */
+  readonly claims: ReadonlyMap<string, readonly AddressClaim[]>;
+  /** That have some of them. */
+  readonly clusters: ReadonlySet<string>;
+}
 
 export function writeJson(value: unknown): Bytes {
   return new TextEncoder().encode(JSON.stringify(value));
@@ -186,13 +191,14 @@ export function readList(bytes: Bytes): Loaded<LoadedList> {
 /** @throws {Error} for bytes that are not well-formed */
 export function readClaims(bytes: Bytes): Loaded<LoadedClaims> {
   const { at, claims } = readJson(ClaimsForm, bytes);
-  const value = new Map(
+  const byAddress = new Map(
     Object.entries(claims).map(([hex, all]) => [
       hex,
       all.map(([clusterId, key, basis, order]) => ({ clusterId, key, basis, order })),
     ]),
   );
-  return { at, value };
+  const clusters = new Set([...byAddress.values()].flat().map(({ clusterId }) => clusterId));
+  return { at, value: { claims: byAddress, clusters } };
 }
 
 /** @throws {Error} for bytes that are not well-formed */

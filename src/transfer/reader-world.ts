@@ -1,4 +1,4 @@
-import { claimBucket, claimedRange, hexOf, namespaceKey, podsKey } from "../database/places.ts";
+import { claimBucket, claimedRange, hexOf, podsKey } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
@@ -94,7 +94,10 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   protected hasNamespace(clusterId: string, namespace: string): boolean | Missing {
     const known = this.#mayHaveNamespace(namespace);
     if (known !== true) return known;
-    const list = this.#list("labels", namespace, "", this.#parts.changes.of(namespaceKey(namespace)));
+    const parts = this.#parts;
+    const held = parts.peek<LoadedList>(idOf("names", { list: "labels", of: namespace, prefix: "" }));
+    const changed = parts.changes.ofNamespace(namespace, held?.clusters);
+    const list = this.#list("labels", namespace, "", changed);
     return "missing" in list ? list : this.clusters.has(clusterId) && list.clusters.has(clusterId);
   }
 
@@ -120,14 +123,15 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing {
     const hex = hexOf(address);
     const bucket = claimBucket(hex);
-    const changed = this.#parts.changes.ofClaims(bucket);
+    const held = this.#parts.peek<LoadedClaims>(idOf("claims", { bucket }));
+    const changed = this.#parts.changes.ofClaims(bucket, held?.clusters);
     const claims = this.#part<LoadedClaims>("claims", { bucket }, changed, readClaims);
     if ("missing" in claims) {
       const isClaimed = this.#isListed("ranges", "", claimedRange(bucket), changed);
       if (isClaimed !== true) return isClaimed || NO_CLAIMS;
       return claims;
     }
-    const found = claims.get(hex) ?? NO_CLAIMS;
+    const found = claims.claims.get(hex) ?? NO_CLAIMS;
     return found.length === 0 ? found : found.filter(({ clusterId }) => this.clusters.has(clusterId));
   }
 

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
 import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { listRecords } from "../../src/names/listing.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { Secondary } from "../../src/transfer/secondary.ts";
@@ -12,6 +13,7 @@ import { interestingNames } from "../names/interesting-names.ts";
 import { expectMet } from "../property-share.ts";
 import { decode, encodeQuery } from "../resolve/ask.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { arbitraryStep, type Step } from "../worlds/steps.ts";
 import { FakeSource, inTurns, MEBIBYTE, openPrimary, passUntil, READER_STAGES, seeded } from "./pair.ts";
 
@@ -153,4 +155,46 @@ it("a reader answers as its primary does, whatever clusters do and in which orde
   );
   expectMet(compared, 20_000);
   expectMet(fetched, 1000);
+});
+
+it("a reader forgets what a cluster that left had, also when the cluster comes back without it", async () => {
+  const { clock, held, open, take } = openWorld(1);
+  const reader = open(0);
+  const west = (more: Partial<ClusterSnapshot>): Step => ({
+    do: "put",
+    to: { ...emptySnapshot("west"), namespaces: { shop: {} }, ...more },
+  });
+  const web = (address: string) => ({
+    ...headlessExport(1),
+    endpoints: { "*": { ports: [], members: { a: { address } } } },
+  });
+  const reverse = "1.0.0.10.in-addr.arpa";
+  await take({
+    do: "put",
+    to: {
+      ...emptySnapshot("east"),
+      namespaces: { shop: {} },
+      exports: { "shop/east": web("10.0.0.9") },
+      imports: { "shop/web": { ips: ["10.0.0.1"], ports: [], endpoints: {} } },
+    },
+  });
+  const agree = async () => {
+    reader.expire(clock.now());
+    await passUntil(clock, reader.freshen(clock.now()) ?? Promise.resolve());
+    for (const [name, view] of [
+      [reverse, undefined],
+      ["east.shop.svc.clusterset.local", "west"],
+    ] as const) {
+      const query = encodeQuery(name, name === reverse ? "PTR" : "A");
+      const expected = held.gateway.answer(query, view, clock.now()) as Answer;
+      const found = await passUntil(clock, Promise.resolve(reader.answer(query, view, clock.now())));
+      expect(decode(found!.bytes)).toEqual(decode(expected.bytes));
+    }
+  };
+  await take(west({ exports: { "shop/web": web("10.0.0.1") } }));
+  await agree();
+  await take({ do: "leave", cluster: "west" });
+  await take(west({ namespaces: {} }));
+  await agree();
+  held.database.close();
 });
