@@ -4,14 +4,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { VERSION } from "../src/assembly/stages.ts";
-import { openApiDocument } from "../src/http/openapi/document.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,
   ErrorResponse,
-  LeaseRequest,
-} from "../src/http/push/push-messages.ts";
-import { SnapshotLine } from "../src/snapshot/lines/lines-reader.ts";
+  SnapshotLine,
+} from "../src/http/openapi/answer-schemas.ts";
+import { openApiDocument } from "../src/http/openapi/document.ts";
+import { LeaseRequest } from "../src/http/push/push-messages.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/transfer-state.ts";
 import { configSchemas } from "./config-schemas.ts";

@@ -99,9 +99,13 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     audit,
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
-    metrics: platform.metrics?.(
-      ...([measured, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
-    ),
+    metrics: platform.metrics?.({
+      gateway: measured,
+      clock: clock.now,
+      counters,
+      forwarder: outOfZone.outside?.forwarder,
+      access: accessCounters,
+    }),
     onError: (err) => log("error", "request-failed", "a request failed", { err }),
   });
   return {

@@ -16,9 +16,10 @@ import type { PartialStages, QueryStages } from "../gateway/scoped-gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
-import type { AccessCounters, MetricsSource } from "../http/metrics/counts.ts";
-import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
+import type { AccessCounters } from "../http/metrics/counts.ts";
+import type { MetricsSource } from "../http/metrics/metric.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
+import type { MetricSources } from "../http/metrics/table.ts";
 import type { Listed, Reach } from "../http/pages/directory.ts";
 import type { ControlCounts, ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import type { Load } from "../limits/load.ts";
@@ -62,7 +63,7 @@ export interface Platform
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
   /** Makes the metrics of the process. Default: none, except for those of secondaries. */
-  readonly metrics?: typeof createPrometheusMetrics;
+  readonly metrics?: (sources: MetricSources) => MetricsSource;
   /** Default: one that writes into `log`. */
   readonly audit?: AuditLog | undefined;
   /** The load of the process. Default: it is never high. */

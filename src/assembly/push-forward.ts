@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";

@@ -4,7 +4,7 @@ import { isStated } from "../config/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { PartialStages } from "../gateway/scoped-gateway.ts";
 import type { AuditLog } from "../http/audit.ts";
-import { createStatusMetrics } from "../http/metrics/status.ts";
+import { secondaryMetrics } from "../http/metrics/table.ts";
 import { visibilityKey } from "../merge/visibility.ts";
 import { PartMemory } from "../transfer/part-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";
@@ -61,7 +61,8 @@ export function openSecondary(
           const { world } = secondary;
           return world && { world, services: (asked) => secondary.services(asked) };
         },
-        metricsOf: (gateway) => createStatusMetrics(gateway, clock.now, { counters, memory }),
+        metricsOf: (gateway) =>
+          secondaryMetrics({ gateway, clock: clock.now, transfer: { counters, memory } }),
       };
     },
     pushRoutes: createPushForward({

@@ -6,7 +6,8 @@ export type { Log, LogFields } from "../assembly/log.ts";
 export { UsageError } from "../config/values.ts";
 export type { Clock } from "../gateway/clock.ts";
 
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { Client } from "../access/client.ts";
 import { assemble } from "../assembly/assemble.ts";
 import { createEdgeAccess } from "../assembly/credentials.ts";

@@ -1,5 +1,6 @@
-import { Hono } from "hono";
+import type { Env } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import { Hono } from "hono/tiny";
 import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
 import type { AccessRule, Admitted, NotAdmitted } from "../access/rule.ts";
@@ -280,6 +281,12 @@ class MethodRouter<Route> extends TrieRouter<Route> {
   }
 }
 
+/** Routes that requests come to, rather than those that are mounted in others: `hono/tiny` is given no router. */
+export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
+  routes.router = new MethodRouter();
+  return routes;
+}
+
 interface Parts {
   readonly gateway: { status(): ServingStatus };
   readonly clock: () => number;
@@ -299,7 +306,7 @@ export function createHono(
   ends: Ends,
 ): Hono<AppEnvironment> {
   const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
-  const app = new Hono<AppEnvironment>({ router: new MethodRouter() });
+  const app = ownRouter(new Hono<AppEnvironment>());
   if (pushRoutes !== undefined) {
     app.use("/api/v1/clusters/*", async (c, next) => {
       await next();

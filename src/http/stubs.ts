@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import * as z from "zod";
 import type { CertificateIdentity } from "../access/client.ts";
 import { parseNameserver } from "../forward/local.ts";

@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { Authority } from "../access/authority.ts";
 import { UNKNOWN_PART } from "../transfer/http-source.ts";
 import { PART_KINDS } from "../transfer/part-forms.ts";

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../src/config/settings.ts";
-import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { metricsSource } from "../../src/http/metrics/metric.ts";
+import { readMetrics } from "../../src/http/metrics/table.ts";
 import { LIMITS } from "../../src/limits/counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
@@ -71,7 +72,14 @@ const written = (value: number): string[] => [
 ];
 
 const { forwarder } = fakeForwarder({});
-const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
+const metrics = metricsSource(() =>
+  readMetrics({
+    gateway: new FakeGateway(),
+    counters: new QueryCounters(),
+    clock: () => NOW,
+    forwarder,
+  }),
+);
 
 describe("docs/reference/limits.md and configuration.md", () => {
   it("is about settings that there are", () => {

@@ -4,8 +4,8 @@ import { parse } from "yaml";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.ts";
 import { AccessCounters } from "../../src/http/metrics/counts.ts";
-import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { createStatusMetrics } from "../../src/http/metrics/status.ts";
+import { withNodeMetrics } from "../../src/http/metrics/node-metrics.ts";
+import { readMetrics, secondaryMetrics } from "../../src/http/metrics/table.ts";
 import { TransferCounters } from "../../src/transfer/transfer-state.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
@@ -14,22 +14,25 @@ import { textOf } from "./pages.ts";
 const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
 
 /** What `/metrics` says on a primary where everything is switched on. */
-const ofPrimary = await createPrometheusMetrics(
-  Object.assign(new FakeGateway(), {
-    damage: { count: 0 },
-    state: { ...new FakeGateway().state, position: 1 },
+const ofPrimary = await withNodeMetrics(() =>
+  readMetrics({
+    gateway: Object.assign(new FakeGateway(), {
+      damage: { count: 0 },
+      state: { ...new FakeGateway().state, position: 1 },
+    }),
+    clock: () => NOW,
+    counters: new QueryCounters(),
+    forwarder: fakeForwarder({}).forwarder,
+    access: new AccessCounters(),
+    process: { memoryLimitBytes: 1, certificateExpiresAt: () => undefined },
   }),
-  new QueryCounters(),
-  () => NOW,
-  fakeForwarder({}).forwarder,
-  new AccessCounters(),
-  { memoryLimitBytes: 1, certificateExpiresAt: () => undefined },
 ).render();
 
 /** What it says on a secondary. */
-const ofSecondary = await createStatusMetrics({ status: () => new FakeGateway().status() }, () => NOW, {
-  counters: new TransferCounters(),
-  memory: { bytes: 1 },
+const ofSecondary = await secondaryMetrics({
+  gateway: { status: () => new FakeGateway().status() },
+  clock: () => NOW,
+  transfer: { counters: new TransferCounters(), memory: { bytes: 1 } },
 }).render();
 
 /** What it says on a sync worker. */

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { statusLines } from "../../src/hosts/commands/status.ts";
-import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import type { StatusReport } from "../../src/http/metrics/status.ts";
-import { createStatusMetrics } from "../../src/http/metrics/status.ts";
+import { secondaryMetrics } from "../../src/http/metrics/table.ts";
 import type { Degradation } from "../../src/snapshot/degradation.ts";
 import { exporting } from "../merge/fixtures.ts";
 import { pagesWorld } from "./pages/pages-world.ts";
@@ -28,17 +26,11 @@ async function degradedWorld(report: readonly Degradation[] = REPORT) {
   const comment = async () =>
     (JSON.parse(await text("/resolve?name=web.shop.svc.clusterset.local")) as { Comment: string }).Comment;
   const status = async () => JSON.parse(await text("/status")) as StatusReport;
-  const gauges = async () =>
-    Promise.all(
-      [
-        createPrometheusMetrics(world.gateway, new QueryCounters(), () => world.clock.now()),
-        createStatusMetrics(world.gateway, () => world.clock.now()),
-      ].map(async (metrics) =>
-        [...(await metrics.render()).matchAll(/^clusterset_doh_cluster_degraded_seconds(.*)$/gm)].map(
-          ([, series]) => series,
-        ),
-      ),
-    );
+  const gauges = async () => {
+    const metrics = secondaryMetrics({ gateway: world.gateway, clock: () => world.clock.now() });
+    const lines = (await metrics.render()).matchAll(/^clusterset_doh_cluster_degraded_seconds(.*)$/gm);
+    return Array.from(lines, ([, series]) => series);
+  };
   return { ...world, renew, text, comment, status, gauges };
 }
 
@@ -83,7 +75,7 @@ describe("a cluster whose worker is degraded", () => {
       '{cluster="east",reason="RBAC_FORBIDDEN"} 50',
       '{cluster="east",reason="other"} 60',
     ];
-    expect(await gauges()).toEqual([expected, expected]);
+    expect(await gauges()).toEqual(expected);
   });
 
   it("is healthy everywhere once its worker says so", async () => {
@@ -92,14 +84,14 @@ describe("a cluster whose worker is degraded", () => {
     expect((await page("/clusters")).text).toContain("east live Snapshot");
     expect(await comment()).toMatch(/^[^,]*$/);
     expect((await status()).clusters.map(({ degraded }) => degraded)).toEqual([[], []]);
-    expect(await gauges()).toEqual([[], []]);
+    expect(await gauges()).toEqual([]);
   });
 
   it("has no gauge after its lease expired, and the reason stays on /clusters", async () => {
     const { clock, renew, gauges, page } = await degradedWorld();
     await renew("west");
     await clock.advance(30_000);
-    expect(await gauges()).toEqual([[], []]);
+    expect(await gauges()).toEqual([]);
     expect((await page("/clusters")).text).toContain("east expired, its names are withdrawn");
   });
 });

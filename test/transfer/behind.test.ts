@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { metricsSource } from "../../src/http/metrics/metric.ts";
+import { readMetrics } from "../../src/http/metrics/table.ts";
 import { openApp } from "../http/open-app.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
@@ -30,7 +31,7 @@ it("JSON, /readyz and metrics say for how long a change waits", async () => {
   const { gateway, clock } = await openFresh();
   const now = () => clock.now();
   const counters = new QueryCounters();
-  const metrics = createPrometheusMetrics(gateway, counters, now);
+  const metrics = metricsSource(() => readMetrics({ gateway, counters, clock: now }));
   const app = openApp({ gateway, clock: now, zones: [], version: "0", counters, metrics });
   const text = async (path: string) => (await app.request(path)).text();
   gateway.arrived("west");

@@ -1,5 +1,5 @@
-import { Hono } from "hono";
 import { type APIGatewayProxyResult, handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
+import { Hono } from "hono/tiny";
 import type { App } from "../../http/app.ts";
 import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-schedule.ts";
 

@@ -8,7 +8,8 @@ import type { ServeConfig } from "../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { AccessCounters } from "../../http/metrics/counts.ts";
-import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
+import { withNodeMetrics } from "../../http/metrics/node-metrics.ts";
+import { type MetricSources, readMetrics } from "../../http/metrics/table.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { createStubRoutes } from "../../http/stubs.ts";
 import { ConnectionErrors } from "../../limits/counters.ts";
@@ -105,9 +106,9 @@ async function startParts(
   const controlParts = controlOf(config.push.credentials, controlCounts, limits);
   const reachability = new Reachability(config, admission.rules, tls);
   const sharing = threads === 0 ? undefined : new ThreadSharing(nodeClock);
-  const createMetrics: typeof createPrometheusMetrics = (gateway, counted, clock, forwarder, admitted) => {
-    const facts = processFacts(tls, controlCounts, sharing?.counts(shared, threads));
-    const own = createPrometheusMetrics(gateway, counted, clock, forwarder, admitted, facts);
+  const createMetrics = (sources: MetricSources) => {
+    const process = processFacts(tls, controlCounts, sharing?.counts(shared, threads));
+    const own = withNodeMetrics(() => readMetrics({ ...sources, process }));
     return sharing?.measure(own) ?? own;
   };
   const assembly = await assemble(config, {

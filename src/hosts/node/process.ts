@@ -7,7 +7,7 @@ import { auditToLog, describeAudit, type Log } from "../../assembly/log.ts";
 import { formatListenAddress, type ListenAddress, UsageError } from "../../config/values.ts";
 import { type Clock, createSteadyClock, type Uptime } from "../../gateway/clock.ts";
 import type { AuditSink } from "../../http/messages/environment.ts";
-import type { ProcessFacts, ThreadCounts } from "../../http/metrics/gateway-metrics.ts";
+import type { ProcessFacts, ThreadCounts } from "../../http/metrics/table.ts";
 import type { ControlCounts } from "../../http/push/desired.ts";
 import type { TlsSource } from "./tls.ts";
 import { expiryOf } from "./tls.ts";

@@ -1,11 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { auditToLog, createAudit, type Log, logJson } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { overStorage } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
+import { ownRouter } from "../../http/app.ts";
 import { type Environment, readSettings } from "./edge-gateway.ts";
 import { LeaseAlarm } from "./surroundings.ts";
 
@@ -66,7 +67,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       },
     );
     this.#leases = leases;
-    this.#routes = new Hono()
+    this.#routes = ownRouter(new Hono())
       .route("/api/v1/clusters", pushRoutes)
       .route("/api/v1/transfer", transferRoutes!);
     const clusters = gateway.status().clusters.length;

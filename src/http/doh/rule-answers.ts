@@ -6,7 +6,7 @@ import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { createReject, type Reject } from "../messages/errors.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
-import type { MetricsSource } from "../metrics/counts.ts";
+import type { MetricsSource } from "../metrics/metric.ts";
 import type { Listed, PageParts, PageSettings } from "../pages/directory.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */

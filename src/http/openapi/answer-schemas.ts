@@ -1,10 +1,58 @@
 import * as z from "zod";
 import type { ExplanationCode } from "../../explain/explanation.ts";
-import { Finding } from "../../snapshot/schema.ts";
+import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
+import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
+import { COLLECTIONS, SINGLES } from "../../snapshot/parse.ts";
+import { ClusterId, ClusterSnapshot, Finding } from "../../snapshot/schema.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { JsonAnswer as JsonAnswerType } from "../json.ts";
 import type { StatusReport as StatusReportType } from "../metrics/status.ts";
-import { Conflict } from "../push/push-messages.ts";
+
+const generation = z.int();
+const time = z.number().meta({ description: "Unix time in milliseconds." });
+
+/** Body of the response to an accepted snapshot, delta or renewal. */
+export const AcknowledgementResponse = z.object({ clusterId: ClusterId, generation, expiresAt: time });
+
+/** A property on which the clusters that report a service disagree. */
+export const Conflict = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  property: z.string(),
+  winner: z.string(),
+  value: z.string(),
+  disagree: z.array(z.string()),
+  total: z.int(),
+  message: z.string(),
+});
+
+/** Body of the response to `GET /api/v1/clusters/{clusterId}`. */
+export const ClusterResponse = z.object({
+  clusterId: ClusterId,
+  generation,
+  pushedAt: time,
+  renewedAt: time,
+  expiresAt: time,
+  live: z
+    .boolean()
+    .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
+  exports: z.int(),
+  imports: z.int(),
+  degraded: z.array(DegradedSince).optional(),
+  conflicts: z.array(Conflict),
+  findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
+});
+
+/** Body of every response that is not a success. */
+export const ErrorResponse = z.object({
+  code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional().meta({
+    description:
+      "With 409: `currentGeneration`, the generation that the gateway holds, or with which the cluster left; null for none.",
+  }),
+});
 
 /** A type as JSON has it: nothing is read-only, and a member that may be undefined may be absent. */
 type Json<Value> = Value extends readonly (infer Element)[]
@@ -180,3 +228,38 @@ export const Federation = z.object({
 
 /** All registered stub zones. */
 export const Federations = z.object({ federations: z.array(Federation) });
+
+const Header = z
+  .strictObject({
+    formatVersion: z.literal(LINES_FORMAT_VERSION),
+    clusterId: ClusterId,
+    degraded: Degradations.optional(),
+  })
+  .meta({ description: "The first line." });
+
+const End = z
+  .strictObject({
+    lines: z.int().min(1).meta({ description: "Lines before this one." }),
+    sha256: z
+      .string()
+      .regex(/^[0-9A-Fa-f]{64}$/)
+      .meta({ description: "SHA-256 of all bytes before this line, in hex." }),
+  })
+  .meta({ description: "The last line." });
+
+const removed = z.null().meta({ description: "Removes it." });
+const patch = z
+  .record(z.string(), z.unknown())
+  .meta({ description: "An RFC 7396 merge patch on the entry, or a further piece of a large one." });
+
+const entries = COLLECTIONS.map((name) => {
+  const given = ClusterSnapshot.shape[name];
+  const table = "keyType" in given ? given : given.unwrap();
+  return z.tuple([z.literal(name), z.string(), z.union([table.valueType as z.ZodType, patch, removed])]);
+});
+const singles = SINGLES.map((name) =>
+  z.tuple([z.literal(name), z.union([ClusterSnapshot.shape[name].unwrap(), patch, removed])]),
+);
+
+/** One line of a push, for the JSON Schema; `Stage` validates what is pushed. */
+export const SnapshotLine = z.union([Header, ...entries, ...singles, End]);

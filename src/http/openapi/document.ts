@@ -1,15 +1,19 @@
 import * as z from "zod";
-import { SnapshotLine } from "../../snapshot/lines/lines-reader.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
+import { LeaseRequest } from "../push/push-messages.ts";
+import { StubRequest } from "../stubs.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,
   ErrorResponse,
-  LeaseRequest,
-} from "../push/push-messages.ts";
-import { StubRequest } from "../stubs.ts";
-import { Explanation, Federation, Federations, JsonAnswer, StatusReport } from "./answer-schemas.ts";
+  Explanation,
+  Federation,
+  Federations,
+  JsonAnswer,
+  SnapshotLine,
+  StatusReport,
+} from "./answer-schemas.ts";
 import type { ErrorCodes } from "./error-codes.ts";
 import type { Content, Operation, SchemaName } from "./operation.ts";
 import { PUSH_OPERATIONS } from "./push-operations.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { Hono } from "hono";
 import { html } from "hono/html";
+import { Hono } from "hono/tiny";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { prefersHtml } from "../messages/fields.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";

@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { Holder, PushAuthority } from "../../access/authority.ts";
 import type { Stage } from "../../database/stage.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";

@@ -1,8 +1,7 @@
 import { MessageChannel, type Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
 import { measureThread, ThreadMetrics } from "../../../src/hosts/node/threads/thread-metrics.ts";
-import type { SnapshotSource } from "../../../src/http/metrics/counts.ts";
-import type { MetricSnapshot } from "../../../src/http/metrics/threads.ts";
+import type { MetricSnapshot, SnapshotSource } from "../../../src/http/metrics/metric.ts";
 
 const workers: Worker[] = [];
 afterEach(async () => {
@@ -22,6 +21,8 @@ function connect(main: SnapshotSource["snapshot"], thread: SnapshotSource["snaps
 const count = (name: string, value: number, type: MetricSnapshot["type"] = "counter"): MetricSnapshot => ({
   name,
   type,
+  // Each thread has a cache of its own.
+  merge: "sum",
   help: "N.",
   samples: [{ name, labels: {}, value }],
 });

@@ -3,7 +3,8 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { parseAddressRanges } from "../../../src/dns/address.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
-import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
+import { metricsSource } from "../../../src/http/metrics/metric.ts";
+import { readMetrics } from "../../../src/http/metrics/table.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
 import { addressOf, dead, decoded, type Handler, queryFor } from "../../forward/fake-upstreams.ts";
@@ -177,7 +178,9 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
   const status = {
     status: () => ({ ready: true, stateHash: "", compiledBytes: 1, services: 1, clusters: [] }),
   };
-  const text = await createPrometheusMetrics(status, counters, () => NOW, forwarder).render();
+  const text = await metricsSource(() =>
+    readMetrics({ gateway: status, counters, clock: () => NOW, forwarder }),
+  ).render();
   for (const line of [
     'clusterset_doh_outside_queries_total{result="miss"} 1',
     'clusterset_doh_outside_queries_total{result="hit"} 1',

@@ -2,14 +2,15 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import type { AppEnvironment } from "../../../src/http/messages/environment.ts";
-import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
+import { metricsSource } from "../../../src/http/metrics/metric.ts";
+import { readMetrics } from "../../../src/http/metrics/table.ts";
 import { base64url, cluster, FakeGateway, NOW, query } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 
 function start() {
   const gateway = new FakeGateway();
   const counters = new QueryCounters();
-  const metrics = createPrometheusMetrics(gateway, counters, () => NOW);
+  const metrics = metricsSource(() => readMetrics({ gateway, counters, clock: () => NOW }));
   const pushRoutes = new Hono<AppEnvironment>().put("/:clusterId", (c) =>
     c.body(null, c.req.param("clusterId") === "a" ? 204 : 401),
   );

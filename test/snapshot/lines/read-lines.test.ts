@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { SnapshotLine } from "../../../src/http/openapi/answer-schemas.ts";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
-import { LinesReader, SnapshotLine } from "../../../src/snapshot/lines/lines-reader.ts";
+import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/parse.ts";
 import { readSnapshotLines } from "../changes.ts";

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
+import { metricsSource } from "../../../src/http/metrics/metric.ts";
+import { readMetrics } from "../../../src/http/metrics/table.ts";
 import { openApp } from "../../http/open-app.ts";
 import { openPair, WEB } from "../pair.ts";
 
@@ -10,7 +11,7 @@ async function openWorld() {
   const { clock, secondary, push, ask, source } = pair;
   const now = () => clock.now();
   const counters = new QueryCounters();
-  const metrics = createPrometheusMetrics(secondary, counters, now);
+  const metrics = metricsSource(() => readMetrics({ gateway: secondary, counters, clock: now }));
   const app = openApp({ gateway: secondary, clock: now, zones: [], version: "0", counters, metrics });
   const get = async (path: string) => {
     const response = await app.request(path);

@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { visibilitiesOf } from "../../../access/rule.ts";
 import { QueryCounters } from "../../../answer/query-counters.ts";
 import { assemble } from "../../../assembly/assemble.ts";
@@ -17,7 +17,8 @@ import { Turns } from "../../../gateway/clock.ts";
 import type { DohGateway, ScopedGateway } from "../../../gateway/scoped-gateway.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { AccessCounters } from "../../../http/metrics/counts.ts";
-import { createPrometheusMetrics } from "../../../http/metrics/prometheus.ts";
+import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
+import { readMetrics } from "../../../http/metrics/table.ts";
 import { rowOf } from "../../../http/path-table.ts";
 import { ConnectionErrors } from "../../../limits/counters.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
@@ -136,8 +137,8 @@ export async function startThread(
         };
       },
     },
-    metrics: (...counted) => {
-      const own = createPrometheusMetrics(...counted);
+    metrics: (sources) => {
+      const own = withNodeMetrics(() => readMetrics(sources));
       measureThread(metrics, own);
       return own;
     },

@@ -1,11 +1,12 @@
 import type { MessagePort } from "node:worker_threads";
-import type { MetricsSource, SnapshotSource } from "../../../http/metrics/counts.ts";
 import {
   countersOf,
   formatMetrics,
   type MetricSnapshot,
+  type MetricsSource,
   mergeMetrics,
-} from "../../../http/metrics/threads.ts";
+  type SnapshotSource,
+} from "../../../http/metrics/metric.ts";
 
 /** From the main thread: what are your metrics? */
 interface CollectOrder {

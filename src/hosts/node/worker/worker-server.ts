@@ -1,11 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { ListenAddress } from "../../../config/values.ts";
-import type { MetricsSource } from "../../../http/metrics/counts.ts";
+import {
+  byLabel,
+  counted as countedSeries,
+  counter,
+  gauge,
+  type Metric,
+  type MetricsSource,
+  readTable,
+  where,
+} from "../../../http/metrics/metric.ts";
+import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { counted, duration } from "../../../http/pages/page.ts";
 import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
-import type { ControlStatus, WorkerStatus } from "../../../worker/status.ts";
+import type { WorkerStatus } from "../../../worker/status.ts";
 import { listenFailure } from "../process.ts";
 
 const TEXT = "text/plain; charset=utf-8";
@@ -87,103 +96,75 @@ export function describeReadiness(status: WorkerStatus): string {
   ].join("; ");
 }
 
+const METRICS: readonly Metric<WorkerStatus>[] = [
+  gauge("clusterset_doh_worker_ready", "1 while a gateway holds a lease of the worker's cluster.", (status) =>
+    Number(isReady(status)),
+  ),
+  gauge(
+    "clusterset_doh_worker_degraded_seconds",
+    "Time for which the worker cannot read all of its cluster, by reason.",
+    ({ degraded }) =>
+      byLabel(
+        "reason",
+        degraded.map(({ reason, seconds }) => [reasonLabel(reason), seconds]),
+      ),
+  ),
+  gauge(
+    "clusterset_doh_worker_source_age_seconds",
+    "Time since the API server last confirmed what the worker knows; no value before the first time.",
+    ({ confirmedSeconds }) => confirmedSeconds ?? [],
+  ),
+  gauge(
+    "clusterset_doh_worker_lease_remaining_seconds",
+    "Time until the lease at a gateway expires; negative after that.",
+    ({ gateways }) =>
+      byLabel(
+        "gateway",
+        gateways.flatMap(({ gateway, leaseSeconds }) =>
+          leaseSeconds === undefined ? [] : [[gateway, leaseSeconds] as const],
+        ),
+      ),
+  ),
+  counter(
+    "clusterset_doh_worker_requests_total",
+    "Requests to gateways, by method and HTTP status; none without a response.",
+    ({ gateways }) =>
+      gateways.flatMap(({ gateway, requests }) =>
+        countedSeries(Array.from(requests, (request) => ({ gateway, ...request }))),
+      ),
+  ),
+  ...where(
+    ({ control }: WorkerStatus) => control,
+    [
+      gauge(
+        "clusterset_doh_control_leader",
+        "1 while this worker writes the objects of its cluster.",
+        ({ leads }) => Number(leads),
+      ),
+      gauge(
+        "clusterset_doh_control_pending",
+        "Names of services whose objects are not known to be as desired.",
+        ({ pending }) => pending,
+      ),
+      counter(
+        "clusterset_doh_control_writes_total",
+        "Writes to the API server by verb and kind, rejected ones included.",
+        ({ writes }) =>
+          Array.from(writes, ([what, value]) => {
+            const [verb, kind] = what.split(" ") as [string, string];
+            return { labels: { verb, kind }, value };
+          }),
+      ),
+      counter(
+        "clusterset_doh_control_events_dropped_total",
+        "Events that were not written, by reason.",
+        ({ eventsDropped }) => byLabel("reason", eventsDropped),
+      ),
+    ],
+  ),
+];
+
 /** The metrics of a sync worker for Prometheus: its status at the time of the request, and those of the process. */
 export function createWorkerMetrics(status: () => WorkerStatus): MetricsSource {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  new Gauge({
-    name: "clusterset_doh_worker_ready",
-    help: "1 while a gateway holds a lease of the worker's cluster.",
-    registers,
-    collect() {
-      this.set(Number(isReady(status())));
-    },
-  });
-  new Gauge({
-    name: "clusterset_doh_worker_degraded_seconds",
-    help: "Time for which the worker cannot read all of its cluster, by reason.",
-    labelNames: ["reason"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { reason, seconds } of status().degraded) this.set({ reason: reasonLabel(reason) }, seconds);
-    },
-  });
-  new Gauge({
-    name: "clusterset_doh_worker_source_age_seconds",
-    help: "Time since the API server last confirmed what the worker knows; no value before the first time.",
-    registers,
-    collect() {
-      this.remove();
-      const { confirmedSeconds } = status();
-      if (confirmedSeconds !== undefined) this.set(confirmedSeconds);
-    },
-  });
-  new Gauge({
-    name: "clusterset_doh_worker_lease_remaining_seconds",
-    help: "Time until the lease at a gateway expires; negative after that.",
-    labelNames: ["gateway"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { gateway, leaseSeconds } of status().gateways)
-        if (leaseSeconds !== undefined) this.set({ gateway }, leaseSeconds);
-    },
-  });
-  new Counter({
-    name: "clusterset_doh_worker_requests_total",
-    help: "Requests to gateways, by method and HTTP status; none without a response.",
-    labelNames: ["gateway", "method", "status"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { gateway, requests } of status().gateways)
-        for (const { count, ...labels } of requests) this.inc({ gateway, ...labels }, count);
-    },
-  });
-  if (status().control !== undefined) addControlMetrics(registers, () => status().control!);
-  return { contentType: registry.contentType, render: () => registry.metrics() };
-}
-
-function addControlMetrics(registers: Registry[], status: () => ControlStatus): void {
-  new Gauge({
-    name: "clusterset_doh_control_leader",
-    help: "1 while this worker writes the objects of its cluster.",
-    registers,
-    collect() {
-      this.set(Number(status().leads));
-    },
-  });
-  new Gauge({
-    name: "clusterset_doh_control_pending",
-    help: "Names of services whose objects are not known to be as desired.",
-    registers,
-    collect() {
-      this.set(status().pending);
-    },
-  });
-  new Counter({
-    name: "clusterset_doh_control_writes_total",
-    help: "Writes to the API server by verb and kind, rejected ones included.",
-    labelNames: ["verb", "kind"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [what, count] of status().writes) {
-        const [verb, kind] = what.split(" ") as [string, string];
-        this.inc({ verb, kind }, count);
-      }
-    },
-  });
-  new Counter({
-    name: "clusterset_doh_control_events_dropped_total",
-    help: "Events that were not written, by reason.",
-    labelNames: ["reason"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [reason, count] of status().eventsDropped) this.inc({ reason }, count);
-    },
-  });
+  return withNodeMetrics(async () => readTable(METRICS, status()));
 }

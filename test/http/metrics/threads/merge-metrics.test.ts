@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../../src/answer/query-counters.ts";
-import { createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
-import type { MetricSnapshot } from "../../../../src/http/metrics/threads.ts";
-import { countersOf, mergeMetrics, mergeRuleOf } from "../../../../src/http/metrics/threads.ts";
+import {
+  countersOf,
+  type MergeRule,
+  type MetricSnapshot,
+  mergeMetrics,
+} from "../../../../src/http/metrics/metric.ts";
+import { withNodeMetrics } from "../../../../src/http/metrics/node-metrics.ts";
+import { readMetrics } from "../../../../src/http/metrics/table.ts";
 import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../../fake-gateway.ts";
 
@@ -11,9 +16,10 @@ function metric(
   type: MetricSnapshot["type"],
   name: string,
   values: Readonly<Record<string, number>>,
+  merge: MergeRule = type === "gauge" ? "main" : "sum",
 ): MetricSnapshot {
   const samples = Object.entries(values).map(([at, value]) => ({ name, labels: at ? { at } : {}, value }));
-  return { name, help: `${name}.`, type, samples };
+  return { name, help: `${name}.`, type, merge, samples };
 }
 
 const merge = (main: readonly MetricSnapshot[], ...threads: (readonly MetricSnapshot[])[]) =>
@@ -23,10 +29,10 @@ describe("metrics of several threads", () => {
   it("have the main thread's gauges, but for those with a rule", () => {
     const gauges = (value: number) => [
       metric("gauge", "clusterset_doh_services", { "": value }),
-      metric("gauge", "clusterset_doh_cached_bytes", { "": value }),
-      metric("gauge", "clusterset_doh_upstream_up", { a: value % 2, b: 1 }),
-      metric("gauge", "nodejs_eventloop_lag_p99_seconds", { "": value }),
-      metric("gauge", "nodejs_eventloop_lag_min_seconds", { "": value }),
+      metric("gauge", "clusterset_doh_cached_bytes", { "": value }, "sum"),
+      metric("gauge", "clusterset_doh_upstream_up", { a: value % 2, b: 1 }, "min"),
+      metric("gauge", "nodejs_eventloop_lag_p99_seconds", { "": value }, "max"),
+      metric("gauge", "nodejs_eventloop_lag_min_seconds", { "": value }, "min"),
     ];
     const merged = merge(gauges(3), gauges(4), gauges(5));
     expect(merged.map(({ name, samples }) => [name, ...samples.map(({ value }) => value)])).toEqual([
@@ -53,6 +59,7 @@ const histogram = fc
       name: "h",
       help: "H.",
       type: "histogram",
+      merge: "sum",
       samples: [
         ...samples,
         { name: "h_sum", labels: {}, value: held * 2 },
@@ -65,7 +72,7 @@ const counter = fc
   .map((values) => metric("counter", "n_total", values));
 const gauge = fc
   .tuple(fc.constantFrom("clusterset_doh_cached_bytes", "clusterset_doh_ready"), fc.nat())
-  .map(([name, value]) => metric("gauge", name, { "": value }));
+  .map(([name, value]) => metric("gauge", name, { "": value }, name.endsWith("bytes") ? "sum" : "main"));
 const thread = fc.tuple(counter, histogram, gauge).map((metrics): MetricSnapshot[] => metrics);
 const threads = fc.array(thread, { maxLength: 5 });
 
@@ -145,11 +152,15 @@ describe("merging metrics of any threads", () => {
 
 it("each gauge of Node.js has a rule, and those of the gateway are the main thread's but for four", async () => {
   const { forwarder } = fakeForwarder({});
-  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
-  const rules = Object.groupBy(await metrics.snapshot(), mergeRuleOf);
+  const sources = { gateway: new FakeGateway(), counters: new QueryCounters(), clock: () => NOW, forwarder };
+  const metrics = await withNodeMetrics(() => readMetrics(sources)).snapshot();
+  const rules = Object.groupBy(metrics, ({ merge }) => merge);
   const names = (rule: keyof typeof rules) =>
     rules[rule]!.filter(({ type }) => type === "gauge").map(({ name }) => name);
-  // A new gauge of Node.js must be thought about: by default it is that of the main thread.
+  expect(names("max")).toHaveLength(7);
+  expect(names("min").filter((name) => name.startsWith("nodejs_"))).toEqual([
+    "nodejs_eventloop_lag_min_seconds",
+  ]);
   expect(names("main").filter((name) => name.startsWith("nodejs_"))).toEqual(["nodejs_version_info"]);
   expect(names("sum").filter((name) => name.startsWith("clusterset_"))).toEqual([
     "clusterset_doh_compiled_bytes",

@@ -1,9 +1,10 @@
-import { Counter, Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../../src/answer/query-counters.ts";
 import { AccessCounters } from "../../../../src/http/metrics/counts.ts";
-import { createPrometheusMetrics } from "../../../../src/http/metrics/prometheus.ts";
-import { formatMetrics, snapshotOf } from "../../../../src/http/metrics/threads.ts";
+import { formatMetrics } from "../../../../src/http/metrics/metric.ts";
+import { snapshotOf, withNodeMetrics } from "../../../../src/http/metrics/node-metrics.ts";
+import { readMetrics } from "../../../../src/http/metrics/table.ts";
 import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../../fake-gateway.ts";
 
@@ -20,7 +21,8 @@ describe("a snapshot of metrics", () => {
     counters.pushed("PUT", 200);
     access.admitted("public");
     forwarder.counters.exchanged("192.0.2.53", 12, undefined);
-    const metrics = createPrometheusMetrics(new FakeGateway(), counters, () => NOW, forwarder, access);
+    const sources = { gateway: new FakeGateway(), counters, clock: () => NOW, forwarder, access };
+    const metrics = withNodeMetrics(() => readMetrics(sources));
     const text = formatMetrics(structuredClone(await metrics.snapshot()));
     const rendered = await metrics.render();
     expect(ofGateway(text)).toEqual(ofGateway(rendered));
@@ -30,7 +32,7 @@ describe("a snapshot of metrics", () => {
     );
   });
 
-  it("has values that are no ordinary numbers, and text that must be escaped, as Prometheus reads them", async () => {
+  it("has values that are no ordinary numbers, text that must be escaped, and histograms, as prom-client writes them", async () => {
     const registers = [new Registry()];
     const labelNames = ["at"];
     const gauge = new Gauge({ name: "odd", help: 'a "line"\nand \\ more', labelNames, registers });
@@ -39,7 +41,12 @@ describe("a snapshot of metrics", () => {
     gauge.set({ at: "low" }, Number.NEGATIVE_INFINITY);
     gauge.set({ at: 'a "b"\n\\c' }, 1.5);
     new Counter({ name: "none_total", help: "None.", labelNames, registers });
-    expect(formatMetrics(await snapshotOf(registers[0]!)).split("\n")).toEqual([
+    const histogram = new Histogram({ name: "h", help: "H.", labelNames, buckets: [0.1, 1], registers });
+    histogram.observe({ at: "a" }, 0.5);
+    const text = formatMetrics(await snapshotOf(registers[0]!));
+    // prom-client has a spelling of its own for one value.
+    expect(text.replace("} NaN", "} Nan")).toBe(await registers[0]!.metrics());
+    expect(text.split("\n").slice(0, 10)).toEqual([
       '# HELP odd a "line"\\nand \\\\ more',
       "# TYPE odd gauge",
       'odd{at="nan"} NaN',

@@ -1,0 +1,214 @@
+/** The value of a metric for a process of several threads: that of the main thread, or one of the values of all threads. */
+export type MergeRule = "main" | "sum" | "max" | "min";
+
+/** One value of a metric. */
+export interface Sample {
+  /** The metric's name, for histograms with `_bucket`, `_sum` or `_count`. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+}
+
+/** A metric with all of its values at one moment. It is structured-clonable, for other threads. */
+export interface MetricSnapshot {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  readonly merge: MergeRule;
+  readonly samples: readonly Sample[];
+}
+
+/** A value of a row's metric. */
+export interface Series {
+  readonly labels: Sample["labels"];
+  readonly value: number;
+  readonly suffix?: "_bucket" | "_sum" | "_count";
+}
+
+/** A row of a table of metrics. */
+export interface Metric<From> extends Omit<MetricSnapshot, "samples"> {
+  /** The values now; undefined where there is no such metric. */
+  readonly read: (from: From) => Iterable<Series> | undefined;
+}
+
+/** How a row is read: a number is one value without labels; undefined stands for no value. */
+type Read<From> = (from: From) => Iterable<Series> | number | undefined;
+
+/** A counter: threads add up. */
+export function counter<From>(name: string, help: string, read: Read<From>): Metric<From> {
+  return { name, help, type: "counter", merge: "sum", read: seriesOf(read) };
+}
+
+/** A gauge: by default it is that of the main thread, which alone takes pushes. */
+export function gauge<From>(
+  name: string,
+  help: string,
+  read: Read<From>,
+  merge: MergeRule = "main",
+): Metric<From> {
+  return { name, help, type: "gauge", merge, read: seriesOf(read) };
+}
+
+/** A histogram, of `histogramSeries`. */
+export function histogram<From>(name: string, help: string, read: Read<From>): Metric<From> {
+  return { name, help, type: "histogram", merge: "sum", read: seriesOf(read) };
+}
+
+function seriesOf<From>(read: Read<From>): Metric<From>["read"] {
+  return (from) => {
+    const value = read(from);
+    return typeof value === "number" ? [{ labels: {}, value }] : value;
+  };
+}
+
+/** A table in which nothing is shown unless there is something to read it from. */
+export function where<From, Part>(
+  part: (from: From) => Part | undefined,
+  rows: readonly Metric<Part>[],
+): Metric<From>[] {
+  return rows.map(({ read, ...row }) => ({
+    ...row,
+    read: (from) => {
+      const found = part(from);
+      return found === undefined ? undefined : read(found);
+    },
+  }));
+}
+
+/** Values by one label. */
+export function byLabel(
+  label: string,
+  values: Iterable<readonly [string | number, number]>,
+): readonly Series[] {
+  return Array.from(values, ([at, value]) => ({ labels: { [label]: at }, value }));
+}
+
+/** Counts that have their labels beside them. */
+export function counted<Labels extends object>(
+  counts: Iterable<Labels & { readonly count: number }>,
+): readonly Series[] {
+  return Array.from(counts, ({ count, ...labels }) => ({ labels: labels as Series["labels"], value: count }));
+}
+
+/** The values of a histogram. @param bounds of its buckets @param buckets a count for each bound (not cumulative), and one for larger values */
+export function histogramSeries(
+  bounds: readonly number[],
+  { buckets, sum }: { readonly buckets: Iterable<number>; readonly sum: number },
+  labels: Sample["labels"] = {},
+): readonly Series[] {
+  let count = 0;
+  const series: Series[] = Array.from(buckets, (held, index) => {
+    count += held;
+    return { suffix: "_bucket", labels: { ...labels, le: bounds[index] ?? "+Inf" }, value: count };
+  });
+  return [...series, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
+}
+
+/** What a table has now. */
+export function readTable<From>(table: readonly Metric<From>[], from: From): MetricSnapshot[] {
+  return table.flatMap(({ read, ...metric }) => {
+    const series = read(from);
+    if (series === undefined) return [];
+    const samples = Array.from(series, ({ labels, value, suffix = "" }) => ({
+      name: metric.name + suffix,
+      labels,
+      value,
+    }));
+    return { ...metric, samples };
+  });
+}
+
+/** The parts of the metrics of a process. */
+interface MetricParts {
+  readonly main: readonly MetricSnapshot[];
+  /** Of each other thread that answered. */
+  readonly threads: readonly (readonly MetricSnapshot[])[];
+  /** What threads counted that ended or did not answer in time: from `countersOf`. */
+  readonly counted: readonly (readonly MetricSnapshot[])[];
+}
+
+/** The metrics of a process: each series once, those of the main thread first. */
+export function mergeMetrics({ main, threads, counted }: MetricParts): MetricSnapshot[] {
+  const merged = new Map<string, { metric: MetricSnapshot; samples: Map<string, Sample> }>();
+  const add = (metric: MetricSnapshot) => {
+    const known = merged.get(metric.name) ?? { metric, samples: new Map() };
+    merged.set(metric.name, known);
+    for (const sample of metric.samples) {
+      const key = seriesKey(sample);
+      const value = mergeValues(metric.merge, known.samples.get(key)?.value, sample.value);
+      known.samples.set(key, { ...sample, value });
+    }
+  };
+  for (const metric of main) add(metric);
+  for (const metric of [...threads, ...counted].flat()) if (metric.merge !== "main") add(metric);
+  return Array.from(merged.values(), ({ metric, samples }) => ({
+    ...metric,
+    samples: [...samples.values()],
+  }));
+}
+
+/** What a thread counted: what goes on to count after it ended, so that no counter of the process goes back. */
+export function countersOf(metrics: readonly MetricSnapshot[]): MetricSnapshot[] {
+  return metrics.filter(({ type, merge }) => type !== "gauge" && merge === "sum");
+}
+
+function mergeValues(rule: MergeRule, one: number | undefined, other: number): number {
+  // A thread that has measured nothing yet.
+  if (one === undefined || Number.isNaN(one)) return other;
+  if (Number.isNaN(other)) return one;
+  if (rule === "sum") return one + other;
+  return rule === "min" ? Math.min(one, other) : Math.max(one, other);
+}
+
+function seriesKey({ name, labels }: Sample): string {
+  const pairs = Object.entries(labels).map(([label, value]) => [label, String(value)]);
+  return JSON.stringify([name, ...pairs.sort(([one], [other]) => (one! < other! ? -1 : 1))]);
+}
+
+/** Metrics in a text format. */
+export interface MetricsSource {
+  readonly contentType: string;
+  render(): Promise<string>;
+}
+
+/** Metrics that can be merged with those of other threads. */
+export interface SnapshotSource extends MetricsSource {
+  snapshot(): Promise<MetricSnapshot[]>;
+}
+
+/** Metrics as Prometheus reads them. */
+export function metricsSource(snapshot: SnapshotSource["snapshot"]): SnapshotSource {
+  return {
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    snapshot,
+    render: async () => formatMetrics(await snapshot()),
+  };
+}
+
+/** Metrics in the text format of Prometheus, version 0.0.4. */
+export function formatMetrics(metrics: readonly MetricSnapshot[]): string {
+  const texts = metrics.map(({ name, help, type, samples }) =>
+    [
+      `# HELP ${name} ${escapeText(help)}`,
+      `# TYPE ${name} ${type}`,
+      ...samples.map((sample) => `${sample.name}${formatLabels(sample.labels)} ${formatValue(sample.value)}`),
+    ].join("\n"),
+  );
+  return `${texts.join("\n\n")}\n`;
+}
+
+function formatLabels(labels: Sample["labels"]): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escapeText(String(value)).replaceAll('"', '\\"')}"`,
+  );
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
+
+function formatValue(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+}
