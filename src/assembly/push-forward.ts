@@ -4,6 +4,7 @@ import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";
 import { ApiError, apiRoute } from "../http/messages/errors.ts";
+import { MOUNTS } from "../http/path-table.ts";
 import { CONTROL_NOT_SERVED } from "../http/push/desired.ts";
 import { describeError, type Log } from "./log.ts";
 
@@ -68,7 +69,6 @@ interface HttpPrimary {
 
 /** The longest time for the primary's answer, in milliseconds. */
 const TIMEOUT = 30_000;
-const CLUSTERS = "/api/v1/clusters";
 /** The forwarded header fields of requests and responses. Other fields belong to one connection, or name the forwarder. */
 const REQUEST_FIELDS = ["accept", "authorization", "content-encoding", "content-type"];
 const RESPONSE_FIELDS = [
@@ -90,7 +90,7 @@ export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }
     const { pathname: path, search } = new URL(url);
     const counted = new CountedBody(body, sentBytes);
     try {
-      const response = await fetch(`${base}${path.slice(path.indexOf(CLUSTERS))}${search}`, {
+      const response = await fetch(`${base}${path.slice(path.indexOf(MOUNTS.push))}${search}`, {
         method,
         headers: { ...pick(headers, REQUEST_FIELDS), "accept-encoding": "identity" },
         body: counted.stream,

@@ -11,7 +11,7 @@ import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
 import { type AuditLog, auditTurnedAway } from "./audit.ts";
-import { CLUSTER_PATHS, createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
+import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./doh/rule-answers.ts";
@@ -40,7 +40,7 @@ import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import { rowOf } from "./path-table.ts";
+import { CLUSTER_PATHS, MOUNTS, rowOf } from "./path-table.ts";
 import { createRequestGate } from "./request-gate.ts";
 
 /** The parts of the application. */
@@ -260,7 +260,6 @@ interface OwnRoutes {
   readonly openApi?: OpenApi;
 }
 
-const OPEN_API_PATH = "/api/v1/openapi.json";
 /** It changes with the software. Seconds. */
 const OPEN_API_HEADERS = {
   "cache-control": "public, max-age=300",
@@ -308,16 +307,16 @@ export function createHono(
   const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
   const app = ownRouter(new Hono<AppEnvironment>());
   if (pushRoutes !== undefined) {
-    app.use("/api/v1/clusters/*", async (c, next) => {
+    app.use(`${MOUNTS.push}/*`, async (c, next) => {
       await next();
       counters.pushed(knownMethod(c.req.method), c.res.status);
     });
-    app.route("/api/v1/clusters", pushRoutes);
+    app.route(MOUNTS.push, pushRoutes);
   }
-  if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
-  if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
+  if (transferRoutes !== undefined) app.route(MOUNTS.transfer, transferRoutes);
+  if (stubRoutes !== undefined) app.route(MOUNTS.federations, stubRoutes);
   if (openApi !== undefined)
-    app.get(OPEN_API_PATH, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
+    app.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
   mountHealthRoutes(app, parts.gateway, parts.clock);
   app.route("/", createPages());
 

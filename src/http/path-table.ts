@@ -1,3 +1,24 @@
+/** Where routes with credentials of their own are mounted, and the description of the API is. */
+export const MOUNTS = {
+  push: "/api/v1/clusters",
+  transfer: "/api/v1/transfer",
+  federations: "/federations",
+  description: "/api/v1/openapi.json",
+} as const;
+
+/** The forms of an answer: each has a path of its name, and one below `/clusters/<id>` for the view of that cluster. */
+const FORMS = ["dns-query", "resolve", "explain"] as const;
+type Form = (typeof FORMS)[number];
+const FORM = new RegExp(`^/(?:clusters/(?<cluster>[^/]+)/)?(?<form>${FORMS.join("|")})$`);
+
+/** The path patterns of clusters, in Hono's syntax. */
+export const CLUSTER_PATHS = FORMS.map((form) => `/clusters/:clusterId/${form}`);
+
+/** Which form a path is of, and in the view of which cluster; undefined for other paths. */
+export function formOf(path: string): { readonly form: Form; readonly cluster?: string } | undefined {
+  return FORM.exec(path)?.groups as { form: Form; cluster?: string } | undefined;
+}
+
 /** What a path is for. */
 type PathKind =
   | "dns"
@@ -28,29 +49,29 @@ interface PathRow {
 const ROWS: readonly PathRow[] = [
   // A rejection of a query costs as much as its answer.
   { kind: "dns", pattern: /^\/(?:clusters\/[^/]+\/)?dns-query$/, admission: "rule", urgent: "all" },
-  {
-    kind: "json",
-    pattern: /^\/(?:clusters\/[^/]+\/)?(?:resolve|explain)$/,
-    admission: "rule",
-    urgent: "none",
-  },
+  { kind: "json", pattern: FORM, admission: "rule", urgent: "none" },
   // Health checks must not be rejected.
   { kind: "health", pattern: /^\/healthz$/, admission: "none", urgent: "all", isUnlimited: true },
   { kind: "readiness", pattern: /^\/readyz$/, admission: "none", urgent: "all", isUnlimited: true },
   { kind: "metrics", pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
-  { kind: "description", pattern: /^\/api\/v1\/openapi\.json$/, admission: "none", urgent: "none" },
+  {
+    kind: "description",
+    pattern: new RegExp(`^${MOUNTS.description.replace(".", "\\.")}$`),
+    admission: "none",
+    urgent: "none",
+  },
   // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are rejected without a credential before a body is read.
   {
     kind: "push",
-    pattern: /^\/api\/v1\/clusters\/(?<cluster>[^/]*)(?<lease>\/lease)?/,
+    pattern: new RegExp(`^${MOUNTS.push}/(?<cluster>[^/]*)(?<lease>/lease)?`),
     admission: "route",
     urgent: "changes",
   },
   // Secondaries take changes over by it.
-  { kind: "transfer", pattern: /^\/api\/v1\/transfer\//, admission: "route", urgent: "reads" },
+  { kind: "transfer", pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
   {
     kind: "federations",
-    pattern: /^\/federations(?:\/(?<federation>[^/]*)|$)/,
+    pattern: new RegExp(`^${MOUNTS.federations}(?:/(?<federation>[^/]*)|$)`),
     admission: "route",
     urgent: "none",
   },

@@ -1,26 +1,19 @@
-import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/log.ts";
 import { controlOf } from "../../assembly/primary.ts";
 import { VERSION } from "../../assembly/stages.ts";
-import { exportLimitsOf, grantsOf, isStated } from "../../config/access.ts";
 import type { ServeConfig } from "../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
-import { AccessCounters } from "../../http/metrics/counts.ts";
 import { withNodeMetrics } from "../../http/metrics/node-metrics.ts";
 import { type MetricSources, readMetrics } from "../../http/metrics/table.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { createStubRoutes } from "../../http/stubs.ts";
-import { ConnectionErrors } from "../../limits/counters.ts";
-import { loadAccess } from "./access/node-admission.ts";
 import { openStateDatabase, stateFolderFailure } from "./database.ts";
 import { startAnswering } from "./gateway/answering.ts";
 import { Closers, startRefreshers } from "./gateway/closers.ts";
-import { allocateLimits, createProtection, openLimits } from "./gateway/protection.ts";
-import { Reachability } from "./gateway/reach.ts";
+import { allocateLimits, openLimits, openParts } from "./gateway/parts.ts";
 import { openReplica } from "./gateway/replica.ts";
-import { openStubZones } from "./gateway/stub-zones.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 import { type Logger, logTo, nodeClock, openAuditSink, processFacts } from "./process.ts";
 import type { FetchHandler } from "./server/answer-request.ts";
@@ -29,7 +22,6 @@ import { threadCount } from "./threads/thread-count.ts";
 import { startThreads } from "./threads/thread-pool.ts";
 import { ThreadSharing } from "./threads/thread-sharing.ts";
 import { fingerprintOf, openTlsSource } from "./tls.ts";
-import { openUpstreams, UpstreamConnector } from "./upstreams/configured-upstreams.ts";
 
 /** The time for requests in progress when the gateway stops, in milliseconds. */
 const STOP_GRACE = 5000;
@@ -73,7 +65,6 @@ async function startParts(
 ): Promise<RunningGateway> {
   const { limits } = config;
   const log = logTo(logger);
-  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
 
   // Answering threads have the numbers below that of this thread.
   const threads = await threadCount(config.threads, startServer, log);
@@ -84,27 +75,15 @@ async function startParts(
   const listen = parseListenAddress(config.listen);
   const database = closers.add(await openStateDatabase(config.stateDirectory, log));
   const tls = await openTlsSource(config, listen.host);
-  const access = closers.add(await loadAccess(config, logger));
+  const parts = await openParts(config, { shared, logger, tls, isInClear: tls === undefined }, closers);
+  const { onError, access, stubs, counters, reachability } = parts;
   const { admission, pushing, secondaries } = access;
-  const connector = await UpstreamConnector.load(config.stub.upstreams);
-  const forwarding = closers.add(await openUpstreams(config.forward));
-  const stubs = closers.add(await openStubZones(config, connector, logger, shared.count("stub")));
-
-  // Counters, and the limits that come first.
-  const errors = new ConnectionErrors((source, err) =>
-    log("debug", "connection-error", "a connection failed", { source, err }),
-  );
-  const counters = new QueryCounters(errors);
-  const accessCounters = new AccessCounters();
   const controlCounts = { streams: 0, lines: 0 };
-  const { protection, load } = closers.add(createProtection(config, counters, shared));
-
   const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
   const audit = createAudit(config.audit, lines.sink, counters.limits);
 
   // The gateway.
   const controlParts = controlOf(config.push.credentials, controlCounts, limits);
-  const reachability = new Reachability(config, admission.rules, tls);
   const sharing = threads === 0 ? undefined : new ThreadSharing(nodeClock);
   const createMetrics = (sources: MetricSources) => {
     const process = processFacts(tls, controlCounts, sharing?.counts(shared, threads));
@@ -112,23 +91,11 @@ async function startParts(
     return sharing?.measure(own) ?? own;
   };
   const assembly = await assemble(config, {
-    version: VERSION,
+    ...parts.platform,
     openApi: createOpenApi(VERSION),
     clock: nodeClock,
-    log,
-    access: admission,
-    load,
-    counters,
-    accessCounters,
     audit,
-    shared,
     metrics: createMetrics,
-    clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
-    clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
-    isOpenToItsNetwork: !isStated(config.access),
-    isInClear: tls === undefined,
-    upstreams: forwarding.upstreams,
-    stubs,
     stubRoutes: createStubRoutes({
       stubs,
       counters: counters.limits,
@@ -148,9 +115,8 @@ async function startParts(
         openOrder: openReplica(config.store),
         hold: config.store.leaseHoldSeconds * 1000,
       }),
+      ...parts.limits,
       authority: pushing,
-      grants: grantsOf(config.push.credentials),
-      exportLimits: exportLimitsOf(config.push.credentials),
       ...sharing?.parts,
       explainer: SERVICE_EXPLAINER,
       control: controlParts,
@@ -158,30 +124,22 @@ async function startParts(
       transferKey: access.transferKey?.current,
     },
     reach: reachability.of,
-    designated: reachability.designated,
   });
   closers.add(assembly);
 
   // What answers clients: this thread, or others.
   const { app } = assembly;
   const fetch: FetchHandler = (request, client) => app.fetch(request, client);
-  const rules = admission.rules;
   const answering = closers.addServer(
     sharing === undefined
       ? await startAnswering({
+          ...parts.answering,
           config,
           listen,
           tls: tls?.tls,
-          protection,
-          onError,
           app,
           logger,
           assembly,
-          rules,
-          stubs,
-          counters,
-          accessCounters,
-          shared,
           clock: nodeClock,
           startServer: (options) => startServer({ ...options, fetch }),
         })
@@ -214,8 +172,7 @@ async function startParts(
           if (await access.refresh())
             log("info", "tokens-renewed", "replaced tokens, passwords or keys are in use");
         },
-        () => connector.refresh(),
-        () => forwarding.refresh(),
+        ...parts.refreshers,
       ],
       logger,
     ),

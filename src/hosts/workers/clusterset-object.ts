@@ -7,6 +7,7 @@ import { overStorage } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { ownRouter } from "../../http/app.ts";
+import { MOUNTS } from "../../http/path-table.ts";
 import { type Environment, readSettings } from "./edge-gateway.ts";
 import { LeaseAlarm } from "./surroundings.ts";
 
@@ -68,8 +69,8 @@ export class ClustersetObject extends DurableObject<Environment> {
     );
     this.#leases = leases;
     this.#routes = ownRouter(new Hono())
-      .route("/api/v1/clusters", pushRoutes)
-      .route("/api/v1/transfer", transferRoutes!);
+      .route(MOUNTS.push, pushRoutes)
+      .route(MOUNTS.transfer, transferRoutes!);
     const clusters = gateway.status().clusters.length;
     log("info", "object-started", "the object opened its database", { clusters });
   }

@@ -13,6 +13,7 @@ import {
   plainPath,
   ReroutedRequest,
 } from "../messages/message.ts";
+import { formOf } from "../path-table.ts";
 import type { RequestGate } from "../request-gate.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
@@ -42,17 +43,10 @@ interface DnsPathsParts {
   readonly explainJson: JsonRoute;
 }
 
-const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve|explain)$/;
-
-/** The path patterns of clusters, in Hono's syntax. */
-export const CLUSTER_PATHS = ["dns-query", "resolve", "explain"].map(
-  (kind) => `/clusters/:clusterId/${kind}`,
-);
-
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
 export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
   const { endpointAt, policies, answerDns, resolveJson, explainJson } = parts;
-  const kinds: Readonly<Record<string, { readonly methods: string; readonly route: JsonRoute }>> = {
+  const forms = {
     "dns-query": { methods: DNS_METHODS, route: answerDns },
     resolve: { methods: RESOLVE_METHODS, route: resolveJson },
     explain: { methods: EXPLAIN_METHODS, route: explainJson },
@@ -66,15 +60,15 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
     });
   }
   const endpoint = endpointAt("/resolve");
-  for (const kind of ["resolve", "explain"]) {
-    const { methods, route } = kinds[kind]!;
-    plain.set(`/${kind}`, { methods, answer: (request, answers) => route(request, answers, endpoint) });
+  for (const form of ["resolve", "explain"] as const) {
+    const { methods, route } = forms[form];
+    plain.set(`/${form}`, { methods, answer: (request, answers) => route(request, answers, endpoint) });
   }
 
   const ofCluster = (path: string): DnsPath | undefined => {
-    const [, cluster, kind] = OF_CLUSTER.exec(path) ?? [];
-    if (cluster === undefined) return undefined;
-    const { methods, route } = kinds[kind!]!;
+    const { form, cluster } = formOf(path) ?? {};
+    if (form === undefined || cluster === undefined) return undefined;
+    const { methods, route } = forms[form];
     return {
       methods,
       answer: (request, answers) =>

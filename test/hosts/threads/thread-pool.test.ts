@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
-import { allocateLimits } from "../../../src/hosts/node/gateway/protection.ts";
+import { allocateLimits } from "../../../src/hosts/node/gateway/parts.ts";
 import { nodeClock } from "../../../src/hosts/node/process.ts";
 import { ThreadPool } from "../../../src/hosts/node/threads/thread-pool.ts";
 import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";

@@ -1,11 +1,8 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { Hono } from "hono/tiny";
 import { visibilitiesOf } from "../../../access/rule.ts";
-import { QueryCounters } from "../../../answer/query-counters.ts";
 import { assemble } from "../../../assembly/assemble.ts";
 import type { Answers, Stages } from "../../../assembly/platform.ts";
-import { VERSION } from "../../../assembly/stages.ts";
-import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { parseListenAddress } from "../../../config/values.ts";
 import type { ClusterMeta } from "../../../database/cluster-row.ts";
@@ -16,23 +13,17 @@ import type { Clock } from "../../../gateway/clock.ts";
 import { Turns } from "../../../gateway/clock.ts";
 import type { DohGateway, ScopedGateway } from "../../../gateway/scoped-gateway.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
-import { AccessCounters } from "../../../http/metrics/counts.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
 import { rowOf } from "../../../http/path-table.ts";
-import { ConnectionErrors } from "../../../limits/counters.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
-import { loadAccess } from "../access/node-admission.ts";
 import { openForReading } from "../database.ts";
 import { type Answering, startAnswering } from "../gateway/answering.ts";
 import { type Closers, startRefreshers } from "../gateway/closers.ts";
-import { createProtection, openLimits } from "../gateway/protection.ts";
-import { Reachability } from "../gateway/reach.ts";
-import { openStubZones } from "../gateway/stub-zones.ts";
-import { createLogger, logTo, nodeClock } from "../process.ts";
+import { openLimits, openParts } from "../gateway/parts.ts";
+import { createLogger, nodeClock } from "../process.ts";
 import { type Application, answerByFetch, refusal } from "../server/answer-request.ts";
 import { startNodeServer } from "../server/node-server.ts";
-import { openUpstreams, UpstreamConnector } from "../upstreams/configured-upstreams.ts";
 import { HandOver } from "./hand-over.ts";
 import type { PostedState, ThreadStart, ThreadState } from "./thread-messages.ts";
 import { measureThread } from "./thread-metrics.ts";
@@ -74,48 +65,22 @@ export async function startThread(
   { onDamage, addresses }: ThreadCalls,
 ): Promise<Answering> {
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
-  const log = logTo(logger);
   // What each thread would say is said by the main thread.
   const quiet = logger.child({}, { level: "error" });
-  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   const signals = new ThreadSignals(memory);
   const clock = clockFrom(origin, signals);
   const shared = openLimits(limitMemory, index);
-  const access = closers.add(await loadAccess(config, quiet));
-  const { admission, pushing } = access;
-  const connector = await UpstreamConnector.load(config.stub.upstreams);
-  const forwarding = closers.add(await openUpstreams(config.forward));
-  const stubs = closers.add(await openStubZones(config, connector, logger, shared.count("stub"), NO_STORE));
-  const counters = new QueryCounters(
-    new ConnectionErrors((source, err) =>
-      log("debug", "connection-error", "a connection failed", { source, err }),
-    ),
-  );
-  const accessCounters = new AccessCounters();
-  const { protection, load } = closers.add(createProtection(config, counters, shared));
-  const reachability = new Reachability(config, admission.rules, undefined);
+  const own = { shared, logger, accessLogger: quiet, stubStore: NO_STORE, isInClear: tls === undefined };
+  const { access, stubs, reachability, ...parts } = await openParts(config, own, closers);
   const database = closers.add(openForReading(path));
   const assembly = await assemble(config, {
-    version: VERSION,
+    ...parts.platform,
     clock,
-    log,
-    access: admission,
-    load,
-    shared,
-    counters,
-    accessCounters,
-    stubs,
-    clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
-    clusterIds: config.push.credentials.map(({ clusterId }) => clusterId),
-    isOpenToItsNetwork: !isStated(config.access),
-    isInClear: tls === undefined,
-    upstreams: forwarding.upstreams,
     generations: {
-      grants: grantsOf(config.push.credentials),
-      exportLimits: exportLimitsOf(config.push.credentials),
+      ...parts.limits,
       open(stages): Answers {
         const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
-        const scopes = visibilitiesOf(admission.rules);
+        const scopes = visibilitiesOf(access.admission.rules);
         const { state, follow } = openState({
           reader,
           clock,
@@ -142,7 +107,6 @@ export async function startThread(
       measureThread(metrics, own);
       return own;
     },
-    designated: reachability.designated,
   });
   closers.add(assembly);
   const { app } = assembly;
@@ -153,18 +117,12 @@ export async function startThread(
   const listening = await addresses();
   const answering = closers.addServer(
     await startAnswering({
+      ...parts.answering,
       config: listening,
       listen: parseListenAddress(listening.listen),
       tls,
-      protection,
-      onError,
       clock,
       assembly,
-      rules: admission.rules,
-      stubs,
-      counters,
-      accessCounters,
-      shared,
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,
@@ -172,12 +130,7 @@ export async function startThread(
     }),
   );
   reachability.listens(answering.port, answering.places);
-  closers.add(
-    startRefreshers(
-      [async () => void (await access.refresh()), () => connector.refresh(), () => forwarding.refresh()],
-      logger,
-    ),
-  );
+  closers.add(startRefreshers([async () => void (await access.refresh()), ...parts.refreshers], logger));
   return answering;
 }
 

@@ -1,0 +1,156 @@
+import { QueryCounters } from "../../../answer/query-counters.ts";
+import { VERSION } from "../../../assembly/stages.ts";
+import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
+import { clientConnections, socketNetworks } from "../../../config/limits.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
+import type { StubStore } from "../../../forward/stub-zones.ts";
+import { AccessCounters } from "../../../http/metrics/counts.ts";
+import { ClientRate } from "../../../limits/client-rate.ts";
+import { ClientNetworks } from "../../../limits/client-table.ts";
+import { ConnectionErrors } from "../../../limits/counters.ts";
+import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
+import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
+import { loadAccess } from "../access/node-admission.ts";
+import { type Logger, logTo } from "../process.ts";
+import type { ServerProtection } from "../server/server-protection.ts";
+import type { TlsSource } from "../tls.ts";
+import { openUpstreams, UpstreamConnector } from "../upstreams/configured-upstreams.ts";
+import type { Closers } from "./closers.ts";
+import { Reachability } from "./reach.ts";
+import { openStubZones } from "./stub-zones.ts";
+
+/** What the parts of a thread depend on. */
+interface PartsOrigin {
+  readonly shared: SharedLimits;
+  readonly logger: Logger;
+  /** Says what is wrong with credentials. Default: `logger`. */
+  readonly accessLogger?: Logger;
+  /** Default: the state folder. */
+  readonly stubStore?: StubStore;
+  /** Of the pages, which the main thread answers. */
+  readonly tls?: TlsSource | undefined;
+  readonly isInClear: boolean;
+}
+
+/**
+ * Opens what every thread that answers has: credentials, limits and counters, stub zones, upstreams.
+ * @throws {UsageError} if the files of the configuration cannot be read
+ */
+export async function openParts(config: ServeConfig, origin: PartsOrigin, closers: Closers) {
+  const { shared, logger, accessLogger = logger, tls, isInClear } = origin;
+  const log = logTo(logger);
+  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
+  const access = closers.add(await loadAccess(config, accessLogger));
+  const { admission, pushing } = access;
+  const connector = await UpstreamConnector.load(config.stub.upstreams);
+  const forwarding = closers.add(await openUpstreams(config.forward));
+  const queries = shared.count("stub");
+  const stubs = closers.add(await openStubZones(config, connector, logger, queries, origin.stubStore));
+  const counters = new QueryCounters(
+    new ConnectionErrors((source, err) =>
+      log("debug", "connection-error", "a connection failed", { source, err }),
+    ),
+  );
+  const accessCounters = new AccessCounters();
+  const { protection, load } = closers.add(createProtection(config, counters, shared));
+  const reachability = new Reachability(config, admission.rules, tls);
+  const { credentials } = config.push;
+  return {
+    log,
+    onError,
+    access,
+    stubs,
+    counters,
+    reachability,
+    /** For `assemble`. */
+    platform: {
+      version: VERSION,
+      log,
+      access: admission,
+      load,
+      counters,
+      accessCounters,
+      shared,
+      stubs,
+      clusterTokens: credentials.length > 0 ? pushing : undefined,
+      clusterIds: credentials.map(({ clusterId }) => clusterId),
+      isOpenToItsNetwork: !isStated(config.access),
+      isInClear,
+      upstreams: forwarding.upstreams,
+      designated: reachability.designated,
+    },
+    /** For its `generations`. */
+    limits: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },
+    /** For `startAnswering`. */
+    answering: { protection, onError, rules: admission.rules, stubs, counters, accessCounters, shared },
+    /** Read changed files again. */
+    refreshers: [() => connector.refresh(), () => forwarding.refresh()],
+  };
+}
+
+/** The limits on connections, and the load of the process. */
+interface Protection {
+  readonly protection: ServerProtection;
+  readonly load: Load;
+  /** Stops measuring. */
+  close(): void;
+}
+
+/** Measures the load of this thread from now on, and counts connections and requests. */
+export function createProtection(
+  { clients, limits }: Pick<ServeConfig, "clients" | "limits">,
+  counters: QueryCounters,
+  shared: SharedLimits,
+): Protection {
+  const requests = new RequestsInFlight(limits.requestsInFlight, shared.count("requests"));
+  const most = limits.loopDelayMilliseconds;
+  const delay = most === 0 ? undefined : new LoopDelay(most, undefined, shared.count("overloaded"));
+  const end = delay?.start();
+  return {
+    protection: {
+      requests,
+      counters: counters.limits,
+      errors: counters.errors,
+      connections: shared.count("connections"),
+      leaving: shared.count("connections.leaving"),
+      clients: {
+        networks: new ClientNetworks(socketNetworks(clients)),
+        connections: clients.connections,
+        open: shared.clients("https"),
+        rate: new ClientRate(clientConnections(clients), undefined, (rate) =>
+          shared.buckets("connections", rate),
+        ),
+      },
+    },
+    load: anyLoad(delay === undefined ? [requests] : [requests, delay]),
+    close: () => end?.(),
+  };
+}
+
+/** Allocates the limits of a process that has at most so many threads with connections. */
+export function allocateLimits(
+  { limits, dns, dot }: Pick<ServeConfig, "limits" | "dns" | "dot">,
+  threads: number,
+): SharedLimitMemory {
+  const connections = { https: limits.connections, dns: dns.connections, dot: dot.connections };
+  return SharedLimits.allocate({ threads, connections });
+}
+
+/** The limits of the process, for one of its threads. @param thread the number of this thread, from 0 */
+export function openLimits(memory: SharedLimitMemory, thread: number): SharedLimits {
+  return new SharedLimits(memory, thread, processClock());
+}
+
+/** A clock that all threads of the process have in common, in monotonic milliseconds. */
+function processClock(): () => number {
+  // `performance.now()` begins with its thread; hrtime is that of the machine, but takes longer to read.
+  let [began, shortest] = [0, Number.POSITIVE_INFINITY];
+  // A thread that has to wait between the two readings measures again.
+  for (let reading = 0; reading < 5; reading++) {
+    const before = performance.now();
+    const machine = Number(process.hrtime.bigint()) / 1e6;
+    const took = performance.now() - before;
+    if (took < shortest) [began, shortest] = [machine - before, took];
+  }
+  return () => began + performance.now();
+}
