@@ -109,8 +109,10 @@ describe("an engine", () => {
     await logs.onKey(prefix, "XTRIM", "log", "MAXLEN", "1");
     const late = await start(prefix);
     expect(late.events).toContainEqual(expect.objectContaining({ event: "log-damaged", clusterId: "west" }));
+    // The one that found the damage tells the others by an entry of the log.
+    const known = () => one.gateway.status().clusters.map(({ clusterId }) => clusterId);
+    await expect.poll(known, { timeout: 60_000 }).toEqual(["east"]);
     await agreed(one, late);
-    expect(one.gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east"]);
     await putSnapshot(one.gateway, large(2));
     const later = await start(prefix);
     await agreed(one, late, later);

@@ -175,7 +175,7 @@ function hashOf(text: string): string {
 }
 
 /** The credentials of a gateway: of clusters that push, of secondaries, and of clients. */
-interface NodeAccess {
+export interface NodeAccess {
   readonly pushing: NodeAuthority;
   readonly secondaries: NodeAuthority;
   readonly admission: NodeAdmission;
