@@ -4,13 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { VERSION } from "../src/assembly/stages.ts";
+import { openApiDocument } from "../src/http/openapi/document.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,
   ErrorResponse,
   SnapshotLine,
-} from "../src/http/openapi/answer-schemas.ts";
-import { openApiDocument } from "../src/http/openapi/document.ts";
+} from "../src/http/openapi/schemas.ts";
 import { LeaseRequest } from "../src/http/push/push-messages.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/transfer-state.ts";

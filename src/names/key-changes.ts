@@ -54,7 +54,7 @@ export class KeyChanges {
   }
 
   /** The last change of a unit, as far as it is known. @param clusters that have a part in it, where they are known */
-  ofUnit(kind: string, namespace: string, label: string, clusters: readonly string[] = []): Mark {
+  ofUnit(kind: string, namespace: string, label: string, clusters: Iterable<string> = []): Mark {
     let last = later(this.#everything, this.of(namespaceKey(namespace)), this.of(`${namespace}/${label}`));
     if (kind === "federation") return later(last, this.#anyCluster);
     last = later(last, this.#ofClusters(clusters));

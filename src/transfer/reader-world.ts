@@ -94,9 +94,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   protected hasNamespace(clusterId: string, namespace: string): boolean | Missing {
     const known = this.#mayHaveNamespace(namespace);
     if (known !== true) return known;
-    const parts = this.#parts;
-    const held = parts.peek<LoadedList>(idOf("names", { list: "labels", of: namespace, prefix: "" }));
-    const changed = parts.changes.ofNamespace(namespace, held?.clusters);
+    const clusters = this.#clustersOf("names", { list: "labels", of: namespace, prefix: "" });
+    const changed = this.#parts.changes.ofNamespace(namespace, clusters);
     const list = this.#list("labels", namespace, "", changed);
     return "missing" in list ? list : this.clusters.has(clusterId) && list.clusters.has(clusterId);
   }
@@ -123,8 +122,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing {
     const hex = hexOf(address);
     const bucket = claimBucket(hex);
-    const held = this.#parts.peek<LoadedClaims>(idOf("claims", { bucket }));
-    const changed = this.#parts.changes.ofClaims(bucket, held?.clusters);
+    const changed = this.#parts.changes.ofClaims(bucket, this.#clustersOf("claims", { bucket }));
     const claims = this.#part<LoadedClaims>("claims", { bucket }, changed, readClaims);
     if ("missing" in claims) {
       const isClaimed = this.#isListed("ranges", "", claimedRange(bucket), changed);
@@ -209,12 +207,16 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   ): Value | Wanting {
     const of = { zone, namespace, label };
     const id = idOf(kind, of);
-    const clusters = this.#parts.peek<Value>(id)?.clusters;
-    const changed = this.#parts.changes.ofUnit(zone, namespace, label, clusters);
+    const changed = this.#parts.changes.ofUnit(zone, namespace, label, this.#clustersOf(kind, of));
     const found = this.#part<Value>(kind, of, changed, load);
     if ("missing" in found || this.acceptsOld || !this.#parts.isAhead(id)) return found;
     // No lease is known of a cluster that came after the newest state: its records have a TTL of 0.
     return found.clusters.every((one) => this.clusters.has(one)) ? found : { missing: NEWER_STATE };
+  }
+
+  /** The clusters that have something in the part that was fetched last: one that leaves names no key of what it had. */
+  #clustersOf(kind: PartKind, of: PartName["of"]): Iterable<string> | undefined {
+    return this.#parts.peek<{ readonly clusters: Iterable<string> }>(idOf(kind, of))?.clusters;
   }
 
   #part<Value extends object>(

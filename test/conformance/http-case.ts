@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { ErrorResponse } from "../../src/http/openapi/answer-schemas.ts";
+import { ErrorResponse } from "../../src/http/openapi/schemas.ts";
 import { decode } from "../resolve/ask.ts";
 import { readExtendedError } from "./extended-error.ts";
 

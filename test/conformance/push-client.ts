@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
-import { AcknowledgementResponse, ErrorResponse } from "../../src/http/openapi/answer-schemas.ts";
+import { AcknowledgementResponse, ErrorResponse } from "../../src/http/openapi/schemas.ts";
 import { LINES_TYPE, patchBody, patchPath, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { type CaseBody, type Fetch, makeRequest } from "./http-case.ts";

@@ -115,7 +115,7 @@ async function startParts(
         openOrder: openReplica(config.store),
         hold: config.store.leaseHoldSeconds * 1000,
       }),
-      ...parts.limits,
+      ...parts.rights,
       authority: pushing,
       ...sharing?.parts,
       explainer: SERVICE_EXPLAINER,

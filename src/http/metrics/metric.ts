@@ -31,7 +31,7 @@ export interface Metric<From> extends Omit<MetricSnapshot, "samples"> {
   readonly read: (from: From) => Iterable<Series> | undefined;
 }
 
-/** How a row is read: a number is one value without labels; undefined stands for no value. */
+/** How a row is read: a number is one value without labels. Undefined: there is no such metric; an empty list: its value is not known. */
 type Read<From> = (from: From) => Iterable<Series> | number | undefined;
 
 /** A counter: threads add up. */
@@ -83,8 +83,8 @@ export function byLabel(
   return Array.from(values, ([at, value]) => ({ labels: { [label]: at }, value }));
 }
 
-/** Counts that have their labels beside them. */
-export function counted<Labels extends object>(
+/** Values by several labels: each count has them beside it. */
+export function byLabels<Labels extends object>(
   counts: Iterable<Labels & { readonly count: number }>,
 ): readonly Series[] {
   return Array.from(counts, ({ count, ...labels }) => ({ labels: labels as Series["labels"], value: count }));

@@ -11,7 +11,7 @@ import type { ControlCounts } from "../push/desired.ts";
 import type { AccessCounters } from "./counts.ts";
 import {
   byLabel,
-  counted,
+  byLabels,
   counter,
   gauge,
   histogram,
@@ -88,7 +88,7 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
   counter(
     "clusterset_doh_queries_total",
     "DNS queries answered, by transport, view, outcome and type.",
-    (from) => counted(from.queries()),
+    (from) => byLabels(from.queries()),
   ),
   counter(
     "clusterset_doh_rejected_requests_total",
@@ -96,7 +96,7 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
     (from) => byLabel("status", from.rejections()),
   ),
   counter("clusterset_doh_pushes_total", "Requests to the push API, by method and HTTP status.", (from) =>
-    counted(from.pushes()),
+    byLabels(from.pushes()),
   ),
   counter(
     "clusterset_doh_forwarded_queries_total",
@@ -341,7 +341,7 @@ const gatewayMetrics = (): Metric<Reading>[] => [
   counter(
     "clusterset_doh_access_total",
     "Requests by access rule and outcome.",
-    ({ access }) => access && counted(access.counts()),
+    ({ access }) => access && byLabels(access.counts()),
   ),
   ...where(({ process }: Reading) => process, processMetrics()),
 ];

@@ -3,6 +3,10 @@ import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import { LeaseRequest } from "../push/push-messages.ts";
 import { StubRequest } from "../stubs.ts";
+import type { ErrorCodes } from "./error-codes.ts";
+import type { Content, Operation, SchemaName } from "./operation.ts";
+import { PUSH_OPERATIONS } from "./push-operations.ts";
+import { HEALTH_OPERATIONS, QUERY_OPERATIONS } from "./query-operations.ts";
 import {
   AcknowledgementResponse,
   ClusterResponse,
@@ -13,11 +17,7 @@ import {
   JsonAnswer,
   SnapshotLine,
   StatusReport,
-} from "./answer-schemas.ts";
-import type { ErrorCodes } from "./error-codes.ts";
-import type { Content, Operation, SchemaName } from "./operation.ts";
-import { PUSH_OPERATIONS } from "./push-operations.ts";
-import { HEALTH_OPERATIONS, QUERY_OPERATIONS } from "./query-operations.ts";
+} from "./schemas.ts";
 import { FEDERATION_OPERATIONS, TRANSFER_OPERATIONS } from "./transfer-operations.ts";
 
 /** A part of a document. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { ClusterResponse } from "../../../src/http/openapi/answer-schemas.ts";
+import { ClusterResponse } from "../../../src/http/openapi/schemas.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { ClusterResponse } from "../../../src/http/openapi/answer-schemas.ts";
+import { ClusterResponse } from "../../../src/http/openapi/schemas.ts";
 import { headerLine, patchBody, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { WRONG_REPORTS } from "../../snapshot/wrong-reports.ts";

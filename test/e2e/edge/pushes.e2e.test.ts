@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { AcknowledgementResponse } from "../../../src/http/openapi/answer-schemas.ts";
+import { AcknowledgementResponse } from "../../../src/http/openapi/schemas.ts";
 import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AcknowledgementResponse } from "../../../src/http/openapi/answer-schemas.ts";
+import { AcknowledgementResponse } from "../../../src/http/openapi/schemas.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { SnapshotLine } from "../../../src/http/openapi/answer-schemas.ts";
+import { SnapshotLine } from "../../../src/http/openapi/schemas.ts";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";

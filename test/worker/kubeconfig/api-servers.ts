@@ -51,6 +51,8 @@ export interface ApiServers {
   readonly seen: SeenRequest[];
   /** The status of answers to requests with this authorization. */
   readonly reject: Map<string | undefined, number>;
+  /** Forgets what was seen and is rejected. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -108,6 +110,10 @@ export async function startApiServers(): Promise<ApiServers> {
     client,
     seen,
     reject,
+    reset: () => {
+      seen.length = 0;
+      reject.clear();
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { describe as describeError } from "../../../src/worker/api-failures.ts";
 import { ApiServer } from "../../../src/worker/api-resources.ts";
 import { SourceError } from "../../../src/worker/object-source.ts";
-import { type ApiServers, startApiServers } from "./api-servers.ts";
+import { startApiServers } from "./api-servers.ts";
 import { KUBECONFIG_CASES } from "./kubeconfig-cases.ts";
 import { readInfo, writeCase } from "./kubeconfig-folder.ts";
 
-let servers: ApiServers;
-
-beforeAll(async () => {
-  servers = await startApiServers();
-});
+const servers = await startApiServers();
 afterAll(() => servers.close());
-beforeEach(() => {
-  servers.seen.length = 0;
-  servers.reject.clear();
-});
+beforeEach(servers.reset);
 
 const signal = new AbortController().signal;
 

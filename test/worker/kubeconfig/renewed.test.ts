@@ -1,28 +1,24 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { type ApiError, ApiServer } from "../../../src/worker/api-resources.ts";
 import { makeAuthority, makeClient } from "../../hosts/client-certificates.ts";
 import { until } from "../../until.ts";
 import { KeptLogs } from "../logs.ts";
-import { type ApiServers, startApiServers } from "./api-servers.ts";
+import { startApiServers } from "./api-servers.ts";
 import { writeFiles } from "./kubeconfig-folder.ts";
 
 const V1 = "client.authentication.k8s.io/v1";
 const signal = new AbortController().signal;
-let servers: ApiServers;
+const servers = await startApiServers();
 let folder: string;
 let logs: KeptLogs;
 
-beforeAll(async () => {
-  servers = await startApiServers();
-});
 afterAll(() => servers.close());
 beforeEach(() => {
-  servers.seen.length = 0;
-  servers.reject.clear();
+  servers.reset();
   folder = mkdtempSync(join(tmpdir(), "renewed-"));
   logs = new KeptLogs();
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -56,7 +56,6 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   const reachability = new Reachability(config, admission.rules, tls);
   const { credentials } = config.push;
   return {
-    log,
     onError,
     access,
     stubs,
@@ -79,8 +78,8 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
       upstreams: forwarding.upstreams,
       designated: reachability.designated,
     },
-    /** For its `generations`. */
-    limits: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },
+    /** For its `generations`: what each cluster may report. */
+    rights: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },
     /** For `startAnswering`. */
     answering: { protection, onError, rules: admission.rules, stubs, counters, accessCounters, shared },
     /** Read changed files again. */

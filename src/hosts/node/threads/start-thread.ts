@@ -77,7 +77,7 @@ export async function startThread(
     ...parts.platform,
     clock,
     generations: {
-      ...parts.limits,
+      ...parts.rights,
       open(stages): Answers {
         const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
         const scopes = visibilitiesOf(access.admission.rules);

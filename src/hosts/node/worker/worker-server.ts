@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "../../../config/values.ts";
 import {
   byLabel,
-  counted as countedSeries,
+  byLabels,
   counter,
   gauge,
   type Metric,
@@ -130,7 +130,7 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
     "Requests to gateways, by method and HTTP status; none without a response.",
     ({ gateways }) =>
       gateways.flatMap(({ gateway, requests }) =>
-        countedSeries(Array.from(requests, (request) => ({ gateway, ...request }))),
+        byLabels(Array.from(requests, (request) => ({ gateway, ...request }))),
       ),
   ),
   ...where(
