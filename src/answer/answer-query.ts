@@ -1,8 +1,9 @@
 import type { ClientAddress, ClientRequest } from "../access/client.ts";
+import type { MaybePromise } from "../access/url-tokens.ts";
 import { type View, type ViewReader, viewName } from "../access/view.ts";
-import type { AnswerOrigin, OutsideAnswer } from "../forward/local.ts";
+import type { AnswerOrigin } from "../forward/local.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
-import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
+import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { fitAnswer, notReady } from "../resolve/error-responses.ts";
@@ -74,120 +75,83 @@ export type AnswerQuery = (
   request: ClientRequest,
   query: Uint8Array,
   endpoint: Endpoint,
-) => Answered | Unanswered | Promise<Answered | Unanswered>;
+) => MaybePromise<Answered | Unanswered>;
 
 const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
 
 /**
- * The way of a query to its answer, the same for every transport:
- *
- * 1. the view: that of the access rule, of the endpoint, or of the client's credential;
- * 2. below a registered federation: its name servers;
- * 3. the gateway, in that view;
- * 4. out of zone: the endpoint's policy;
- * 5. the counters.
- *
- * The limits on clients and the access rule come before (`http/app.ts`, `hosts/node/listeners/`).
+ * The way of a query to its answer, the same for every transport. The limits on clients and the access rule come before
+ * (`http/doh/dns-paths.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
-  const { gateway, rule, views, stubs, outside, clientAddress, counters, clock } = parts;
-  const { sharing = SHARED } = parts;
-  const variesByCredential = views.variesByCredential || sharing.variesByCredential;
-
+  const { gateway, rule, views, stubs, outside, clientAddress, counters, clock, sharing = SHARED } = parts;
   /** Ancestors of a registered federation exist and are never denied (RFC 8020). */
   const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
 
-  const answerIn = (
-    request: ClientRequest,
-    query: Uint8Array,
-    view: View,
-    endpoint: Endpoint,
-    isFixed: boolean,
-    /** The gateway's answer, where it came later. */
-    late?: Answer,
-  ): ReturnType<AnswerQuery> => {
-    const { transport } = endpoint;
-    const isInCluster = view.cluster !== undefined;
-    const isPrivate = view.isPrivate || sharing.isPrivate;
-    const varies = isFixed ? sharing.variesByCredential : variesByCredential;
-    // An unknown cluster has no names here, and the names of the outside view would be wrong answers.
-    const isUnknown = isFixed && !gateway.hasCluster(view.cluster!);
+  return (request, lent, { transport, outsideZones, cluster }) => {
+    // The view: that of the access rule, of the endpoint, or of the client's credential.
+    const fixed = parts.cluster ?? cluster;
+    const read = fixed === undefined ? views.read(request, lent) : { cluster: fixed, isPrivate: false };
+    return whenThere(lent, read, (query, view) => {
+      if (view === undefined) return "unknown-token";
+      const isPrivate = view.isPrivate || sharing.isPrivate;
+      const variesByCredential =
+        sharing.variesByCredential || (fixed === undefined && views.variesByCredential);
+      const count = (asked: Uint8Array, { outcome }: Answer, since?: number) =>
+        counters.answered(asked, outcome, view.cluster !== undefined, transport.name, since);
+      // An unknown cluster has no names here, and the names of the outside view would be wrong answers.
+      const isUnknown = fixed !== undefined && !gateway.hasCluster(fixed);
 
-    if (late === undefined && stubs !== undefined && stubs.size > 0 && !isUnknown) {
-      const forwarded = stubs.forward(query, view.cluster);
-      if (forwarded !== undefined) {
-        const own = query.slice();
-        return forwarded.then(({ answer, outcome }: ForwardedAnswer) => {
-          counters.forwarded(counters.typeOf(own), outcome, answer.outcome, isInCluster, transport.name);
-          const fitting = fitAnswer(own, answer, transport);
-          return { answer: fitting, view, isPrivate, variesByCredential: varies, isForwarded: true };
+      // Below a registered federation: its name servers.
+      if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
+        const forwarded = stubs.forward(query, view.cluster);
+        if (forwarded !== undefined)
+          return whenThere(query, forwarded, (asked, { answer, outcome }) => {
+            counters.forwarded(outcome);
+            count(asked, answer);
+            const fitting = fitAnswer(asked, answer, transport);
+            return { answer: fitting, view, isPrivate, variesByCredential, isForwarded: true };
+          });
+      }
+
+      // The gateway, in that view.
+      const started = performance.now();
+      const given = isUnknown
+        ? notReady(query, { transport })
+        : gateway.answer(query, viewName(view), clock(), transport);
+      return whenThere(query, given, (asked, own) => {
+        if (own === undefined) return "no-query";
+        if (outside === undefined || (own.outOfZone ?? own.cnameTarget) === undefined) {
+          const answer = keepAncestors(asked, own);
+          count(asked, answer, started);
+          return { answer, view, isPrivate, variesByCredential, isForwarded: false };
+        }
+
+        // Out of zone: the endpoint's policy.
+        const policy = outside.answer(asked, own, outsideZones, clientAddress(request), rule);
+        return whenThere(asked, policy, (late, { answer: found, origin, isContinued, retryAfter }) => {
+          const answer = keepAncestors(late, found);
+          // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.
+          if (retryAfter === undefined || transport.name !== "https")
+            count(late, answer, policy instanceof Promise ? undefined : started);
+          const isForwarded = origin !== undefined && isContinued !== true;
+          const isByAddress = origin !== undefined && outside.isByAddress;
+          const fitting = fitAnswer(late, answer, transport);
+          const kept = { answer: fitting, view, isPrivate, variesByCredential };
+          return { ...kept, origin, isForwarded, isByAddress, retryAfter };
         });
-      }
-    }
-
-    const started = performance.now();
-    const now = clock();
-    const given =
-      late ??
-      (isUnknown ? notReady(query, { transport }) : gateway.answer(query, viewName(view), now, transport));
-    if (given instanceof Promise) {
-      const own = query.slice();
-      return given.then((answer) =>
-        answer === undefined ? "no-query" : answerIn(request, own, view, endpoint, isFixed, answer),
-      );
-    }
-    if (given === undefined) return "no-query";
-
-    if (outside !== undefined && (given.outOfZone ?? given.cnameTarget) !== undefined) {
-      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), rule);
-      const conclude = (
-        own: Uint8Array,
-        { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,
-      ) => ({
-        view,
-        isPrivate,
-        variesByCredential: varies,
-        answer: fitAnswer(own, relayed, transport),
-        origin,
-        isForwarded: origin !== undefined && isContinued !== true,
-        isByAddress: origin !== undefined && outside.isByAddress,
-        retryAfter,
       });
-      // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.
-      const isCounted = ({ retryAfter }: OutsideAnswer) =>
-        retryAfter === undefined || transport.name !== "https";
-      if (!(found instanceof Promise)) {
-        const kept = { ...found, answer: keepAncestors(query, found.answer) };
-        if (isCounted(kept))
-          counters.answered(query, kept.answer.outcome, isInCluster, secondsSince(started), transport.name);
-        return conclude(query, kept);
-      }
-      const own = query.slice();
-      return found.then((relayed) => {
-        const late = { ...relayed, answer: keepAncestors(own, relayed.answer) };
-        if (isCounted(late))
-          counters.relayed(counters.typeOf(own), late.answer.outcome, isInCluster, transport.name);
-        return conclude(own, late);
-      });
-    }
-
-    const answer = keepAncestors(query, given);
-    counters.answered(query, answer.outcome, isInCluster, secondsSince(started), transport.name);
-    return { answer, view, isPrivate, variesByCredential: varies, isForwarded: false };
-  };
-
-  return (request, query, endpoint) => {
-    const cluster = parts.cluster ?? endpoint.cluster;
-    if (cluster !== undefined) return answerIn(request, query, { cluster, isPrivate: false }, endpoint, true);
-    const view = views.read(request, query);
-    if (!(view instanceof Promise)) return answerIn(request, query, view, endpoint, false);
-    const own = query.slice();
-    return view.then((known) =>
-      known === undefined ? "unknown-token" : answerIn(request, own, known, endpoint, false),
-    );
+    });
   };
 }
 
-function secondsSince(started: number): number {
-  return (performance.now() - started) / 1000;
+/** Goes on with a value: in the same turn if it is there, else with a copy of the query, whose bytes are lent for this turn only. */
+function whenThere<Value, Next>(
+  query: Uint8Array,
+  value: MaybePromise<Value>,
+  next: (query: Uint8Array, value: Value) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  if (!(value instanceof Promise)) return next(query, value);
+  const own = query.slice();
+  return value.then((late) => next(own, late));
 }

@@ -81,53 +81,32 @@ export class QueryCounters {
     this.errors = errors;
   }
 
-  /** Counts one answered query; `seconds`: from the decoded query to the answer's bytes. */
+  /**
+   * Counts one answered query.
+   * @param since when the gateway began to answer, by `performance.now()`. Absent where an upstream answered: its duration is not the gateway's
+   */
   answered(
     query: Uint8Array,
     outcome: Outcome,
     fromCluster: boolean,
-    seconds: number,
-    transport: Transport["name"] = "https",
+    transport: Transport["name"],
+    since?: number,
   ): void {
-    this.#count(questionType(query), outcome, fromCluster, transport);
+    const viewIndex = TRANSPORTS.indexOf(transport) * VIEWS.length + (fromCluster ? 1 : 0);
+    const outcomeIndex = viewIndex * OUTCOMES.length + OUTCOME_INDEX.get(outcome)!;
+    const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[questionType(query)]!;
+    this.#counts[index] = this.#counts[index]! + 1;
+    if (since === undefined) return;
+    const seconds = (performance.now() - since) / 1000;
     let bucket = 0;
     while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
     this.#buckets[bucket] = this.#buckets[bucket]! + 1;
     this.#durationSum += seconds;
   }
 
-  /** The type under which a query is counted; for `forwarded`, which no longer has the query. */
-  typeOf(query: Uint8Array): number {
-    return questionType(query);
-  }
-
-  /** Counts one query that was forwarded, in addition to the outcome of its answer; without a duration. */
-  forwarded(
-    type: number,
-    forward: ForwardOutcome,
-    outcome: Outcome,
-    fromCluster: boolean,
-    transport: Transport["name"] = "https",
-  ): void {
-    this.#count(type, outcome, fromCluster, transport);
-    this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
-  }
-
-  /** Counts one query for a name out of zone that waited for an upstream; without a duration. */
-  relayed(
-    type: number,
-    outcome: Outcome,
-    fromCluster: boolean,
-    transport: Transport["name"] = "https",
-  ): void {
-    this.#count(type, outcome, fromCluster, transport);
-  }
-
-  #count(type: number, outcome: Outcome, fromCluster: boolean, transport: Transport["name"]): void {
-    const viewIndex = TRANSPORTS.indexOf(transport) * VIEWS.length + (fromCluster ? 1 : 0);
-    const outcomeIndex = viewIndex * OUTCOMES.length + OUTCOME_INDEX.get(outcome)!;
-    const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[type]!;
-    this.#counts[index] = this.#counts[index]! + 1;
+  /** Counts one query that was forwarded, in addition to its answer. */
+  forwarded(outcome: ForwardOutcome): void {
+    this.#forwarded.set(outcome, (this.#forwarded.get(outcome) ?? 0) + 1);
   }
 
   /** Counts one HTTP request that was rejected before it became a DNS query. */
@@ -203,4 +182,40 @@ export class QueryCounters {
 function questionType(query: Uint8Array): number {
   const nameEnd = readName(query, HEADER_BYTES);
   return nameEnd >= 0 && query[nameEnd] === 0 ? (query[nameEnd + 1] ?? 0) : 0;
+}
+
+/** Whether a request was admitted; if not, whether it has no credential or an unknown one. */
+type AccessOutcome = "admitted" | "missing" | "unknown";
+
+/** One series of the counter of admissions. */
+interface AccessCount {
+  /** The rule that admitted the client; empty if none did. */
+  readonly rule: string;
+  readonly outcome: AccessOutcome;
+  readonly count: number;
+}
+
+/** Counts admissions by rule. Rules are configured, so clients cannot add series. */
+export class AccessCounters {
+  readonly #counts = new Map<string, { rule: string; outcome: AccessOutcome; count: number }>();
+
+  admitted(rule: string): void {
+    this.#count(rule, rule, "admitted");
+  }
+
+  rejected(outcome: "missing" | "unknown"): void {
+    // No rule's name starts like this.
+    this.#count(` ${outcome}`, "", outcome);
+  }
+
+  /** The series with at least one count. */
+  counts(): Iterable<AccessCount> {
+    return this.#counts.values();
+  }
+
+  #count(key: string, rule: string, outcome: AccessOutcome): void {
+    const counted = this.#counts.get(key);
+    if (counted === undefined) this.#counts.set(key, { rule, outcome, count: 1 });
+    else counted.count++;
+  }
 }

@@ -1,12 +1,11 @@
 import type { AccessRule } from "../access/rule.ts";
-import { QueryCounters } from "../answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import { clientRequests } from "../config/limits.ts";
 import { locationSettings } from "../config/location.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { type App, createApp } from "../http/app.ts";
 import { knownHosts, NO_ORIGIN } from "../http/messages/fields.ts";
-import { AccessCounters } from "../http/metrics/counts.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import type { Rate } from "../limits/client-rate.ts";

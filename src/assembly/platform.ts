@@ -1,7 +1,7 @@
 import type { AccessControl } from "../access/admission.ts";
 import type { Authority, PushAuthority } from "../access/authority.ts";
 import type { AccessRule } from "../access/rule.ts";
-import type { QueryCounters } from "../answer/query-counters.ts";
+import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { EdgeConfig, ServeConfig } from "../config/settings.ts";
 import type { Database } from "../database/driver.ts";
 import type { ServiceExplainer } from "../explain/service.ts";
@@ -16,7 +16,6 @@ import type { PartialStages, QueryStages } from "../gateway/scoped-gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
-import type { AccessCounters } from "../http/metrics/counts.ts";
 import type { MetricsSource } from "../http/metrics/metric.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
 import type { MetricSources } from "../http/metrics/table.ts";

@@ -2,8 +2,8 @@
 import { LRUCache } from "lru-cache";
 import { LeaseTables } from "../gateway/leases.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { KeptUnit } from "../names/key-world.ts";
 import { KeyWorld } from "../names/key-world.ts";
-import type { KeptUnit } from "../names/known-names.ts";
 import { type Survey, surveyOf } from "../names/services.ts";
 import { SnapshotEntries } from "../names/snapshot-entries.ts";
 import type { Outcome } from "../resolve/answer.ts";

@@ -3,7 +3,7 @@ import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
-import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstream.ts";
+import { negativeTtl, outcomeOf, TTL_TO_DATA, type UpstreamAnswer, validTtl, writeTtl } from "./upstream.ts";
 import type { UpstreamReply } from "./upstream-group.ts";
 
 /** Bounds on the TTLs of cached answers, in seconds. */
@@ -187,7 +187,7 @@ function boundTtls(
   for (let index = 0; index < ttlAt.length; index++) {
     const record = readRecord(bytes, position)!;
     position = record.end;
-    ttlAt[index] = record.dataStart - 6;
+    ttlAt[index] = record.dataStart - TTL_TO_DATA;
     let ttl = Math.min(Math.max(validTtl(record.ttl), minimumTtlSeconds), maximumTtlSeconds);
     const isAuthority = index >= counts[0] && index < counts[0] + counts[1];
     if (isAuthority && record.type === RecordType.SOA)
@@ -197,12 +197,4 @@ function boundTtls(
     writeTtl(bytes, ttlAt[index]!, ttl);
   }
   return { ttlAt, smallestTtl: Number.isFinite(smallestTtl) ? smallestTtl : 0 };
-}
-
-function writeTtl(bytes: Uint8Array, at: number, seconds: number): void {
-  const ttl = Math.max(0, seconds);
-  bytes[at] = ttl >>> 24;
-  bytes[at + 1] = ttl >>> 16;
-  bytes[at + 2] = ttl >>> 8;
-  bytes[at + 3] = ttl;
 }

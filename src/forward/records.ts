@@ -1,7 +1,14 @@
-import { type FoldedName, MAX_NAME_BYTES, nameKey, RecordType, readFoldedName } from "../dns/name.ts";
+import {
+  type FoldedName,
+  HEADER_BYTES,
+  MAX_NAME_BYTES,
+  nameKey,
+  RecordType,
+  readFoldedName,
+} from "../dns/name.ts";
 import { type RecordPlace, readName, readRecord } from "../dns/wire-reader.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
-import type { UpstreamAnswer } from "./upstream.ts";
+import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /**
  * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
@@ -180,4 +187,43 @@ export function isWithin(name: string, zone: string): boolean {
   let at = 0;
   while (name.length - at > zone.length) at += name.charCodeAt(at) + 1;
   return name.length - at === zone.length && name.slice(at) === zone;
+}
+
+/**
+ * An answer whose records come in the order in which a stub resolver reads them: each CNAME before what it leads to (RFC 1034 section 4.3.1), a DNAME
+ * before the CNAME that was made of it (RFC 6672 section 3.1). glibc finds no address that comes before its CNAME. The same answer if it is so already.
+ */
+export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
+  const question = readWireName(given.bytes, HEADER_BYTES);
+  if (question === undefined || given.answers < 2) return given;
+  const entries = readEntries(given, question.end + 4);
+  const answers = entries.slice(0, given.answers);
+  const aliases = new Map<string, Entry>();
+  for (const entry of answers)
+    if (entry.place.type === RecordType.CNAME && !aliases.has(entry.owner.key))
+      aliases.set(entry.owner.key, entry);
+  if (aliases.size === 0) return given;
+  const chain = [question.key];
+  for (let alias = aliases.get(question.key); alias !== undefined; ) {
+    const target = readWireName(given.bytes, alias.place.dataStart)?.key;
+    if (target === undefined || chain.includes(target)) break;
+    chain.push(target);
+    alias = aliases.get(target);
+  }
+  const rank = ({ owner }: Entry) => {
+    const at = chain.findIndex((name) => isWithin(name, owner.key));
+    return at < 0 ? Number.POSITIVE_INFINITY : 2 * at + (chain[at] === owner.key ? 1 : 0);
+  };
+  const ranks = new Map(answers.map((entry) => [entry, rank(entry)]));
+  const sorted = answers.toSorted((one, other) => {
+    const [here, there] = [ranks.get(one)!, ranks.get(other)!];
+    return here === there ? 0 : here - there;
+  });
+  if (sorted.every((entry, index) => entry === answers[index])) return given;
+  const copier = new RecordCopier(given.bytes, question.end + 4, question.key, HEADER_BYTES);
+  const all = [...sorted, ...entries.slice(given.answers)];
+  const bytes = all.every(({ place }) => copier.copy(place))
+    ? copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES)
+    : undefined;
+  return bytes === undefined ? given : { ...given, bytes, recordsEnd: bytes.length, additionals: 0 };
 }

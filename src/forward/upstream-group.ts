@@ -1,6 +1,7 @@
 import { ResponseCode } from "../dns/name.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import { type ForwardClock, monotonicClock } from "./counters.ts";
+import { inChainOrder } from "./records.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";
 
@@ -178,7 +179,7 @@ export class UpstreamGroup {
         throw new Error("its answer is malformed, or not for this query (ID, question)");
       this.#health.answered(upstream);
       ended();
-      return answer;
+      return inChainOrder(answer);
     } catch (thrown) {
       // A name server that had less than its full time has not failed.
       if (asking.isLate) return undefined;

@@ -1,6 +1,7 @@
 import {
   CLASS_IN,
   EdnsOption,
+  ExtendedError,
   FOLD,
   HEADER_BYTES,
   HeaderFlag,
@@ -41,7 +42,7 @@ export interface UpstreamAnswer {
   readonly additionals: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
-  /** With the upper bits of the OPT record (RFC 6891 section 6.1.3). */
+  /** Without the codes of EDNS, which are about the hop. */
   readonly rcode: number;
   /** The info code of its Extended DNS Error (RFC 8914), or -1. */
   readonly extendedError: number;
@@ -51,6 +52,8 @@ export interface UpstreamAnswer {
 
 /** Room for the gateway's OPT record with an Extended DNS Error. */
 export const OPT_BYTES = 17;
+/** A header has no others. */
+const MOST_PLAIN_RCODE = 15;
 const AUTHORITY = 1;
 const MOST_TTL = 0x7fffffff;
 
@@ -59,7 +62,6 @@ const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
   [ResponseCode.NXDOMAIN, "nxdomain"],
   [ResponseCode.NOTIMP, "notimp"],
   [ResponseCode.REFUSED, "refused"],
-  [ResponseCode.BADVERS, "badvers"],
 ]);
 
 /**
@@ -91,6 +93,7 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
     }
   const truncated = (flags & HeaderFlag.TC) !== 0;
   const rcode = (flags & 0x0f) | (opt === undefined ? 0 : (opt.ttl >>> 24) << 4);
+  if (rcode > MOST_PLAIN_RCODE) return hopFailed(bytes, questionEnd);
   const isCacheable = !truncated && (rcode === ResponseCode.NOERROR || rcode === ResponseCode.NXDOMAIN);
   return {
     bytes,
@@ -103,6 +106,22 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
     rcode,
     extendedError: opt === undefined ? -1 : readExtendedError(bytes, opt),
     freshness: isCacheable && Number.isFinite(smallestTtl) ? smallestTtl : 0,
+  };
+}
+
+/** Extended codes (BADVERS, BADCOOKIE) are about EDNS between the gateway and the name server (RFC 6891 section 6.1.3): the client gets SERVFAIL. */
+function hopFailed(bytes: Uint8Array, questionEnd: number): UpstreamAnswer {
+  return {
+    bytes,
+    recordsEnd: questionEnd,
+    answers: 0,
+    authorities: 0,
+    additionals: 0,
+    authoritative: false,
+    truncated: false,
+    rcode: ResponseCode.SERVFAIL,
+    extendedError: ExtendedError.NETWORK_ERROR,
+    freshness: 0,
   };
 }
 
@@ -218,4 +237,43 @@ export function padQuery(query: Uint8Array): Uint8Array<ArrayBuffer> {
   view.setUint16(query.length, EdnsOption.PADDING);
   view.setUint16(query.length + 2, padded.length - unpadded);
   return padded;
+}
+
+/**
+ * An answer that a cache held for some time, with TTLs that count from now (RFC 8484 section 5.1). The negative TTL is in the SOA's, too (RFC 2308 section 5).
+ * @param bytes of a message, which is changed @param age the Age field of the response, null if there is none
+ */
+export function withoutAge(bytes: Uint8Array, age: string | null): Uint8Array {
+  const seconds = Number.parseInt(age ?? "", 10);
+  if (!(seconds > 0) || bytes.length < HEADER_BYTES) return bytes;
+  let position = HEADER_BYTES;
+  for (let left = readWord(bytes, 4); left > 0; left--) {
+    const end = readName(bytes, position);
+    if (end < 0) return bytes;
+    position = end + 4;
+  }
+  const answers = readWord(bytes, 6);
+  const records = answers + readWord(bytes, 8) + readWord(bytes, 10);
+  for (let index = 0; index < records; index++) {
+    const record = readRecord(bytes, position);
+    if (record === undefined) break;
+    position = record.end;
+    if (record.type === RecordType.OPT) continue;
+    const isDenial = index >= answers && record.type === RecordType.SOA;
+    const ttl = isDenial ? negativeTtl(bytes, record) : validTtl(record.ttl);
+    writeTtl(bytes, record.dataStart - TTL_TO_DATA, ttl - seconds);
+  }
+  return bytes;
+}
+
+/** The bytes from a record's TTL to its data. */
+export const TTL_TO_DATA = 6;
+
+/** @param seconds below 0 for one that has passed */
+export function writeTtl(bytes: Uint8Array, at: number, seconds: number): void {
+  const ttl = Math.max(0, seconds);
+  bytes[at] = ttl >>> 24;
+  bytes[at + 1] = ttl >>> 16;
+  bytes[at + 2] = ttl >>> 8;
+  bytes[at + 3] = ttl;
 }

@@ -1,8 +1,9 @@
 import type { Client } from "../access/client.ts";
 import { type ListenAddress, UsageError } from "../config/values.ts";
 import { listenFailure, NoSuchAddress } from "./node/process.ts";
+import type { ServerProtection } from "./node/server/connections.ts";
+
 import type { NodeServer, NodeServerOptions, StartServer } from "./node/server/node-server.ts";
-import type { ServerProtection } from "./node/server/server-protection.ts";
 
 /** Answers a request from a client at an IP address. */
 type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;

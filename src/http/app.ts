@@ -5,7 +5,7 @@ import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
 import type { AccessRule, Admitted, NotAdmitted } from "../access/rule.ts";
 import { andThen, type MaybePromise } from "../access/url-tokens.ts";
-import { QueryCounters } from "../answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
@@ -13,7 +13,6 @@ import type { Background } from "../transfer/secondary.ts";
 import { type AuditLog, auditTurnedAway } from "./audit.ts";
 import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
-import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./doh/rule-answers.ts";
 import { createExplainRoute } from "./explain.ts";
 import { createJsonRoute, createResolveRoute } from "./json.ts";
@@ -35,12 +34,11 @@ import {
   pathOf,
   toResponse,
 } from "./messages/message.ts";
-import { AccessCounters } from "./metrics/counts.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import type { OpenApi } from "./openapi/open-api.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import { CLUSTER_PATHS, MOUNTS, rowOf } from "./path-table.ts";
+import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, type PathPolicies, rowOf } from "./path-table.ts";
 import { createRequestGate } from "./request-gate.ts";
 
 /** The parts of the application. */

@@ -3,7 +3,7 @@ import type { Answered, Unanswered } from "../answer/answer-query.ts";
 import { type ExplainSource, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { originsOfAnswer, rejectMethod, rejectUnanswered, varyByCredential } from "./doh/answer-response.ts";
+import { originsOfAnswer, rejectMethod, rejectUnanswered, varyByCredential } from "./doh/rule-answers.ts";
 import type { JsonRoute, JsonRouteParts } from "./json.ts";
 import { describeAnswered, type JsonAnswer, renderJsonAnswer } from "./json.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";

@@ -6,14 +6,14 @@ import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../
 import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import { describeDegradation } from "../snapshot/degradation.ts";
+import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   cacheControl,
   originsOfAnswer,
   rejectMethod,
   rejectUnanswered,
   varyByCredential,
-} from "./doh/answer-response.ts";
-import type { RuleAnswers } from "./doh/rule-answers.ts";
+} from "./doh/rule-answers.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import {
   acceptQuality,

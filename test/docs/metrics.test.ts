@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.ts";
-import { AccessCounters } from "../../src/http/metrics/counts.ts";
 import { withNodeMetrics } from "../../src/http/metrics/node-metrics.ts";
 import { readMetrics, secondaryMetrics } from "../../src/http/metrics/table.ts";
 import { TransferCounters } from "../../src/transfer/transfer-state.ts";

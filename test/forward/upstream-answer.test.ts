@@ -1,7 +1,9 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
-import { readUpstreamAnswer, relayAnswer } from "../../src/forward/upstream.ts";
+import { describe, expect, it } from "vitest";
+import { inChainOrder } from "../../src/forward/records.ts";
+import { readUpstreamAnswer, relayAnswer, withoutAge } from "../../src/forward/upstream.ts";
 import { readQuery } from "../../src/resolve/query.ts";
+import { optRecord } from "./fake-forwarder.ts";
 import { answerTo, decoded, queryFor } from "./fake-upstreams.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
@@ -56,4 +58,140 @@ it("a TTL with the highest bit set counts as 0 (RFC 2181 section 8)", () => {
   const name = "web.shop.fed.svc.federation";
   const bytes = answerTo(query, { answers: [{ type: "A", name, ttl: 0x80000001, data: "192.0.2.1" }] });
   expect(readUpstreamAnswer(query, bytes)?.freshness).toBe(0);
+});
+
+describe("records of an answer", () => {
+  const name = "www.example.com";
+  const asked = queryFor(name, { id: 0 });
+  const cname = (from: string, to: string) => ({ type: "CNAME" as const, name: from, ttl: 60, data: to });
+  const address = (from: string, data: string) => ({ type: "A" as const, name: from, ttl: 60, data });
+  const [first, second, one, two] = [
+    cname(name, "a.example.net"),
+    cname("a.example.net", "b.example.org"),
+    address("b.example.org", "192.0.2.1"),
+    address("b.example.org", "192.0.2.2"),
+  ];
+  const other = address("other.example", "192.0.2.9");
+  const soa = {
+    type: "SOA" as const,
+    name: "example.org",
+    ttl: 60,
+    data: {
+      mname: "ns.example.org",
+      rname: "h.example.org",
+      serial: 1,
+      refresh: 1,
+      retry: 1,
+      expire: 1,
+      minimum: 9,
+    },
+  };
+
+  it.each([
+    ["addresses before the CNAMEs", [one, two, second, first], [first, second, one, two]],
+    ["CNAMEs against the chain", [second, first, one], [first, second, one]],
+    ["the chain between the addresses", [two, first, one, second], [first, second, two, one]],
+    ["records of other names first", [other, second, one, first], [first, second, one, other]],
+    ["the right order", [first, second, two, one], [first, second, two, one]],
+    ["a loop", [cname("a.example.net", name), first], [first, cname("a.example.net", name)]],
+    ["addresses alone", [two, one], [two, one]],
+  ])("with %s come chain first, in order (RFC 1034 section 4.3.1)", (_, answers, expected) => {
+    const given = readUpstreamAnswer(asked, answerTo(asked, { answers, authorities: [soa] }))!;
+    const { answers: found, authorities } = decoded(inChainOrder(given).bytes);
+    const told = (records: readonly object[]) =>
+      records.map((record) => {
+        const { name, type, data } = record as { name: string; type: string; data: unknown };
+        return { name, type, data };
+      });
+    expect(told(found ?? [])).toEqual(told(expected));
+    expect(told(authorities ?? [])).toEqual(told([soa]));
+  });
+
+  it("of any order are the same records, and a second time change nothing", () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray([first, second, one, two, other], { minLength: 2 }), (answers) => {
+        const given = readUpstreamAnswer(asked, answerTo(asked, { answers }))!;
+        const ordered = inChainOrder(given);
+        const found = decoded(ordered.bytes).answers ?? [];
+        const key = (record: object) => JSON.stringify(record);
+        expect(found.map(key).sort()).toEqual((decoded(given.bytes).answers ?? []).map(key).sort());
+        expect(inChainOrder(ordered)).toBe(ordered);
+      }),
+    );
+  });
+});
+
+describe("response codes of EDNS", () => {
+  it.each([
+    ["BADVERS", 16],
+    ["BADCOOKIE", 23],
+  ])(
+    "such as %s are about the hop: the client gets SERVFAIL with Extended DNS Error 23 (RFC 6891 section 6.1.3, RFC 8914 section 4.24)",
+    (_, code) => {
+      const bytes = answerTo(query, {
+        rcode: code & 15,
+        answers: [{ type: "A", name: "web.shop.fed.svc.federation", ttl: 9, data: "192.0.2.1" }],
+        additionals: [{ ...optRecord(), extendedRcode: code >> 4 }],
+      });
+      expect(readUpstreamAnswer(query, bytes)).toMatchObject({
+        rcode: 2,
+        answers: 0,
+        extendedError: 23,
+        freshness: 0,
+      });
+    },
+  );
+});
+
+describe("an answer that an HTTP cache held (RFC 8484 section 5.1)", () => {
+  const name = "www.example.com";
+  const asked = queryFor(name, { id: 0 });
+  const soa = (ttl: number, minimum: number) => ({
+    type: "SOA" as const,
+    name: "example.com",
+    ttl,
+    data: {
+      mname: "ns.example.com",
+      rname: "h.example.com",
+      serial: 1,
+      refresh: 1,
+      retry: 1,
+      expire: 1,
+      minimum,
+    },
+  });
+  const ttls = (bytes: Uint8Array) => {
+    const { answers = [], authorities = [] } = decoded(bytes);
+    return [...answers, ...authorities].map((record) => (record as { ttl: number }).ttl);
+  };
+  const positive = () =>
+    answerTo(asked, {
+      answers: [
+        { type: "A", name, ttl: 60, data: "192.0.2.1" },
+        { type: "A", name, ttl: 30, data: "192.0.2.2" },
+      ],
+    });
+
+  it.each([
+    ["20", [40, 10]],
+    ["60", [0, 0]],
+    ["4000000000", [0, 0]],
+    ["0", [60, 30]],
+    [null, [60, 30]],
+    ["-5", [60, 30]],
+    ["soon", [60, 30]],
+  ])("with Age %s has TTLs that count from now", (age, expected) => {
+    expect(ttls(withoutAge(positive(), age))).toEqual(expected);
+  });
+
+  it("has a negative TTL that counts from now, where the SOA's TTL is longer (RFC 2308 section 5)", () => {
+    const denial = answerTo(asked, { rcode: 3, authorities: [soa(3600, 60)] });
+    expect(readUpstreamAnswer(asked, withoutAge(denial, "50"))?.freshness).toBe(10);
+  });
+
+  it("is left alone where it is malformed", () => {
+    const cut = positive().subarray(0, 40);
+    expect(withoutAge(cut.slice(), "20")).toHaveLength(40);
+    expect(withoutAge(new Uint8Array(3), "20")).toHaveLength(3);
+  });
 });

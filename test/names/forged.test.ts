@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompiledKey, FormatError, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
+import type { KeptUnit } from "../../src/names/key-world.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
-import type { KeptUnit } from "../../src/names/known-names.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { expectMet } from "../property-share.ts";

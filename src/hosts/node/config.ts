@@ -12,8 +12,6 @@ import { MOST_THREADS, ServeConfig } from "../../config/settings.ts";
 import { listIssues, UsageError } from "../../config/values.ts";
 import { editDistance } from "../../explain/near.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/schema.ts";
-import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
-import { readToken } from "./files.ts";
 
 /** Flags of `serve`; each overrides the config file. */
 interface ServeFlags {
@@ -286,42 +284,4 @@ function objectsAndArrays(schema: z.ZodType): { readonly def: Definition }[] {
   return [def.innerType, def.in, ...(def.options ?? [])].flatMap((inner) =>
     inner === undefined ? [] : objectsAndArrays(inner),
   );
-}
-
-/** The key that a primary signs with, from a file that may change while the gateway runs. */
-export class TransferKeyFile {
-  readonly #file: string;
-  #secret = "";
-  #keys: TransferKeys = new TransferKeys([]);
-
-  private constructor(file: string) {
-    this.#file = file;
-  }
-
-  /** @throws {UsageError} if the file has no key */
-  static async load(file: string): Promise<TransferKeyFile> {
-    const loaded = new TransferKeyFile(file);
-    await loaded.refresh();
-    return loaded;
-  }
-
-  /** The key in force. */
-  readonly current = (): TransferKeys => this.#keys;
-
-  /**
-   * Reads the file again. If that fails, the last key stays in force.
-   * @returns whether the key changed
-   * @throws {UsageError} where the file holds no key
-   */
-  async refresh(): Promise<boolean> {
-    const secret = await readToken(this.#file);
-    if (secret.length < LEAST_KEY_CHARACTERS)
-      throw new UsageError(
-        `transfer.keyFile: the key in ${this.#file} has less than ${LEAST_KEY_CHARACTERS} characters: clusterset-doh token > ${this.#file}`,
-      );
-    if (secret === this.#secret) return false;
-    this.#secret = secret;
-    this.#keys = new TransferKeys([secret]);
-    return true;
-  }
 }

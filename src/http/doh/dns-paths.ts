@@ -13,10 +13,9 @@ import {
   plainPath,
   ReroutedRequest,
 } from "../messages/message.ts";
-import { formOf } from "../path-table.ts";
+import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../path-table.ts";
 import type { RequestGate } from "../request-gate.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
-import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The DNS resource or JSON form of a path. */

@@ -1,4 +1,4 @@
-import type { Upstream } from "../../forward/upstream.ts";
+import { type Upstream, withoutAge } from "../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../messages/fields.ts";
 
 const MOST_ANSWER_BYTES = 65_535;
@@ -31,7 +31,7 @@ export function createFetchUpstream(
           `it answered HTTP ${response.status}${response.status === 200 ? ` with ${type}` : ""}`,
         );
       }
-      return readAll(response);
+      return withoutAge(await readAll(response), response.headers.get("age"));
     },
     // The host manages the connections.
     close: () => {},

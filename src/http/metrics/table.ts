@@ -1,3 +1,4 @@
+import type { AccessCounters } from "../../answer/query-counters.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import { EXCHANGE_BOUNDS } from "../../forward/counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
@@ -8,7 +9,6 @@ import type { Objections } from "../../names/services.ts";
 import { reasonLabel } from "../../snapshot/degradation.ts";
 import type { TransferCounters } from "../../transfer/transfer-state.ts";
 import type { ControlCounts } from "../push/desired.ts";
-import type { AccessCounters } from "./counts.ts";
 import {
   byLabel,
   byLabels,

@@ -1,6 +1,7 @@
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { CLUSTER_ID } from "../../snapshot/schema.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
+import { MOUNTS } from "../path-table.ts";
 import { INSTANCE } from "../push/push-messages.ts";
 import {
   joinCodes,
@@ -17,6 +18,7 @@ import {
 } from "./error-codes.ts";
 import { inPath, inQuery, type Operation } from "./operation.ts";
 
+const CLUSTER = `${MOUNTS.push}/{clusterId}`;
 const clusterId = inPath("clusterId", "The cluster of the credential.", {
   type: "string",
   pattern: CLUSTER_ID.source,
@@ -58,7 +60,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "put",
-    path: "/api/v1/clusters/{clusterId}/snapshot",
+    path: `${CLUSTER}/snapshot`,
     summary: "Replaces everything that is known of the cluster.",
     parameters: [clusterId, leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
@@ -68,7 +70,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "patch",
-    path: "/api/v1/clusters/{clusterId}/snapshot",
+    path: `${CLUSTER}/snapshot`,
     summary: "Changes entries of the snapshot.",
     parameters: [clusterId, baseGeneration, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
@@ -78,7 +80,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "post",
-    path: "/api/v1/clusters/{clusterId}/lease",
+    path: `${CLUSTER}/lease`,
     summary: "Renews the lease: the cluster is alive and unchanged.",
     parameters: [clusterId, leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
@@ -90,7 +92,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "get",
-    path: "/api/v1/clusters/{clusterId}",
+    path: CLUSTER,
     summary: "Returns the generation, the lease, conflicts and findings of the cluster.",
     parameters: [clusterId],
     success: { 200: { description: "The cluster.", content: { [JSON_TYPE]: "ClusterStatus" } } },
@@ -99,7 +101,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "get",
-    path: "/api/v1/clusters/{clusterId}/desired",
+    path: `${CLUSTER}/desired`,
     summary: "Streams what the gateway desires in the cluster: the state, then its changes.",
     parameters: [
       clusterId,
@@ -117,7 +119,7 @@ export const PUSH_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "delete",
-    path: "/api/v1/clusters/{clusterId}",
+    path: CLUSTER,
     summary: "Removes the cluster from the answers: it leaves on purpose.",
     parameters: [clusterId, after, instance],
     success: { 204: { description: "The cluster is unknown, also if it was before." } },

@@ -1,5 +1,6 @@
 import { CLUSTER_ID } from "../../snapshot/schema.ts";
 import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
+import { MOUNTS } from "../path-table.ts";
 import { joinCodes, OF_EVERY_PATH, OF_MESSAGES, OF_QUERIES, OF_RULES } from "./error-codes.ts";
 import { type Content, type Field, inPath, inQuery, type Operation } from "./operation.ts";
 
@@ -126,7 +127,7 @@ export const HEALTH_OPERATIONS: readonly Operation[] = [
   },
   {
     ...health,
-    path: "/api/v1/openapi.json",
+    path: MOUNTS.description,
     summary: "Returns this document.",
     success: { 200: { description: "An OpenAPI 3.1 document.", content: { [JSON_TYPE]: "text" } } },
     errors: OF_EVERY_PATH,

@@ -1,6 +1,7 @@
 import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
+import { MOUNTS } from "../path-table.ts";
 import {
   joinCodes,
   OF_BODIES,
@@ -79,7 +80,7 @@ function part(kind: PartKind): Operation {
   return {
     ...shared,
     method: "get",
-    path: `/api/v1/transfer/${kind}`,
+    path: `${MOUNTS.transfer}/${kind}`,
     summary: `${summary} It never changes.`,
     parameters: [...parameters, version, epoch, scope],
     success: { 200: { description: "The part.", content: { "application/octet-stream": "bytes" } } },
@@ -92,7 +93,7 @@ export const TRANSFER_OPERATIONS: readonly Operation[] = [
   {
     ...shared,
     method: "get",
-    path: "/api/v1/transfer/state",
+    path: `${MOUNTS.transfer}/state`,
     summary: "Returns what is served: the newest changes, and the leases.",
     parameters: [scope, nonce],
     success: { 200: { description: "The state.", content: { [JSON_TYPE]: "TransferState" } } },
@@ -118,7 +119,7 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   {
     ...federation,
     method: "get",
-    path: "/federations",
+    path: MOUNTS.federations,
     summary: "Lists the registered federations.",
     success: { 200: { description: "All of them.", content: { [JSON_TYPE]: "Federations" } } },
     errors: ofFederation,
@@ -126,7 +127,7 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   {
     ...federation,
     method: "post",
-    path: "/federations/{name}",
+    path: `${MOUNTS.federations}/{name}`,
     summary: "Registers a federation, or changes its name servers.",
     parameters: [name],
     body: { [JSON_TYPE]: "StubRequest" },
@@ -136,7 +137,7 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   {
     ...federation,
     method: "get",
-    path: "/federations/{name}",
+    path: `${MOUNTS.federations}/{name}`,
     summary: "Returns a federation.",
     parameters: [name],
     success: { 200: described("The federation.") },
@@ -145,7 +146,7 @@ export const FEDERATION_OPERATIONS: readonly Operation[] = [
   {
     ...federation,
     method: "delete",
-    path: "/federations/{name}",
+    path: `${MOUNTS.federations}/{name}`,
     summary: "Removes a federation.",
     parameters: [name],
     success: { 204: { description: "It is not registered, also if it was not before." } },

@@ -12,7 +12,7 @@ import {
   serviceAt,
 } from "../../names/services.ts";
 import type { World } from "../../zone/world.ts";
-import type { EndpointAt } from "../doh/endpoints.ts";
+import type { EndpointAt } from "../path-table.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 
 /** The addresses of the gateway other than its URL. */

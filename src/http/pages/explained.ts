@@ -3,7 +3,8 @@ import type { Answered } from "../../answer/answer-query.ts";
 import { HEADER_BYTES } from "../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
-import { describeUnanswered } from "../doh/answer-response.ts";
+import { describeUnanswered } from "../doh/rule-answers.ts";
+
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
 import { describeAnswered, type ReadAnswer, readAnswer } from "../json.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";

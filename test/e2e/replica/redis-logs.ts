@@ -1,4 +1,4 @@
-import type { RedisAddress } from "../../../src/replica/redis-connection.ts";
+import type { RedisAddress } from "../../../src/replica/redis-address.ts";
 import { RedisLog } from "../../../src/replica/redis-log.ts";
 import { type Redis, startRedis } from "../servers/redis.ts";
 

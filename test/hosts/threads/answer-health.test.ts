@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Application } from "../../../src/hosts/node/server/answer-request.ts";
-import type { NodeRequest } from "../../../src/hosts/node/server/node-request.ts";
+import type { Application, NodeRequest } from "../../../src/hosts/node/server/answer-request.ts";
 import { answerHealth } from "../../../src/hosts/node/threads/start-thread.ts";
 import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 

@@ -50,6 +50,14 @@ describe("DNS over HTTPS by fetch (RFC 8484 section 4.1)", () => {
     ).rejects.toThrow(message);
   });
 
+  it("subtracts the Age of the response from TTLs (RFC 8484 section 5.1)", async () => {
+    const signal = new AbortController().signal;
+    const one = upstream(async () =>
+      body(await addressOf("192.0.2.1")(QUERY, signal), { "content-type": DNS, age: "12" }),
+    );
+    expect(decoded(await one.exchange(QUERY, signal)).answers).toMatchObject([{ ttl: 18 }]);
+  });
+
   it("accepts the longest answer", async () => {
     const one = upstream(async () => body(new Uint8Array(65_535)));
     expect(await one.exchange(QUERY, new AbortController().signal)).toHaveLength(65_535);

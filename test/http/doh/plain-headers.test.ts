@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PlainHeaders } from "../../../src/http/doh/answer-response.ts";
+import { PlainHeaders } from "../../../src/http/doh/dns-route.ts";
 
 const LENGTHS = [12, 13, 29, 30, 31, 4096, 65_535];
 const FRESHNESSES = [0, 1, 2, 4, 5, 30, 31, 4096, 65_535, 86_400];

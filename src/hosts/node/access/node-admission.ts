@@ -25,8 +25,7 @@ import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { TransferKeyFile } from "../config.ts";
-import { readTokens } from "../files.ts";
+import { readTokens, TransferKeyFile } from "../files.ts";
 import type { Logger } from "../process.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import {

@@ -2,7 +2,7 @@ import { socketAddress } from "../../../access/client.ts";
 import { type AccessRules, hidesAnything } from "../../../access/rule.ts";
 import { createViewReader } from "../../../access/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
-import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { AccessCounters, QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import { namesInCertificate } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
@@ -10,13 +10,13 @@ import type { ListenAddress } from "../../../config/values.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
-import type { AccessCounters } from "../../../http/metrics/counts.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import { createAnswerMessage } from "../listeners/udp.ts";
 import type { Logger } from "../process.ts";
+import type { ServerProtection } from "../server/connections.ts";
+
 import type { NodeServer, ServerOptions } from "../server/node-server.ts";
-import type { ServerProtection } from "../server/server-protection.ts";
 import type { ServerTls } from "../tls.ts";
 
 /** What answers clients: a server for HTTP and listeners for DNS, in one thread or in several. */

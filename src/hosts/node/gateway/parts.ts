@@ -1,10 +1,9 @@
-import { QueryCounters } from "../../../answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../../../answer/query-counters.ts";
 import { VERSION } from "../../../assembly/stages.ts";
 import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
 import { clientConnections, socketNetworks } from "../../../config/limits.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import type { StubStore } from "../../../forward/stub-zones.ts";
-import { AccessCounters } from "../../../http/metrics/counts.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
 import { ClientNetworks } from "../../../limits/client-table.ts";
 import { ConnectionErrors } from "../../../limits/counters.ts";
@@ -12,7 +11,8 @@ import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits
 import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import { loadAccess } from "../access/node-admission.ts";
 import { type Logger, logTo } from "../process.ts";
-import type { ServerProtection } from "../server/server-protection.ts";
+import type { ServerProtection } from "../server/connections.ts";
+
 import type { TlsSource } from "../tls.ts";
 import { openUpstreams, UpstreamConnector } from "../upstreams/configured-upstreams.ts";
 import type { Closers } from "./closers.ts";

@@ -1,7 +1,9 @@
 import type { Client } from "../../../access/client.ts";
+import type { ServerLimits } from "../../../config/limits.ts";
 import { type Handler, type HttpRequest, type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
-import type { NodeRequest } from "./node-request.ts";
+import type { Limit } from "../../../limits/counters.ts";
+import type { NodeClient } from "../access/node-admission.ts";
 
 /**
  * The handlers that run without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
@@ -141,4 +143,64 @@ export function headersOf(raw: readonly string[]): Headers {
   for (let index = 0; index < raw.length; index += 2)
     if (!raw[index]!.startsWith(":")) headers.append(raw[index]!, raw[index + 1]!);
   return headers;
+}
+
+/** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
+export interface NodeRequest extends HttpRequest {
+  readonly client: NodeClient;
+  /** Whether the request has its response, or its client has gone. */
+  readonly isClosed: boolean;
+  readonly scheme: "http" | "https";
+  /** Header fields in their order: names and values in turn. */
+  readonly rawHeaders: readonly string[];
+  /** Calls back once if the client goes, or is cut off, before it has its whole response. */
+  whenGone(callback: () => void): void;
+  /**
+   * The whole body, if it came in one read with the request and is at most `most` bytes long. Otherwise undefined: then it is still to be read. May be called in the turn in
+   * which the request came. Nobody else uses the memory of the bytes.
+   */
+  arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** The body as it comes, no faster than it is read. Cancelling it stops reading, but the connection continues. */
+  bodyStream(): ReadableStream<Uint8Array>;
+  /**
+   * Sends the response. The rest of the request's body is read and dropped up to a bound: clients that write a
+   * whole body before they read would otherwise never see an early answer.
+   * @throws {Error} if a response was sent already, or Node rejects its header fields
+   */
+  respond(response: HttpResponse): void;
+  /** Ends the request without a response: resets the HTTP/2 stream, closes the HTTP/1.1 connection. */
+  abort(): void;
+}
+
+type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
+
+/** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
+export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
+
+/** The response to header fields beyond the limits. It has no body, since the method, which may be HEAD, may be beyond them, too. */
+export const TOO_LARGE: HttpResponse = {
+  status: 431,
+  headers: { "cache-control": "no-store", "content-length": "0" },
+  body: null,
+};
+
+/** The response to a request for another server (RFC 9110 section 15.5.20): the client asks again over another connection. */
+export const MISDIRECTED = refusal(421, "this connection is for another host: use one of its own");
+
+/** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
+export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
+  if (rawHeaders.length > 2 * limits.headerFields) return "limits.headerFields";
+  let bytes = 0;
+  for (let index = 0; index < rawHeaders.length; index++) bytes += rawHeaders[index]!.length;
+  return bytes > limits.headerBytes ? "limits.headerBytes" : undefined;
+}
+
+/** RFC 9112 section 3.2: a request with two Host fields gets 400; Node's parser accepts it. */
+export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
 }

@@ -5,8 +5,7 @@ import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Stream } from "../../../http2/stream.ts";
 import { TokenBuckets } from "../../../limits/client-rate.ts";
-import { type HeldConnection, HeldConnections, letGo } from "./connections.ts";
-import type { ServerProtection } from "./server-protection.ts";
+import { type HeldConnection, HeldConnections, letGo, type ServerProtection } from "./connections.ts";
 
 const SWEEP_INTERVAL = 1000;
 /** How long a client may take to answer a PING, in milliseconds. */

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
-import type { TokenBucket } from "../../../limits/client-rate.ts";
-import type { ClientSlot } from "../../../limits/client-table.ts";
-import type { LimitCounters } from "../../../limits/counters.ts";
+import type { ClientRate, TokenBucket } from "../../../limits/client-rate.ts";
+import type { ClientNetworks, ClientSlot, SharedClientCounts } from "../../../limits/client-table.ts";
+import type { ConnectionErrors, LimitCounters } from "../../../limits/counters.ts";
+import type { RequestsInFlight } from "../../../limits/load.ts";
 import type { Count } from "../../../limits/shared.ts";
-import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection and its state. Times are by `performance.now()`. */
 export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
@@ -312,4 +312,28 @@ export class Order<Entry extends Ordered<Entry>> {
 
 export function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
+
+/** The limits on the connections of each client. */
+export interface ClientConnections {
+  readonly networks: ClientNetworks;
+  /** Open connections; 0 for any number. */
+  readonly connections: number;
+  /** Those that are open, in all threads. */
+  readonly open: SharedClientCounts;
+  /** New connections. */
+  readonly rate: ClientRate;
+}
+
+/** The counters and limits that a server shares with others, and with those of other threads. */
+export interface ServerProtection {
+  readonly counters: LimitCounters;
+  readonly errors: ConnectionErrors;
+  readonly requests: RequestsInFlight;
+  /** The open connections. */
+  readonly connections: Count;
+  /** Those that were closed for others, and whose clients have not closed them yet. */
+  readonly leaving: Count;
+  /** Undefined: no limits per client. */
+  readonly clients: ClientConnections | undefined;
 }

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-admission.ts";
-import type { NodeRequest } from "./node-request.ts";
+import type { NodeRequest } from "./answer-request.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {

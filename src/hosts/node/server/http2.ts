@@ -7,12 +7,16 @@ import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Events, Http2Stream } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-admission.ts";
 import type { IsMisdirected } from "../tls.ts";
-import { answerRequest, type RequestHandlers } from "./answer-request.ts";
+import type { NodeRequest } from "./answer-request.ts";
+import {
+  answerRequest,
+  MISDIRECTED,
+  type RequestHandlers,
+  TOO_LARGE,
+  UNMET_EXPECTATION,
+} from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
-import type { HeldConnection } from "./connections.ts";
-import type { NodeRequest } from "./node-request.ts";
-import { MISDIRECTED, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
-import type { ServerProtection } from "./server-protection.ts";
+import type { HeldConnection, ServerProtection } from "./connections.ts";
 
 /** What answers requests, within their limits. */
 export interface AnsweringParts {

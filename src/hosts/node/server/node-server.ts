@@ -19,17 +19,20 @@ import {
   type Application,
   answerByFetch,
   answerRequest,
+  exceededHeaderLimit,
   type FetchHandler,
+  hasTwoHosts,
   type PathHandlers,
   refusal,
+  TOO_LARGE,
+  UNMET_EXPECTATION,
 } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
+import type { ServerProtection } from "./connections.ts";
 import { Http1Request } from "./http1.ts";
 import { type AnsweringParts, answerHttp2 } from "./http2.ts";
 import { DeclinedUpgrades, PipelinedRequests } from "./pipelining.ts";
-import { exceededHeaderLimit, hasTwoHosts, TOO_LARGE, UNMET_EXPECTATION } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
-import type { ServerProtection } from "./server-protection.ts";
 
 /** The settings of a server, whatever answers its requests. */
 export interface ServerOptions {

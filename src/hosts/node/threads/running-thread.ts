@@ -102,6 +102,8 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
     workerData: start,
     transferList: [states.port2, requests.port2, metrics.port2],
     env: threadEnvironment(),
+    // The young generation is 32 MiB by default, and a thread that answers keeps nothing young.
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));

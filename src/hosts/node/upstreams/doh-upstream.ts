@@ -1,6 +1,6 @@
 import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
-import type { Upstream } from "../../../forward/upstream.ts";
+import { type Upstream, withoutAge } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
 
 /** The options for one DNS resource. */
@@ -41,7 +41,7 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
       await body.dump({ limit: MOST_ANSWER_BYTES }).catch(() => {});
       throw new Error(`it answered HTTP ${statusCode}${statusCode === 200 ? ` with ${type}` : ""}`);
     }
-    return readAll(body);
+    return withoutAge(await readAll(body), String(headers.age ?? ""));
   };
   return {
     nameserver,

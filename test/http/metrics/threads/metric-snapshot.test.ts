@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../../src/answer/query-counters.ts";
-import { AccessCounters } from "../../../../src/http/metrics/counts.ts";
+import { AccessCounters, QueryCounters } from "../../../../src/answer/query-counters.ts";
 import { formatMetrics } from "../../../../src/http/metrics/metric.ts";
 import { snapshotOf, withNodeMetrics } from "../../../../src/http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../../src/http/metrics/table.ts";
@@ -17,7 +16,7 @@ describe("a snapshot of metrics", () => {
     const counters = new QueryCounters();
     const { forwarder } = fakeForwarder({});
     const access = new AccessCounters();
-    counters.answered(new Uint8Array(12), "answer", true, 0.00002);
+    counters.answered(new Uint8Array(12), "answer", true, "https", performance.now());
     counters.pushed("PUT", 200);
     access.admitted("public");
     forwarder.counters.exchanged("192.0.2.53", 12, undefined);
