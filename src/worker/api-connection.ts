@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { SocksClient } from "socks";
-import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
+import { type OutgoingTls, openDispatcher } from "../outgoing/dispatcher.ts";
 import { ExecPlugin } from "./exec-plugin.ts";
 import {
   chooseKubeconfig,
@@ -23,17 +23,6 @@ export interface OpenConnection {
 }
 
 type Headers = Record<string, string | string[]>;
-
-interface TlsOptions {
-  ca?: string;
-  cert?: string;
-  key?: string;
-  servername?: string;
-  rejectUnauthorized?: boolean;
-}
-
-/** Milliseconds of silence until TCP probes a connection, as in client-go: load balancers drop what is idle for a minute. */
-const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /**
  * Connects to the API server of a kubeconfig. The kubeconfig and the files that it names are read again for each connection, so a renewed
@@ -79,7 +68,7 @@ export class ApiConnection {
     this.#readAgain();
     const { url, cluster, user } = this.#kubeconfig;
     const headers = impersonationOf(user);
-    const tls: TlsOptions = {};
+    const tls: OutgoingTls = {};
     let rejected = () => {};
     if (url.startsWith("https:")) {
       if (cluster["insecure-skip-tls-verify"]) tls.rejectUnauthorized = false;
@@ -100,7 +89,11 @@ export class ApiConnection {
         rejected = () => plugin.reject(credential);
       }
     }
-    return { dispatcher: openDispatcher(cluster["proxy-url"], tls).compose(addHeaders(headers)), rejected };
+    // As with kubectl, the proxy of the kubeconfig counts before that of the environment.
+    const named = cluster["proxy-url"];
+    const proxy = named === "" ? undefined : new URL(named);
+    const dispatcher = openDispatcher(new URL(url), { tls, proxy, environment: this.#places.variables });
+    return { dispatcher: dispatcher.compose(addHeaders(headers)), rejected };
   }
 
   /** Ends a credential plugin that is still running. */
@@ -225,36 +218,4 @@ function impersonationOf(user: KubeconfigUser): Headers {
 function addHeaders(headers: Headers): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch({ ...options, headers: { ...(options.headers as Headers | undefined), ...headers } }, handler);
-}
-
-function openDispatcher(proxyUrl: string, tls: TlsOptions): Dispatcher {
-  if (proxyUrl === "") return new Agent({ connect: { ...tls, ...KEEP_ALIVE } });
-  const proxy = new URL(proxyUrl);
-  if (proxy.protocol === "socks5:") return new Agent({ connect: throughSocks(proxy, tls) });
-  const { cert: _, key: __, servername: ___, ...proxyTls } = tls;
-  return new ProxyAgent({ uri: proxyUrl, requestTls: tls, proxyTls: { ...proxyTls, ...KEEP_ALIVE } });
-}
-
-function throughSocks(proxy: URL, tls: TlsOptions): buildConnector.connector {
-  const connectTls = buildConnector(tls);
-  const hostOf = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
-  const user = proxy.username !== "" && {
-    userId: decodeURIComponent(proxy.username),
-    password: decodeURIComponent(proxy.password),
-  };
-  return (options, callback) => {
-    const isTls = options.protocol === "https:";
-    SocksClient.createConnection({
-      command: "connect",
-      proxy: { host: hostOf(proxy.hostname), port: Number(proxy.port || 1080), type: 5, ...user },
-      destination: { host: hostOf(options.hostname), port: Number(options.port || (isTls ? 443 : 80)) },
-    }).then(
-      ({ socket }) => {
-        socket.setKeepAlive(true, KEEP_ALIVE.keepAliveInitialDelay);
-        if (isTls) connectTls({ ...options, httpSocket: socket }, callback);
-        else callback(null, socket);
-      },
-      (error: Error) => callback(error, null),
-    );
-  };
 }

@@ -12,7 +12,7 @@ const sources = filesBelow(join(root, "src"))
 
 /** Upper-case words of the code that are no codes of ours: those of Node.js and placeholders in files. */
 const OTHERS =
-  /^(?:ERR_.*|HPE_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|E[A-Z]+|PUSH_CREDENTIALS|CLUSTERSET_.*|GATEWAY_ADDRESS|NODE_ENV|DNS_JSON)$/;
+  /^(?:ERR_.*|HPE_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|E[A-Z]+|PUSH_CREDENTIALS|CLUSTERSET_.*|GATEWAY_ADDRESS|HTTPS?_PROXY|NO_PROXY|NODE_ENV|DNS_JSON)$/;
 
 /** Stable codes: texts with an underscore, and what stands where a code does. */
 const codes = new Set(

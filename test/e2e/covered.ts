@@ -14,7 +14,7 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   durability: ["database", "gateway", "transfer", "hosts", "limits"],
   edge: ["transfer", "database", "assembly", "wrangler.toml"],
   hosts: ["assembly", "hosts", "config", "embedding"],
-  kubernetes: ["worker", "extract", "snapshot", "infra/helm", "infra/kubernetes"],
+  kubernetes: ["worker", "outgoing", "extract", "snapshot", "infra/helm", "infra/kubernetes"],
   overload: ["limits", "answer", "infra/helm"],
   pushes: ["gateway", "worker", "access"],
   replica: ["replica", "database", "gateway"],

@@ -1,5 +1,6 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
+import { openDispatcher } from "../../outgoing/dispatcher.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";
 import { readCertificates } from "../node/tls.ts";
@@ -50,10 +51,8 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
   const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
   const prefix = url.pathname.replace(/\/+$/, "");
   const name = url.origin + prefix;
-  const pool = new Pool(url.origin, {
-    connections: 1,
-    connect: { timeout: TIMEOUT, ...(ca !== undefined && { ca }), ...certificate },
-  });
+  const tls = { ...(ca !== undefined && { ca }), ...certificate };
+  const pool = openDispatcher(url, { connections: 1, tls, timeout: TIMEOUT });
 
   const request = async (
     method: Dispatcher.HttpMethod,
@@ -66,6 +65,7 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
     let body: Buffer<ArrayBuffer>;
     try {
       const response = await pool.request({
+        origin: url.origin,
         method,
         path: prefix + path,
         body: content,

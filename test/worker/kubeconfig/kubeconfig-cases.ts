@@ -7,6 +7,8 @@ export interface KubeconfigCase {
   files(servers: ApiServers): Readonly<Record<string, string | object>>;
   /** Of the environment: names of files of the folder, joined by `:`; by default `k1.yaml`, where that is one. An empty one stays empty. */
   readonly KUBECONFIG?: string;
+  /** Other variables of the environment. */
+  environment?(servers: ApiServers): Readonly<Record<string, string>>;
   readonly flags?: { readonly kubeconfig?: string; readonly context?: string };
   /** Whether a pod's service account is there, of server two. The oracle cannot have one. */
   readonly inPod?: boolean;
@@ -56,6 +58,15 @@ const seen = (authorization?: string, server = "one") => ({
   server,
   ...(authorization !== undefined && { authorization }),
 });
+
+/** Variables whose values are proxies by name, or text. */
+const proxiesIn = (servers: ApiServers, variables: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      const proxy = servers[value as "httpProxy" | "socksProxy"] as unknown;
+      return [name, typeof proxy === "string" ? proxy : value];
+    }),
+  );
 
 /** A case of which `k1.yaml` is the only kubeconfig unless `more` says otherwise. */
 const row = (
@@ -347,6 +358,71 @@ export const KUBECONFIG_CASES: readonly KubeconfigCase[] = [
         : { ...seen(undefined, "plain"), through: proxy.replace("Proxy", "") },
     ),
   ]),
+  ...(
+    [
+      ["HTTPS_PROXY counts for https", { HTTPS_PROXY: "httpProxy" }, "http"],
+      ["https_proxy counts for https", { https_proxy: "socksProxy" }, "socks"],
+      [
+        "HTTPS_PROXY counts before https_proxy",
+        { https_proxy: "socksProxy", HTTPS_PROXY: "httpProxy" },
+        "http",
+      ],
+      ["HTTP_PROXY does not count for https", { HTTP_PROXY: "httpProxy" }, undefined],
+      [
+        "NO_PROXY has the host's domain",
+        { HTTPS_PROXY: "httpProxy", NO_PROXY: "a.test, internal" },
+        undefined,
+      ],
+      [
+        "NO_PROXY has another domain",
+        { HTTPS_PROXY: "httpProxy", NO_PROXY: "nternal,.api.internal" },
+        "http",
+      ],
+      ["no_proxy has another port", { HTTPS_PROXY: "httpProxy", no_proxy: "api.internal:1" }, "http"],
+      ["NO_PROXY is *", { HTTPS_PROXY: "httpProxy", NO_PROXY: "*" }, undefined],
+    ] as const
+  ).map(
+    ([title, variables, through]): KubeconfigCase =>
+      row(
+        `${title}: ${through === undefined ? "api.internal, which a proxy alone knows, is not reached" : "a server that the proxy alone knows"}`,
+        ({ one }) => ({
+          "k1.yaml": config({
+            cluster: {
+              server: one.replace("127.0.0.1", "api.internal"),
+              ...ca,
+              "tls-server-name": "api.test",
+            },
+            user: { token: "t1" },
+          }),
+        }),
+        through === undefined ? /ENOTFOUND|EAI_AGAIN/ : { ...seen("Bearer t1"), sni: "api.test", through },
+        { environment: (servers) => proxiesIn(servers, variables) },
+      ),
+  ),
+  row(
+    "a proxy of the environment is not for this machine",
+    (servers) => ({ "k1.yaml": one(servers) }),
+    seen("Bearer t1"),
+    {
+      environment: (servers) => proxiesIn(servers, { HTTPS_PROXY: "httpProxy" }),
+    },
+  ),
+  row(
+    "proxy-url counts before HTTPS_PROXY",
+    (servers) => ({
+      "k1.yaml": config({
+        cluster: {
+          server: servers.one.replace("127.0.0.1", "api.internal"),
+          ...ca,
+          "tls-server-name": "api.test",
+          "proxy-url": servers.socksProxy,
+        },
+        user: { token: "t1" },
+      }),
+    }),
+    { ...seen("Bearer t1"), sni: "api.test", through: "socks" },
+    { environment: (servers) => proxiesIn(servers, { HTTPS_PROXY: "httpProxy" }) },
+  ),
   row(
     "another scheme of proxy-url is an error",
     ({ one }) => ({

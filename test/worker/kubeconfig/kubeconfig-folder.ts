@@ -14,7 +14,7 @@ export interface CaseFolder {
 
 /** Writes the files of a case; `api.crt` is the authority unless the case has one. */
 export function writeCase(
-  { files, KUBECONFIG, flags = {} }: KubeconfigCase,
+  { files, KUBECONFIG, environment, flags = {} }: KubeconfigCase,
   servers: ApiServers,
 ): CaseFolder {
   const folder = mkdtempSync(join(tmpdir(), "kubeconfig-"));
@@ -27,6 +27,7 @@ export function writeCase(
     folder,
     variables: {
       HOME: folder,
+      ...environment?.(servers),
       ...(names !== undefined && { KUBECONFIG: names.split(":").map(inFolder).join(delimiter) }),
     },
     flags: { ...flags, ...(flags.kubeconfig !== undefined && { kubeconfig: inFolder(flags.kubeconfig) }) },

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Agent } from "undici";
+import type { Dispatcher } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource, PrivateKeyShown } from "../../../access/oidc.ts";
 import { keySourceOf } from "../../../assembly/credentials.ts";
 import type { IssuerKeysPlace } from "../../../config/issuer.ts";
@@ -15,7 +15,8 @@ export class IssuerKeys {
   #text = "";
   #token: string | undefined;
   #ca: string | undefined;
-  #agent: Agent | undefined;
+  /** By origin: discovery may lead to another one. */
+  readonly #dispatchers = new Map<string, Dispatcher>();
 
   private constructor(configured: IssuerKeysPlace) {
     this.#configured = configured;
@@ -60,16 +61,19 @@ export class IssuerKeys {
   }
 
   async close(): Promise<void> {
-    await this.#agent?.destroy();
+    await this.#disconnect();
   }
 
   async #trust(ca: string): Promise<void> {
     if (ca === this.#ca) return;
     this.#ca = ca;
-    const { Agent } = await import("undici");
-    const replaced = this.#agent;
-    this.#agent = new Agent({ connect: { ca } });
-    await replaced?.destroy();
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
+    const open = [...this.#dispatchers.values()];
+    this.#dispatchers.clear();
+    await Promise.all(open.map((one) => one.destroy()));
   }
 
   async #fetch(...[url, request]: Parameters<FetchKeys>): Promise<Response> {
@@ -77,10 +81,16 @@ export class IssuerKeys {
       ...request.headers,
       ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
     };
-    const dispatcher = this.#agent === undefined ? {} : { dispatcher: this.#agent };
     // Keys in files need no client, which takes 90 ms of CPU time to load, in each thread.
-    const { fetch } = await import("undici");
-    return (await fetch(url, { ...request, headers, ...dispatcher })) as unknown as Response;
+    const [{ fetch }, { openDispatcher }] = await Promise.all([
+      import("undici"),
+      import("../../../outgoing/dispatcher.ts"),
+    ]);
+    const { origin } = new URL(url);
+    const dispatcher =
+      this.#dispatchers.get(origin) ?? openDispatcher(new URL(url), { tls: { ca: this.#ca } });
+    this.#dispatchers.set(origin, dispatcher);
+    return (await fetch(url, { ...request, headers, dispatcher })) as unknown as Response;
   }
 }
 

@@ -22,10 +22,11 @@ const CONNECT_TIMEOUT = 5000;
 export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
   let opened: Promise<Dispatcher> | undefined;
   const ask = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
-    opened ??= openPool(url, access);
+    opened ??= open(url, access);
     const pool = await opened;
     const token = access.token();
     const { statusCode, headers, body } = await pool.request({
+      origin: url.origin,
       method: "POST",
       path: url.pathname + url.search,
       headers: {
@@ -53,16 +54,14 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
 }
 
 /** Most gateways ask no name server over HTTPS; undici takes 90 ms of CPU time to load, in each thread. */
-async function openPool({ origin }: URL, { ca, addresses }: DohAccess): Promise<Dispatcher> {
-  const { Pool } = await import("undici");
-  return new Pool(origin, {
+async function open(url: URL, { ca, addresses }: DohAccess): Promise<Dispatcher> {
+  const { openDispatcher } = await import("../../../outgoing/dispatcher.ts");
+  return openDispatcher(url, {
     connections: CONNECTIONS,
     allowH2: true,
-    connect: {
-      timeout: CONNECT_TIMEOUT,
-      ...(ca !== undefined && { ca }),
-      ...(addresses !== undefined && { lookup: lookupIn(addresses) }),
-    },
+    tls: { ca },
+    timeout: CONNECT_TIMEOUT,
+    lookup: addresses && lookupIn(addresses),
   });
 }
 

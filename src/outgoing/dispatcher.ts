@@ -1,0 +1,74 @@
+import type { LookupFunction } from "node:net";
+import { SocksClient } from "socks";
+import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import { type Environment, proxyOf } from "./environment-proxy.ts";
+
+/** TLS with a server, as `tls.connect` takes it. */
+export interface OutgoingTls {
+  ca?: string | undefined;
+  cert?: string | undefined;
+  key?: string | undefined;
+  servername?: string | undefined;
+  rejectUnauthorized?: boolean | undefined;
+}
+
+/** How a server is reached. */
+export interface OutgoingOptions extends Pick<Agent.Options, "connections" | "allowH2" | "keepAliveTimeout"> {
+  /** With the server, also through a proxy. */
+  readonly tls?: OutgoingTls;
+  /** Default: the one that the environment names for the server. */
+  readonly proxy?: URL | undefined;
+  /** Default: that of the process. */
+  readonly environment?: Environment | undefined;
+  /** Looks the server's host up, then no proxy of the environment does. Default: the system does. */
+  readonly lookup?: LookupFunction | undefined;
+  /** The longest time for a new connection, in milliseconds. */
+  readonly timeout?: number;
+}
+
+/** Milliseconds of silence until TCP probes a connection, as in client-go: load balancers drop what is idle for a minute. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
+
+/**
+ * Opens connections to a server as they are needed, through a proxy of HTTP (CONNECT) or SOCKS 5 if there is one. Its user closes it.
+ * @throws {ProxyInvalid}
+ */
+export function openDispatcher(server: URL, options: OutgoingOptions = {}): Dispatcher {
+  const { tls = {}, proxy: named, environment, lookup, timeout, ...pool } = options;
+  const proxy = named ?? (lookup === undefined ? proxyOf(server, environment) : undefined);
+  const connect = {
+    ...tls,
+    ...KEEP_ALIVE,
+    ...(timeout !== undefined && { timeout }),
+    ...(lookup && { lookup }),
+  };
+  if (proxy === undefined) return new Agent({ ...pool, connect });
+  if (proxy.protocol.startsWith("socks")) return new Agent({ ...pool, connect: throughSocks(proxy, tls) });
+  // A certificate for the server is not for its proxy.
+  const { cert: _, key: __, servername: ___, ...proxyTls } = connect;
+  return new ProxyAgent({ ...pool, uri: proxy.href, requestTls: tls, proxyTls });
+}
+
+function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
+  const connectTls = buildConnector(tls);
+  const hostOf = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
+  const user = proxy.username !== "" && {
+    userId: decodeURIComponent(proxy.username),
+    password: decodeURIComponent(proxy.password),
+  };
+  return (options, callback) => {
+    const isTls = options.protocol === "https:";
+    SocksClient.createConnection({
+      command: "connect",
+      proxy: { host: hostOf(proxy.hostname), port: Number(proxy.port || 1080), type: 5, ...user },
+      destination: { host: hostOf(options.hostname), port: Number(options.port || (isTls ? 443 : 80)) },
+    }).then(
+      ({ socket }) => {
+        socket.setKeepAlive(true, KEEP_ALIVE.keepAliveInitialDelay);
+        if (isTls) connectTls({ ...options, httpSocket: socket }, callback);
+        else callback(null, socket);
+      },
+      (error: Error) => callback(error, null),
+    );
+  };
+}

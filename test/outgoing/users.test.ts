@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { connectTo } from "../../src/hosts/commands/gateway-connection.ts";
+import { IssuerKeys } from "../../src/hosts/node/access/issuer-keys.ts";
+import { createDohUpstream } from "../../src/hosts/node/upstreams/doh-upstream.ts";
+import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
+import { startApiServers } from "../worker/kubeconfig/api-servers.ts";
+
+const servers = await startApiServers();
+const folder = mkdtempSync(join(tmpdir(), "proxied-"));
+const caFile = join(folder, "ca.crt");
+writeFileSync(caFile, servers.authority);
+/** What the proxy alone knows: its certificate has that name. */
+const url = new URL(servers.one.replace("127.0.0.1", "api.test"));
+const signal = AbortSignal.timeout(10_000);
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  return servers.close();
+});
+beforeEach(() => {
+  servers.reset();
+  vi.stubEnv("HTTPS_PROXY", servers.httpProxy);
+  return () => vi.unstubAllEnvs();
+});
+
+const users: Readonly<Record<string, () => Promise<unknown>>> = {
+  "a worker that pushes": async () => {
+    const requests = new GatewayRequests({ gateway: url.href, token: "t", ca: servers.authority });
+    await requests.leave("west", signal).finally(() => requests.close());
+  },
+  "a command that queries a gateway": async () => {
+    const gateway = await connectTo(url.href, { caFile });
+    await gateway.get("/status", "application/json").finally(() => gateway.close());
+  },
+  "an upstream behind DNS over HTTPS": async () => {
+    const upstream = createDohUpstream("one", url, { ca: servers.authority, token: () => undefined });
+    await upstream.exchange(new Uint8Array(12), signal).finally(() => upstream.close());
+  },
+  "the keys of an issuer": async () => {
+    const keys = await IssuerKeys.load({ issuer: url.origin, jwksUri: url.href, caFile }, () => {});
+    const header = { alg: "RS256", kid: "k" };
+    await keys.source.key(header, { payload: "", signature: "" }).finally(() => keys.close());
+  },
+};
+
+test.each(Object.entries(users))("%s takes the proxy of the environment", async (_, use) => {
+  await use().catch(() => {});
+  expect(servers.seen).toMatchObject([{ server: "one", through: "http" }]);
+});
+
+test.each(Object.entries(users))("%s does not where NO_PROXY has the host", async (_, use) => {
+  vi.stubEnv("NO_PROXY", "api.test");
+  await expect(use()).rejects.toThrow();
+  expect(servers.seen).toEqual([]);
+});
