@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { parse } from "yaml";
 import * as z from "zod";
 import type { ExecConfig } from "./kubeconfig.ts";
+import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 import { SourceError } from "./object-source.ts";
 
 /** What a credential plugin returns. */
@@ -147,7 +147,8 @@ export class ExecPlugin {
 /** Plugins write JSON; kubectl also takes YAML. */
 function parseObject(output: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = output.trimStart().startsWith("{") ? JSON.parse(output) : parse(output);
+    const isJson = output.trimStart().startsWith("{");
+    const value: unknown = isJson ? JSON.parse(output) : parseKubernetesYaml(output)[0]?.toJS();
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
     // The message of a parser would quote what may be a credential.

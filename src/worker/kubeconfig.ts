@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { parseAllDocuments } from "yaml";
 import * as z from "zod";
+import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 import { SourceError } from "./object-source.ts";
 
 /** Which kubeconfig is read, and which of its contexts. */
@@ -215,9 +215,8 @@ function readFile(path: string): KubeconfigFile {
 }
 
 function parseFile(path: string, content: string): z.infer<typeof Config> {
-  // As kubectl: YAML 1.1, and the first document alone.
-  const options = { version: "1.1", uniqueKeys: false, prettyErrors: false } as const;
-  const document = [...parseAllDocuments(content, options)][0];
+  // As kubectl: the first document alone.
+  const [document] = parseKubernetesYaml(content, { uniqueKeys: false });
   const error = document?.errors[0];
   if (error !== undefined) {
     // The number of the line and not its text, which may hold a secret.

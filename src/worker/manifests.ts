@@ -1,19 +1,11 @@
 import type { Dirent } from "node:fs";
 import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  visit,
-} from "yaml";
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, visit } from "yaml";
 import { compareText, quote } from "../extract/fields.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject, suggestKind } from "../extract/objects.ts";
+import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 
 /** The content of a directory of manifests. */
 interface Manifests {
@@ -223,12 +215,11 @@ interface ManifestFile {
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true });
+  const documents = parseKubernetesYaml(text, { lineCounter: lines });
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  if (!Array.isArray(documents)) return { broken: false, objects: [], problems: [] };
   const errors = documents.flatMap((document) => document.errors);
   const [first] = errors;
   if (first !== undefined) {

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { parseKubernetesYaml } from "../../src/worker/kubernetes-yaml.ts";
+import { SCALARS } from "./yaml-scalars.ts";
+
+const read = (text: string) => {
+  const [document] = parseKubernetesYaml(text);
+  return { value: document!.toJS() as unknown, errors: document!.errors.length };
+};
+
+describe("YAML is read as by kubectl", () => {
+  it.each(SCALARS)("%s is %j", (text, json) => {
+    expect(read(`v: ${text}`)).toEqual({ value: { v: json }, errors: 0 });
+  });
+
+  it.each([".inf", "-.INF", ".nan"])("%s is an error", (text) => {
+    expect(read(`v: ${text}`).errors).toBe(1);
+  });
+
+  it("keys are text, and << merges", () => {
+    const value = { true: 1, 1: "a", 1.5: "b", merged: 1 };
+    expect(read("{on: 1, 1: a, 1.5: b, <<: {merged: 1}}")).toEqual({ value, errors: 0 });
+  });
+});
