@@ -12,8 +12,9 @@ import { type AdjustedTime, type Contribution, inSeconds } from "../merge/declar
 import { describePort, gatherEndpoints } from "../merge/endpoints.ts";
 import { PINNED } from "../merge/grants.ts";
 import type { DeclaredService } from "../merge/service.ts";
-import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
+import { type EndpointPort, type ServicePort, UNDATED } from "../snapshot/schema.ts";
 import { isLocalityView } from "../zone/frame.ts";
+import { portsIn } from "../zone/kinds/clusterset.ts";
 import {
   addressLabel,
   clusterIdLabels,
@@ -21,6 +22,7 @@ import {
   isObjectLabel,
   portLabels,
 } from "../zone/kinds/endpoint-records.ts";
+import { canonicalZoneName } from "../zone/zone-plan.ts";
 import type {
   ExplainedExporter,
   ExplainedProperty,
@@ -85,7 +87,9 @@ function recordsFrom(
     service.type === "Headless" ? headlessRecords(service, fits) : clusterSetIPRecords(account, view, fits);
   const found = new Map<string, ExplainedRecord>();
   for (const record of derived) {
-    if (record.type !== type || record.prefix.toLowerCase() !== prefix) continue;
+    // A CNAME record answers queries of every type (RFC 1034 section 3.6.2).
+    if (record.type !== type && record.type !== RecordType.CNAME) continue;
+    if (record.prefix.toLowerCase() !== prefix) continue;
     const data =
       typeof record.data === "string"
         ? record.data
@@ -93,13 +97,16 @@ function recordsFrom(
     const key = data.toLowerCase();
     const before = found.get(key);
     const from = [...new Set([...(before?.from ?? []), ...record.from])].sort();
-    found.set(key, { name: `${below(prefix, own)}${zone.name}`, type, data: before?.data ?? data, from });
+    const name = `${below(prefix, own)}${zone.name}`;
+    found.set(key, { name, type: record.type, data: before?.data ?? data, from });
   }
   const records = [...found.values()];
   if (type !== RecordType.SRV) return records;
   // RFC 2782: equal weights, as the gateway writes them.
   const weight = Math.max(1, Math.floor(100 / records.length));
-  return records.map((record) => ({ ...record, data: `0 ${weight} ${record.data}` }));
+  return records.map((record) =>
+    record.type === RecordType.SRV ? { ...record, data: `0 ${weight} ${record.data}` } : record,
+  );
 }
 
 /** The named ports of a service, as labels: `_http._tcp`. */
@@ -128,24 +135,31 @@ function* clusterSetIPRecords(
   const { service, declared, likeOutside } = account;
   const addresses = addressesIn(service, likeOutside, view);
   const reporters = addressReporters(declared?.contributions ?? [], addresses);
-  let hasAddress = false;
   for (const text of addresses.addresses) {
     const bytes = usableAddress(text);
-    if (bytes === undefined) continue;
-    hasAddress = true;
-    yield { prefix: "", ...addressRecord(bytes), from: reporters(text) };
+    if (bytes !== undefined) yield { prefix: "", ...addressRecord(bytes), from: reporters(text) };
   }
+  if (addresses.hostname !== undefined)
+    yield {
+      prefix: "",
+      type: RecordType.CNAME,
+      data: canonicalZoneName(addresses.hostname),
+      from: addresses.reportedBy,
+    };
   // An SRV target must have an address (RFC 2782): in this view, or for clients outside.
-  if (!hasAddress && !service.outside.addresses.some((text) => usableAddress(text) !== undefined)) return;
-  for (const { port, winner } of declared?.union.united ?? []) {
-    const named = portPrefix(port);
-    if (named === undefined || !fits(named.prefix)) {
-      if (named !== undefined) yield srv("", named.number, "", [winner]);
-      continue;
+  const deciding = hasAny(addresses) ? addresses : service.outside;
+  if (!hasAny(deciding) || deciding.hostname !== undefined) return;
+  for (const { port, winner } of declared?.union.united ?? [])
+    for (const listening of portsIn({ ports: [port] }, deciding)) {
+      const named = portPrefix(listening);
+      if (named === undefined) continue;
+      yield srv("", named.number, "", [winner]);
+      if (fits(named.prefix)) yield srv(named.prefix, named.number, "", [winner]);
     }
-    yield srv("", named.number, "", [winner]);
-    yield srv(named.prefix, named.number, "", [winner]);
-  }
+}
+
+function hasAny({ addresses, hostname }: ClustersetAddresses): boolean {
+  return hostname !== undefined || addresses.some((text) => usableAddress(text) !== undefined);
 }
 
 function* headlessRecords({ endpoints }: ClustersetService, fits: Fits): Generator<Derived> {
@@ -259,7 +273,7 @@ function explainExporter({
   exported,
   adjusted,
 }: Contribution): Omit<ExplainedExporter, "endpoints"> {
-  const stated = exported?.exportedAt ?? "";
+  const stated = exported === undefined || exported.exportedAt === UNDATED ? "" : exported.exportedAt;
   if (adjusted === undefined) return { clusterId, stated };
   const because = adjusted.because === undefined ? "the clocks differ a little" : ADJUSTED[adjusted.because];
   return { clusterId, stated, countsFrom: inSeconds(adjusted.counts), because };
@@ -313,13 +327,15 @@ function describeAddresses(
   view: string | undefined,
 ): string {
   if (service.type === "Headless") return "the ready endpoints of every exporting cluster";
-  const { source, reportedBy } = addressesIn(service, likeOutside, view);
+  const { source, reportedBy, hostname } = addressesIn(service, likeOutside, view);
   const of = reportedBy.length === 0 ? "" : ` of ${reportedBy.join(", ")}`;
   switch (source) {
     case "ClusterSetIP":
       return `spec.ips of the ServiceImport${of}`;
     case "LoadBalancer":
-      return `load balancers and external IPs${of}`;
+      return hostname === undefined
+        ? `load balancers and external IPs${of}`
+        : `the host name of a load balancer that has no address${of}`;
     case "Endpoint":
       return `ready endpoints reported by ${reportedBy.join(", ")}`;
     default:

@@ -1,6 +1,6 @@
 import { claimBucket, hexOf, Kind } from "../database/places.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import { compareFindings, compareKeys, namespaceOf } from "../merge/order.ts";
+import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../merge/order.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
@@ -192,7 +192,7 @@ export class Survey implements Objections, ScopeFollower {
     const byKey = yield* sortInSteps(services, (one, other) => compareKeys(one.key, other.key));
     const all = [...this.#kept.values()].flatMap(({ findings }) => findings);
     const findings = [...context.findings, ...all, ...this.#contested.findings()];
-    this.#findings = yield* sortInSteps(findings, compareFindings);
+    this.#findings = distinctFindings(yield* sortInSteps(findings, compareFindings));
     this.#hasLists = true;
     this.#conflicts = byKey.flatMap(({ conflicts }) => conflicts);
   }

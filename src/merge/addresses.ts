@@ -1,4 +1,6 @@
-import { usableAddress } from "../dns/address.ts";
+import { parseAddress, usableAddress } from "../dns/address.ts";
+import { parseName } from "../dns/name.ts";
+import type { EndpointPort } from "../snapshot/schema.ts";
 import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
 import { compareText } from "./order.ts";
@@ -74,6 +76,7 @@ export function chooseAddresses(
   const ownIPs = new Map<string, ClustersetAddresses>();
   for (const [clusterId, texts] of ownAddresses) addClusterSetIPs(ownIPs, clusterId, texts);
   const loadBalancers: Reported[] = [];
+  const namedBalancers: NamedBalancer[] = [];
   for (const { clusterId, exported, imported } of contributions) {
     if (imported !== undefined) addClusterSetIPs(clusterSetIPs, clusterId, imported.ips);
     if (exported !== undefined && !exported.headless) {
@@ -83,6 +86,8 @@ export function chooseAddresses(
         ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
       ];
       loadBalancers.push({ clusterId, addresses });
+      const hostnames = (exported.loadBalancer ?? []).flatMap(({ hostname }) => hostname || []);
+      if (addresses.length === 0 && hostnames.length > 0) namedBalancers.push({ clusterId, hostnames });
     }
   }
 
@@ -92,12 +97,23 @@ export function chooseAddresses(
   };
   const gather = (source: AddressSource): ClustersetAddresses => {
     if (source === "ClusterSetIP") return unite(source, standing());
-    if (source === "LoadBalancer") return unite(source, loadBalancers);
-    const union = new AddressUnion();
-    for (const { reportedBy, address } of endpoints()) {
-      union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
+    if (source === "LoadBalancer") {
+      const united = unite(source, loadBalancers);
+      if (united.addresses.length > 0) return united;
+      const [first] = namedBalancers
+        .filter(({ hostnames }) => hostnames.some(isHostName))
+        .sort((one, other) => compareAges(one.clusterId, other.clusterId, since));
+      if (first === undefined) return united;
+      const { clusterId, hostnames } = first;
+      return { source, addresses: [], hostname: hostnames.find(isHostName)!, reportedBy: [clusterId] };
     }
-    return union.finish(source);
+    const union = new AddressUnion();
+    const ports = new Map<string, EndpointPort>();
+    for (const { reportedBy, address, ports: own } of endpoints()) {
+      union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
+      for (const port of own) ports.set(`${port.name}/${port.protocol || "TCP"}/${port.port}`, port);
+    }
+    return { ...union.finish(source), ...(ports.size > 0 && { ports: [...ports.values()] }) };
   };
   const gathered = new Map<AddressSource, ClustersetAddresses>();
   const addressesOf = (source: AddressSource): ClustersetAddresses => {
@@ -118,6 +134,13 @@ export function chooseAddresses(
   };
 
   const outside = withReporters(firstOf(order), clusterSetIPs, since);
+  for (const named of namedBalancers) {
+    const why = whyLeftOut(named, outside);
+    if (why === undefined) continue;
+    const { clusterId, hostnames } = named;
+    const message = `the load balancer's host name ${JSON.stringify(hostnames[0])} ${why}`;
+    findings.push({ clusterId, reason: "HostNameLeftOut", kind: "Service", ...service, message });
+  }
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
@@ -128,6 +151,38 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
+/** A cluster whose load balancers have host names alone (AWS). */
+interface NamedBalancer {
+  readonly clusterId: string;
+  readonly hostnames: readonly string[];
+}
+
+/** Why no client is led to a cluster's load balancers; undefined where some are, and where something else comes before load balancers. */
+function whyLeftOut(
+  { clusterId, hostnames }: NamedBalancer,
+  { source, hostname, reportedBy }: ClustersetAddresses,
+): string | undefined {
+  if (!hostnames.some(isHostName)) return "is no DNS name: it is left out";
+  if (source !== "LoadBalancer" || (hostname !== undefined && reportedBy.includes(clusterId)))
+    return undefined;
+  const beside =
+    hostname === undefined
+      ? "beside the addresses of another load balancer"
+      : `beside the one to ${hostname}`;
+  return `cannot be a CNAME record ${beside} (RFC 1034 section 3.6.2): no client is led to it until it has an address`;
+}
+
+/** Whether clients can look a host up by this text: an address is no name. */
+function isHostName(text: string): boolean {
+  if (parseAddress(text) !== undefined) return false;
+  try {
+    parseName(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Adds the clusters that report each clusterset IP, if there are several. */
 function withReporters(
   chosen: ClustersetAddresses,
@@ -136,9 +191,7 @@ function withReporters(
 ): ClustersetAddresses {
   if (chosen.source !== "ClusterSetIP" || chosen.reportedBy.length < 2) return chosen;
   const reporters = new Map<string, string[]>();
-  const oldestFirst = chosen.reportedBy.toSorted(
-    (left, right) => ageOf(left, since) - ageOf(right, since) || compareText(left, right),
-  );
+  const oldestFirst = chosen.reportedBy.toSorted((left, right) => compareAges(left, right, since));
   for (const clusterId of oldestFirst)
     for (const address of clusterSetIPs.get(clusterId)!.addresses) {
       const some = reporters.get(address);
@@ -151,6 +204,11 @@ function withReporters(
 /** Since when the part of a cluster counts; one without a time is the youngest. */
 function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
   return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
+}
+
+function compareAges(left: string, right: string, since: ReadonlyMap<string, number>): number {
+  const [one, other] = [ageOf(left, since), ageOf(right, since)];
+  return one === other ? compareText(left, right) : one - other;
 }
 
 interface Reported {
@@ -182,7 +240,15 @@ function unite(source: AddressSource, reports: Iterable<Reported>): ClustersetAd
 
 function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
   if (left === right) return true;
-  if (left.addresses.length !== right.addresses.length) return false;
+  if (left.addresses.length !== right.addresses.length || left.hostname !== right.hostname) return false;
+  if (!samePorts(left.ports, right.ports)) return false;
   const some = new Set(right.addresses);
   return left.addresses.every((address) => some.has(address));
+}
+
+function samePorts(
+  left: readonly EndpointPort[] | undefined,
+  right: readonly EndpointPort[] | undefined,
+): boolean {
+  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }

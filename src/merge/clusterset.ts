@@ -18,6 +18,10 @@ export interface ClustersetAddresses {
   readonly source: "ClusterSetIP" | "LoadBalancer" | "Endpoint" | "none";
   /** Distinct IP addresses as reported; a text that is no IP address became a finding. */
   readonly addresses: readonly string[];
+  /** Where no load balancer has an address: the host name of one. */
+  readonly hostname?: string;
+  /** Of endpoints: the distinct ports on which they listen. */
+  readonly ports?: readonly EndpointPort[];
   readonly reportedBy: readonly string[];
   /** Where several clusters report clusterset IPs: those that report each address, in the order of their part in the service. */
   readonly reporters?: ReadonlyMap<string, readonly string[]>;

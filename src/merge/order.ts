@@ -22,6 +22,11 @@ export function compareFindings(left: ClusterFinding, right: ClusterFinding): nu
   );
 }
 
+/** Sorted findings without repetitions: zones of two kinds may find the same. */
+export function distinctFindings(sorted: readonly ClusterFinding[]): ClusterFinding[] {
+  return sorted.filter((finding, index) => index === 0 || compareFindings(sorted[index - 1]!, finding) !== 0);
+}
+
 /** The namespace in the key of a service: `<namespace>/<name>`. */
 export function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf("/"));

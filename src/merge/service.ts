@@ -1,3 +1,4 @@
+import { UNDATED } from "../snapshot/schema.ts";
 import { type AddressSource, chooseAddresses, NO_ADDRESSES, type OwnAddresses } from "./addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict, Shard } from "./clusterset.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
@@ -164,7 +165,8 @@ function findImplausible(
   const exporters = contributions.filter(({ exported }) => exported !== undefined);
   return exporters.flatMap((claimant) => {
     const { clusterId, exported, adjusted } = claimant;
-    if (adjusted === undefined) return [];
+    // No time is no claim.
+    if (adjusted === undefined || exported!.exportedAt === UNDATED) return [];
     const claimed = Date.parse(exported!.exportedAt);
     const isOvertaking = (other: Contribution) =>
       other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= adjusted.counts;

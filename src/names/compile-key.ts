@@ -153,7 +153,7 @@ class Unit {
 
   /** @param clusterViews clusters with a view of their own */
   constructor(
-    { options, localities }: ZoneContext,
+    { options, localities, zones }: ZoneContext,
     trees: readonly PlannedTree[],
     hosts: readonly PlacedHost[],
     clusterViews: ReadonlySet<string>,
@@ -164,6 +164,7 @@ class Unit {
       names: this.#names,
       clusterViews,
       localities,
+      zones,
       ttl: options.ttl,
       findings: this.#findings,
       addReverse: (bytes, candidate) => this.#reverse.push([bytes, candidate]),

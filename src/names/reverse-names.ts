@@ -60,7 +60,7 @@ export function holderOf(claims: readonly AddressClaim[], candidatesOf: Candidat
   );
 }
 
-/** The oldest part in its service that has a record; then by name. */
+/** The oldest part in its service that has a record, then by name; of the same cluster one with a hostname. */
 function bestOf(
   claims: readonly AddressClaim[],
   candidatesOf: CandidatesOf,
@@ -73,12 +73,17 @@ function bestOf(
       return view === undefined && place >= 0 && counts(claim, candidate) ? { claim, candidate, place } : [];
     }),
   );
-  const [best] = found.sort(
+  const inOrder = found.sort(
     (one, other) =>
       compareNumbers(one.candidate.source.since, other.candidate.source.since) ||
       one.place - other.place ||
       compareText(textOf(one.claim), textOf(other.claim)),
   );
+  const [first] = inOrder;
+  // Of what one cluster says of an address, a hostname comes first.
+  const isCalled = ({ claim, candidate }: (typeof found)[number]) =>
+    claim.clusterId === first!.claim.clusterId && candidate.label !== undefined;
+  const best = inOrder.find(isCalled) ?? first;
   return best && { claim: best.claim, candidate: best.candidate };
 }
 

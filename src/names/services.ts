@@ -4,7 +4,7 @@ import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { countParts } from "../merge/merge-key.ts";
-import { compareFindings, compareText, nameOf, namespaceOf } from "../merge/order.ts";
+import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
 import { declareService } from "../merge/service.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
@@ -209,7 +209,8 @@ export class Accounts {
       if (tree.plan.kind !== "federation" || tree === federation)
         findings.push(...world.unitOf(tree, key).findings);
     findings.push(...world.reverseLosses(key));
-    return findings.filter(({ namespace, name }) => `${namespace}/${name}` === key).sort(compareFindings);
+    const own = findings.filter(({ namespace, name }) => `${namespace}/${name}` === key);
+    return distinctFindings(own.sort(compareFindings));
   }
 
   #entriesOf(key: string): KeyEntries {
@@ -297,5 +298,5 @@ export function surveyOf(world: KeyWorld): Survey {
       findings.push(...unit.findings);
     }
   }
-  return { services, conflicts, findings: findings.sort(compareFindings) };
+  return { services, conflicts, findings: distinctFindings(findings.sort(compareFindings)) };
 }

@@ -78,6 +78,9 @@ const globalProperties = {
   trafficDistribution: text(317).optional(),
 };
 
+/** The creation time of an object that has none, such as that of a manifest. It is later than every other, and no claim. */
+export const UNDATED = "9999-12-31T23:59:59Z";
+
 /** A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting Services). */
 export const ExportedService = z.strictObject({
   /** `metadata.creationTimestamp` of the ServiceExport, RFC 3339: decides conflicts, oldest first. */

@@ -37,12 +37,16 @@ export function areSameTexts(one: readonly string[], other: readonly string[]): 
   return one === other || (one.length === other.length && one.every((text, index) => text === other[index]));
 }
 
-/** The order of candidates for one view: the first one wins. */
-export function compareCandidates(
-  { source: one }: ReverseCandidate,
-  { source: other }: ReverseCandidate,
-): number {
-  return one.rank - other.rank || compareNumbers(one, other) || compareServices(one, other);
+/** The order of candidates for one view: the first one wins. An endpoint that its cluster gives a hostname is called so (Kerberos, Kafka). */
+export function compareCandidates(left: ReverseCandidate, right: ReverseCandidate): number {
+  const { source: one } = left;
+  const { source: other } = right;
+  return (
+    one.rank - other.rank ||
+    Number(left.label === undefined) - Number(right.label === undefined) ||
+    compareNumbers(one, other) ||
+    compareServices(one, other)
+  );
 }
 
 function compareNumbers(one: CandidateSource, other: CandidateSource): number {

@@ -36,6 +36,8 @@ export interface ZoneContext {
   readonly distances: Distances;
   /** Hosts by the key of their names, and those whose names have no namespace under the empty key. */
   readonly hosts: ReadonlyMap<string, readonly PlacedHost[]>;
+  /** The names of all zones in text. */
+  readonly zones: readonly string[];
   readonly findings: readonly ClusterFinding[];
 }
 
@@ -61,6 +63,7 @@ export function createContext(clusters: readonly ZoneCluster[], options: ZoneOpt
     plan,
     trees,
     findings,
+    zones: plan.zones.map(({ name }) => name),
     treeByKey: new Map(trees.map((tree) => [tree.key, tree])),
     clusterViews: new Set([...clusters.map(({ clusterId }) => clusterId), ABSENT_CLUSTER]),
     localities: distinctLocalities(options).map((locality) => [localityView(locality), originOf(locality)]),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
-import { UNDATED } from "../../src/extract/services/service-spec.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { UNDATED } from "../../src/snapshot/schema.ts";
 import {
   clusterProperty,
   namespace,

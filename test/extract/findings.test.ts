@@ -3,7 +3,7 @@ import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { chooseClusterId, suggestKind } from "../../src/extract/objects.ts";
 import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
-import { UNDATED } from "../../src/extract/services/service-spec.ts";
+import { UNDATED } from "../../src/snapshot/schema.ts";
 import { exportedWeb, findingsOf, webWithSlice } from "./findings-of.ts";
 import {
   namespace,

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
-import { UNDATED } from "../../src/extract/services/service-spec.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { PodNames } from "../../src/snapshot/schema.ts";
+import { UNDATED } from "../../src/snapshot/schema.ts";
 import { namespace, object, ofImport, ofService, pod, service, serviceExport, slice } from "./objects.ts";
 
 function optionsOf(pods: (typeof PodNames)["_output"] = "disabled") {

@@ -1,7 +1,7 @@
 import { decode } from "dns-packet";
 import type { GatewayEvent } from "../../src/gateway/gateway-types.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { patchCluster, putSnapshot } from "./open-gateway.ts";
@@ -36,7 +36,7 @@ export function reporting(clusterId: string, { exportedAt, namespace = true }: R
           "shop/web": exported({
             exportedAt: time,
             ports: [{ name: "http", protocol: "TCP", port: number }],
-            endpoints: endpoints({ address: `10.0.0.${number - 1000}` }),
+            externalIPs: [`10.0.0.${number - 1000}`],
           }),
         };
   return snapshot(clusterId, { namespaces: namespace ? { shop: {} } : {}, exports: web });

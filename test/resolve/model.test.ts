@@ -41,7 +41,9 @@ describe("resolve agrees with the slow model", () => {
             const seen = ask(context, name, type);
             const answer = seen.answer
               .map((record) => record.split(" ").slice(3).join(" ").toLowerCase())
-              .map((rdata) => (type === "SRV" ? rdata.split(" ").slice(2).join(" ") : rdata))
+              .map((rdata) =>
+                rdata.includes(" ") && type === "SRV" ? rdata.split(" ").slice(2).join(" ") : rdata,
+              )
               .sort();
             const model = modelAnswer(records, ZONE, namespaces, name, type);
             expect({ name, type, rcode: seen.rcode, answer }).toEqual({ name, type, ...model });
@@ -61,7 +63,7 @@ describe("resolve agrees with the slow model", () => {
         const names = modelRecords(mergeWhole(snapshots), ZONE, undefined).map(({ name }) => name);
         for (const name of new Set(names)) {
           const { answer, additional } = ask(context, name, "SRV");
-          const targets = new Set(answer.map((record) => record.split(" ")[6]!.toLowerCase()));
+          const targets = new Set(answer.flatMap((record) => record.split(" ")[6]?.toLowerCase() ?? []));
           const expected = [...targets].flatMap((target) => [
             ...ask(context, target, "A").answer,
             ...ask(context, target, "AAAA").answer,

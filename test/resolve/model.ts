@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from "../../src/dns/address.ts";
-import type { ClustersetService } from "../../src/merge/clusterset.ts";
+import type { ClustersetAddresses, ClustersetService } from "../../src/merge/clusterset.ts";
 import type { Clusterset } from "../merge/whole-merge.ts";
 
 /**
@@ -60,23 +60,33 @@ function portPrefix(port: { name: string; protocol: string; port: number }): str
 }
 
 function clusterSetIP(service: ClustersetService, own: string, view: string | undefined, add: Add): void {
-  const { addresses } = (view === undefined ? undefined : service.byCluster.get(view)) ?? service.outside;
-  for (const text of addresses) {
+  const chosen = (view === undefined ? undefined : service.byCluster.get(view)) ?? service.outside;
+  for (const text of chosen.addresses) {
     const bytes = usable(text);
     if (bytes !== undefined) addAddress(add, own, bytes);
   }
-  const hasAddress = (texts: readonly string[]) => texts.some((text) => usable(text) !== undefined);
-  if (!hasAddress(service.outside.addresses) && !hasAddress(addresses)) {
+  const { hostname } = chosen;
+  if (hostname !== undefined) add(own, "CNAME", hostname);
+  const hasAny = ({ addresses: texts, hostname: host }: ClustersetAddresses) =>
+    host !== undefined || texts.some((text) => usable(text) !== undefined);
+  const deciding = hasAny(chosen) ? chosen : service.outside;
+  if (!hasAny(deciding) || deciding.hostname !== undefined) {
     // RFC 2782: a target must have an address. The names exist in any case.
     for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
       add(name, "none", "");
     return;
   }
   for (const port of service.ports) {
-    const prefix = portPrefix(port);
-    if (prefix === undefined) continue;
-    add(own, "SRV", `${port.port} ${own}`);
-    add(`${prefix}.${own}`, "SRV", `${port.port} ${own}`);
+    // RFC 2782: the port is that of the address, which for an endpoint is where it listens.
+    const numbers = (deciding.ports ?? [])
+      .filter((one) => one.name === port.name && (one.protocol || "TCP") === port.protocol)
+      .map((one) => one.port);
+    for (const number of deciding.source === "Endpoint" && numbers.length > 0 ? numbers : [port.port]) {
+      const prefix = portPrefix({ ...port, port: number });
+      if (prefix === undefined) continue;
+      add(own, "SRV", `${number} ${own}`);
+      add(`${prefix}.${own}`, "SRV", `${number} ${own}`);
+    }
   }
 }
 
@@ -120,6 +130,8 @@ export function modelAnswer(
     (existing) => existing === asked || existing.endsWith(`.${asked}`),
   );
   if (!exists) return { rcode: "NXDOMAIN", answer: [] };
-  const answer = visible.filter((record) => record.name === asked && record.type === type);
+  const answer = visible.filter(
+    (record) => record.name === asked && (record.type === type || record.type === "CNAME"),
+  );
   return { rcode: "NOERROR", answer: answer.map(({ rdata }) => rdata.toLowerCase()).sort() };
 }

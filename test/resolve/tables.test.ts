@@ -38,6 +38,64 @@ describe("clusterset zones", () => {
         });
     });
 
+    it.each<[string, object, string[], string[]]>([
+      ["an endpoint: where it listens", {}, ["10.0.0.1"], ["8080"]],
+      [
+        "a load balancer: that of the Service",
+        { loadBalancer: [{ ip: "192.0.2.1" }] },
+        ["192.0.2.1"],
+        ["80"],
+      ],
+      ["an external IP: that of the Service", { externalIPs: ["192.0.2.2"] }, ["192.0.2.2"], ["80"]],
+    ])("RFC 2782: the port of SRV is that of %s", (_, parts, addresses, ports) => {
+      const own = { ports: [port("http", 80)], endpoints: endpoints({ address: "10.0.0.1" }), ...parts };
+      const mapped = compileWorld([exporting("east", own)], options);
+      expect(ask(mapped, web, "A").answer).toEqual(addresses.map((one) => `${web} 5 A ${one}`));
+      for (const name of [web, `_http._tcp.${web}`])
+        expect(ask(mapped, name, "SRV").answer).toEqual(
+          ports.map((one) => `${name} 5 SRV 0 100 ${one} ${web}`),
+        );
+    });
+
+    it("the reverse name of an address that a cluster reports twice is that with a hostname, whichever export is older", () => {
+      const headless = (exportedAt: string, hostname?: string) =>
+        exported({
+          exportedAt,
+          headless: true,
+          endpoints: endpoints({ address: "10.0.0.6", ...(hostname && { hostname }) }),
+        });
+      const twice = snapshot("east", {
+        exports: {
+          "shop/all": headless("2026-01-01T00:00:00Z"),
+          "shop/db": headless("2026-01-02T00:00:00Z", "db-0"),
+        },
+      });
+      const name = "6.0.0.10.in-addr.arpa";
+      expect(ask(compileWorld([twice], options), name, "PTR").answer).toEqual([
+        `${name} 5 PTR db-0.east.db.shop.svc.${Z}`,
+      ]);
+    });
+
+    it("RFC 1034 section 3.6.2, RFC 2782: a load balancer's host name alone is a CNAME record, and no SRV target", () => {
+      const named = { ports: [port("https", 443)], loadBalancer: [{ hostname: "lb.example.net" }] };
+      const led = compileWorld([exporting("east", named)], options);
+      for (const type of ["A", "AAAA", "CNAME", "TXT"])
+        expect(ask(led, web, type).answer).toEqual([`${web} 5 CNAME lb.example.net`]);
+      expect(ask(led, `_https._tcp.${web}`, "SRV")).toMatchObject({ rcode: "NOERROR", answer: [] });
+    });
+
+    it.each([web, `a.${web}`, `nothing.clusterset.test`, "192.0.2.9"])(
+      "a load balancer's host name %s, which would lead back or nowhere, is left out, with a finding",
+      (hostname) => {
+        const looped = [exporting("east", { ports: [port("https", 443)], loadBalancer: [{ hostname }] })];
+        expect(ask(compileWorld(looped, options), web, "A")).toMatchObject({ rcode: "NOERROR", answer: [] });
+        const { findings } = surveyOf(worldOf(looped, options));
+        expect(findings).toMatchObject([
+          { kind: "Service", name: "web", message: expect.stringContaining("is left out") },
+        ]);
+      },
+    );
+
     it("RFC 1794: records rotate, so that each comes first", () => {
       const firsts = [0, 1, 2, 3].map(
         (rotation) => ask({ ...world, rotation }, `db.shop.svc.${Z}`, "A").answer[0],

@@ -1,16 +1,10 @@
-import { type ExportedService, LocalService } from "../../snapshot/schema.ts";
+import { type ExportedService, LocalService, UNDATED } from "../../snapshot/schema.ts";
 import { type NamedSlice, readEndpointPorts } from "../endpoints.ts";
 import { compareText, quote, readLabel, readList, readMapping, readText, readTexts } from "../fields.ts";
 import type { Report } from "../findings.ts";
 import type { Node, Service, SliceEndpoint } from "../objects.ts";
 
-/**
- * The creation time of an object without `metadata.creationTimestamp`, for example in a manifest that was never
- * applied. It is later than every other, so that such an object never wins against a running service.
- */
-export const UNDATED = "9999-12-31T23:59:59Z";
-
-/** Reads `metadata.creationTimestamp`; an invalid value becomes an `InvalidTimestamp` finding and {@link UNDATED}. */
+/** Reads `metadata.creationTimestamp`; an invalid value becomes an `InvalidTimestamp` finding and `UNDATED`. */
 export function readCreation(report: Report, value: unknown): string {
   if (value === undefined || value === null) return UNDATED;
   const result = LocalService.shape.createdAt.safeParse(value);

@@ -1,7 +1,8 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Pins } from "../../merge/grants.ts";
+import type { KeyWorld } from "../../names/key-world.ts";
 import type { ListedRecord } from "../../names/listing.ts";
-import { surveyOf } from "../../names/services.ts";
+import { Accounts, surveyOf } from "../../names/services.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { Grant } from "./flags.ts";
 import { checkView, clusterIds, entriesOf, rulesFor } from "./offline-world.ts";
@@ -11,6 +12,8 @@ import { type ListedZone, listZones, type ZoneSelection } from "./query.ts";
 interface CheckReport {
   readonly clusters: readonly string[];
   readonly services: number;
+  /** Services, `<namespace>/<name>`, whose names have no address for any client; with why. */
+  readonly withoutAddress: readonly { readonly service: string; readonly message: string }[];
   /** The clusterset zone, once for each of its names. */
   readonly records: readonly ListedRecord[];
   /** The other zones: of federations, and of single clusters. */
@@ -42,9 +45,29 @@ export function checkSnapshots(
   return {
     clusters: clusterIds(entries),
     services: services.length,
+    withoutAddress: services.flatMap((key) => {
+      const message = describeMissing(world, key);
+      return message === undefined ? [] : { service: key, message };
+    }),
     records: [...records.values()],
     zones: zones.filter(({ kind }) => kind !== "clusterset"),
     conflicts,
     findings,
   };
 }
+
+/** What gives a service an address; undefined where it has one. */
+function describeMissing(world: KeyWorld, key: string): string | undefined {
+  const { service } = new Accounts(world).of(key);
+  if (service === undefined) return undefined;
+  const { type, endpoints, outside, byCluster } = service;
+  if (type === "Headless")
+    return endpoints.length > 0 ? undefined : `a headless service has those of ready endpoints: ${SLICES}`;
+  const has = [outside, ...byCluster.values()].some(({ source }) => source !== "none");
+  return has
+    ? undefined
+    : `none of its clusters reports a ServiceImport with spec.ips, a load balancer, external IPs or a ready endpoint: ${SLICES}`;
+}
+
+const SLICES =
+  "Kubernetes makes EndpointSlices where pods run, so manifests of Git have none; a worker at the API server (sync) reports them";

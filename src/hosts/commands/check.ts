@@ -59,6 +59,8 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
       output.out(describeZone(zone));
       for (const record of zone.records) output.out(zoneFileLine(record));
     }
+    for (const { service, message } of report.withoutAddress)
+      output.err(`no address: ${service}: ${message}`);
     for (const line of describeObjections(read, report.findings, report.conflicts)) output.err(line);
     const counts = {
       cluster: report.clusters.length,
@@ -68,7 +70,8 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
       finding: report.findings.length,
       conflict: report.conflicts.length,
     };
-    output.err(describeCounts(counts));
+    const bare = report.withoutAddress.length;
+    output.err(describeCounts(counts) + (bare > 0 ? `; ${bare} of the services without an address` : ""));
   }
   const conflicting = flags.strict === true && report.conflicts.length > 0;
   return problems.length > 0 || report.findings.length > 0 || conflicting ? 1 : 0;

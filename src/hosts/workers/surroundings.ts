@@ -25,19 +25,28 @@ interface AlarmStorage {
 export class LeaseAlarm implements LeaseWatch {
   readonly #storage: AlarmStorage;
   readonly #onError: (error: unknown) => void;
+  readonly #clock: () => number;
   #at: number | undefined;
   /** Removes expired clusters and calls `watch` again; may be called too early. */
   onDue: () => void = () => {};
 
-  /** @param at the time of an alarm that is already set, in Unix milliseconds */
-  constructor(storage: AlarmStorage, at: number | null, onError: (error: unknown) => void) {
+  /** @param at the time of an alarm that is already set, in Unix milliseconds @param clock Unix milliseconds */
+  constructor(
+    storage: AlarmStorage,
+    at: number | null,
+    onError: (error: unknown) => void,
+    clock: () => number = Date.now,
+  ) {
     this.#storage = storage;
-    this.#at = at ?? undefined;
+    // One that should have gone off may never do.
+    this.#at = at !== null && at > clock() ? at : undefined;
     this.#onError = onError;
+    this.#clock = clock;
   }
 
   watch(at: number): void {
-    if (at === Number.POSITIVE_INFINITY || (this.#at !== undefined && this.#at <= at)) return;
+    if (at === Number.POSITIVE_INFINITY || at === this.#at) return;
+    if (this.#at !== undefined && this.#at <= at && this.#at > this.#clock()) return;
     this.#at = at;
     this.#storage.setAlarm(at).catch((error) => {
       if (this.#at === at) this.#at = undefined;

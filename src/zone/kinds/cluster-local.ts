@@ -139,14 +139,8 @@ function compileClusterIP(
   }
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
-  sets.addAll(
-    writePortRecords(
-      scope,
-      node,
-      ports.map((port) => ({ port, node: target, reportedBy })),
-      leaseGroup,
-    ),
-  );
+  const targets = ports.map((port) => ({ port, node: target, reportedBy }));
+  sets.addAll(writePortRecords(scope, node, targets, leaseGroup).all);
   scope.write(node, sets, reportedBy);
 }
 

@@ -1,10 +1,13 @@
+import { RecordType } from "../../dns/name.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
+import type { ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
 import {
   clusterIdLabels,
   endpointLabel,
   isObjectLabel,
   type PlacedEndpoint,
+  type PortTarget,
   writeEndpointRecords,
   writePortRecords,
 } from "./endpoint-records.ts";
@@ -40,25 +43,48 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
   const reportedBy = service.reportedBy[0]!;
   const outside = addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
-  for (const [clusterId, addresses] of service.byCluster)
-    if (clusterViews.has(clusterId)) {
-      const sets = addressSets(scope, service, node, addresses, clusterId);
-      variants.set(names.view(clusterId), sets);
-    }
-  // An SRV target must have an address (RFC 2782). In a view without one, the names exist without records.
-  const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
-  const target = outside.isEmpty && having.length === 0 ? undefined : node;
-  const services = writePortRecords(
-    scope,
-    node,
-    service.ports.map((port) => ({ port, node: target, reportedBy })),
-    names.leaseGroup(service.reportedBy),
-    outside.isEmpty && target !== undefined ? having : undefined,
-  );
+  const portsOf = new Map<number, readonly PortTarget[]>();
+  // An SRV target must have an address, and is no alias (RFC 2782). Otherwise the names exist without records.
+  const targetsIn = (given: ClustersetAddresses, sets: RecordSets) => {
+    const target = sets.isEmpty || given.hostname !== undefined ? undefined : node;
+    return portsIn(service, given).map((port) => ({ port, node: target, reportedBy }));
+  };
+  const targets = targetsIn(service.outside, outside);
+  for (const [clusterId, addresses] of service.byCluster) {
+    if (!clusterViews.has(clusterId)) continue;
+    const view = names.view(clusterId);
+    const sets = addressSets(scope, service, node, addresses, clusterId);
+    variants.set(view, sets);
+    const own = targetsIn(addresses, sets);
+    if (!sets.isEmpty && !areSameTargets(own, targets)) portsOf.set(view, own);
+  }
+  const group = names.leaseGroup(service.reportedBy);
+  const { all, byView } = writePortRecords(scope, node, targets, group, portsOf);
   const forAll = !outside.isEmpty;
-  if (forAll) outside.addAll(services);
-  for (const sets of variants.values()) if (forAll || !sets.isEmpty) sets.addAll(services);
+  if (forAll) outside.addAll(all);
+  for (const [view, sets] of variants) if (forAll || !sets.isEmpty) sets.addAll(byView.get(view) ?? all);
   scope.write(node, outside, reportedBy, variants);
+}
+
+/** The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). */
+export function portsIn(
+  { ports }: Pick<ClustersetService, "ports">,
+  { source, ports: listening = [] }: ClustersetAddresses,
+): readonly ServicePort[] {
+  if (source !== "Endpoint") return ports;
+  return ports.flatMap((port) => {
+    const own = listening.filter(
+      ({ name, protocol }) => name === port.name && (protocol || "TCP") === port.protocol,
+    );
+    return own.length === 0 ? port : own.map(({ port: number }) => ({ ...port, port: number }));
+  });
+}
+
+function areSameTargets(one: readonly PortTarget[], other: readonly PortTarget[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ port, node }, index) => node === other[index]!.node && port.port === other[index]!.port.port)
+  );
 }
 
 function addressSets(
@@ -91,6 +117,10 @@ function addressSets(
       label: service.name,
       claimants,
     });
+  }
+  if (sets.isEmpty && given.hostname !== undefined) {
+    const target = scope.hostName(given.hostname, given.reportedBy[0]!);
+    if (target !== undefined) sets.addRdata(RecordType.CNAME, target, ttl, group);
   }
   return sets;
 }

@@ -46,9 +46,9 @@ export function writeEndpointRecords(
   for (const { node, ports, reportedBy } of endpoints) {
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
   }
-  const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
+  const { all } = writePortRecords(scope, serviceNode, targets, leaseGroup);
   writeHosts(scope, endpoints);
-  return services;
+  return all;
 }
 
 function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
@@ -73,7 +73,7 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): 
 }
 
 /** A port with its SRV target. */
-interface PortTarget {
+export interface PortTarget {
   readonly port: ServicePort | EndpointPort;
   /** The node of the SRV target; without one the port has a name, but no record. */
   readonly node: number | undefined;
@@ -81,18 +81,43 @@ interface PortTarget {
   readonly reportedBy: string;
 }
 
+/** SRV records for the service's own name: of its own, and in views by their indices. */
+interface PortRecords {
+  readonly all: RecordSets;
+  readonly byView: ReadonlyMap<number, RecordSets>;
+}
+
 /**
  * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them
  * for the service's own name. Unnamed ports have none.
- * @param views the indices of the views in the segment that have the records at the ports' names; default: all
+ * @param views the targets in views that have others, by the indices of the views in the segment
  */
 export function writePortRecords(
   scope: ServiceScope,
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
-  views?: readonly number[],
-): RecordSets {
+  views: ReadonlyMap<number, readonly PortTarget[]> = new Map(),
+): PortRecords {
+  const collect = (some: readonly PortTarget[]) => collectPorts(scope, serviceNode, some, leaseGroup);
+  const own = collect(targets);
+  const inViews = [...views].map(([view, some]) => [view, collect(some)] as const);
+  const nodes = new Set([own, ...inViews.map(([, one]) => one)].flatMap(({ byNode }) => [...byNode.keys()]));
+  for (const node of nodes) {
+    const variants = new Map(
+      inViews.map(([view, { byNode }]) => [view, byNode.get(node) ?? new RecordSets()]),
+    );
+    scope.write(node, own.byNode.get(node) ?? new RecordSets(), targets[0]!.reportedBy, variants);
+  }
+  return { all: own.all, byView: new Map(inViews.map(([view, { all }]) => [view, all])) };
+}
+
+function collectPorts(
+  scope: ServiceScope,
+  serviceNode: number,
+  targets: readonly PortTarget[],
+  leaseGroup: number,
+): { readonly all: RecordSets; readonly byNode: ReadonlyMap<number, RecordSets> } {
   const { ttl } = scope.tree.context;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
@@ -105,13 +130,7 @@ export function writePortRecords(
     all.addService(named.number, node, ttl, leaseGroup);
     named.sets?.addService(named.number, node, ttl, leaseGroup);
   }
-  for (const [node, sets] of byNode) {
-    const { reportedBy } = targets[0]!;
-    if (views === undefined) scope.write(node, sets, reportedBy);
-    else if (!sets.isEmpty)
-      scope.write(node, new RecordSets(), reportedBy, new Map(views.map((view) => [view, sets])));
-  }
-  return all;
+  return { all, byNode };
 }
 
 /** A port with the sets of its name `_<port>._<protocol>`; undefined if that name is too long. */

@@ -1,4 +1,4 @@
-import { parseName, RecordType } from "../../dns/name.ts";
+import { RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { KEEP_ORDER, RecordSets } from "../record-block.ts";
 import type { FederationZone } from "../zone-plan.ts";
@@ -125,7 +125,7 @@ function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
     if (offer.kind !== "name") sets.addAddress(offer.bytes, context.ttl | KEEP_ORDER, group);
   }
   if (sets.isEmpty && hosts.length > 0) {
-    sets.addRdata(RecordType.CNAME, parseName(hosts[0]!.target), context.ttl, group);
+    sets.addRdata(RecordType.CNAME, hosts[0]!.wire, context.ttl, group);
     hosts.shift();
   }
   for (const { reportedBy, target } of hosts)
@@ -153,7 +153,7 @@ type Offer =
       readonly bytes: Uint8Array;
       readonly hostname: string | undefined;
     })
-  | (OfferBase & { readonly kind: "name"; readonly target: string });
+  | (OfferBase & { readonly kind: "name"; readonly target: string; readonly wire: Uint8Array });
 
 /** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
 function offersOf(
@@ -173,16 +173,8 @@ function offersOf(
     if (clients === "internal") addAddresses("clusterIP", clusterIPs);
     addAddresses("external", externalAddresses);
     for (const target of externalNames) {
-      try {
-        parseName(target);
-        offers.push({ ...base, kind: "name", target });
-      } catch (error) {
-        scope.report(
-          clusterId,
-          "InvalidHostName",
-          `the load balancer's host name is not a DNS name (${(error as Error).message}): it is left out`,
-        );
-      }
+      const wire = scope.hostName(target, clusterId);
+      if (wire !== undefined) offers.push({ ...base, kind: "name", target, wire });
     }
   }
   if (clients === "internal")

@@ -96,7 +96,12 @@ export class ReverseModel {
       exporters.length > 0
         ? oldest(world, name, exporters[0]!.clusterId, exporters[0]!.exports)
         : line.flatMap(({ clusterId, all }) => oldest(world, name, clusterId, [...all]));
-    return found.sort(compareWanted).slice(0, 1).map(targetOf);
+    const inOrder = found.sort(compareWanted);
+    // Of what one cluster says of an address, a hostname comes first.
+    const called = inOrder.find(
+      ({ clusterId, candidate }) => clusterId === inOrder[0]!.clusterId && candidate.label !== undefined,
+    );
+    return [called ?? inOrder[0]].flatMap((one) => (one === undefined ? [] : targetOf(one)));
   }
 }
 

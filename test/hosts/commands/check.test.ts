@@ -113,6 +113,23 @@ describe("check", () => {
     );
   });
 
+  it("says of services without an address what gives them one, which is no finding", async () => {
+    const service = (name: string, spec: string) =>
+      `apiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: shop }\nspec: ${spec}\n---\napiVersion: multicluster.x-k8s.io/v1beta1\nkind: ServiceExport\nmetadata: { name: ${name}, namespace: shop }\n---\n`;
+    const git = `${service("web", "{ ports: [{ port: 80 }] }")}${service("db", "{ clusterIP: None, ports: [{ port: 80 }] }")}${service("api", "{ externalIPs: [192.0.2.1], ports: [{ port: 80 }] }")}`;
+    const { code, err } = await run([manifests("west", git)], { strict: true });
+    expect(code).toBe(0);
+    expect(err).toEqual([
+      expect.stringMatching(
+        /^no address: shop\/db: a headless service has those of ready endpoints: Kubernetes makes/,
+      ),
+      expect.stringMatching(
+        /^no address: shop\/web: none of its clusters reports a ServiceImport with spec.ips, a load/,
+      ),
+      "1 cluster, 3 services, 4 records, 0 problems, 0 findings, 0 conflicts; 2 of the services without an address",
+    ]);
+  });
+
   it("prints everything as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
       format: "json",

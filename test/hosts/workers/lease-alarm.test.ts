@@ -21,7 +21,12 @@ async function openObject(
       set.push(at);
     },
   };
-  const alarm = new LeaseAlarm(storage, setBefore, (error) => errors.push(error));
+  const alarm = new LeaseAlarm(
+    storage,
+    setBefore,
+    (error) => errors.push(error),
+    () => clock.now(),
+  );
   const events: string[] = [];
   const gateway = openKeyed({
     database,
@@ -105,6 +110,16 @@ describe("leases run out by the object's alarm", () => {
     const west = await push("west", 60);
     expect((await openObject(clock, database, west.expiresAt)).set).toEqual([]);
     expect((await openObject(clock, database, null)).set).toEqual([west.expiresAt]);
+  });
+
+  test("an alarm of the past, which may never go off, counts for nothing", async () => {
+    const { push, clock, database } = await openObject();
+    const west = await push("west", 60);
+    expect((await openObject(clock, database, clock.now() - 1000)).set).toEqual([west.expiresAt]);
+    const missed = await openObject(clock, database, clock.now() + 1000);
+    clock.stall(2000);
+    const north = await missed.push("north", 10);
+    expect(missed.set).toEqual([north.expiresAt]);
   });
 
   test("an alarm that could not be set is reported, and set with the next push", async () => {

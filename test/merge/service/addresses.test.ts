@@ -4,6 +4,8 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 import { mergeClusterset } from "../merged.ts";
 
+/** Where they listen. */
+const LISTENING = [{ name: "http", protocol: "TCP", port: 8080 }];
 const pod = endpoints({ address: "10.0.0.1" }, { address: "10.0.0.2", ready: false });
 
 /** A cluster that exports and imports `shop/web`. */
@@ -82,6 +84,50 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
     expect(outside(world)).toMatchObject({ source: "LoadBalancer", addresses: ["192.0.2.1"] });
   });
 
+  it("of load balancers without an address the host name of the oldest one that is a name, for all views", () => {
+    const world = [
+      exporting("a", { exportedAt: "2026-01-01T00:00:00Z", loadBalancer: [{ hostname: "a.example" }] }),
+      exporting("b", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ hostname: "192.0.2.1" }] }),
+      exporting("c", {
+        exportedAt: "2025-06-01T00:00:00Z",
+        endpoints: pod,
+        loadBalancer: [{ hostname: "c..example" }, { hostname: "c.example" }],
+      }),
+    ];
+    const merged = mergeClusterset(world);
+    expect(web(merged).outside).toEqual({
+      source: "LoadBalancer",
+      addresses: [],
+      hostname: "c.example",
+      reportedBy: ["c"],
+    });
+    expect(web(merged).byCluster.size).toBe(0);
+    expect(merged.findings.map(({ clusterId, reason, message }) => [clusterId, reason, message])).toEqual([
+      [
+        "a",
+        "HostNameLeftOut",
+        'the load balancer\'s host name "a.example" cannot be a CNAME record beside the one to c.example (RFC 1034 section 3.6.2): no client is led to it until it has an address',
+      ],
+      ["b", "HostNameLeftOut", 'the load balancer\'s host name "192.0.2.1" is no DNS name: it is left out'],
+    ]);
+  });
+
+  it("an address of any load balancer counts before all host names, and a finding says so", () => {
+    const world = [
+      exporting("a", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ hostname: "a.example" }] }),
+      exporting("b", { exportedAt: "2026-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.1" }] }),
+    ];
+    const merged = mergeClusterset(world);
+    expect(web(merged).outside).toMatchObject({ addresses: ["192.0.2.1"], reportedBy: ["b"] });
+    expect(merged.findings).toMatchObject([
+      {
+        clusterId: "a",
+        reason: "HostNameLeftOut",
+        message: expect.stringContaining("another load balancer"),
+      },
+    ]);
+  });
+
   it("the oldest export with an address decides: one that has none leaves it to the next", () => {
     const world = [
       exporting("a", { exportedAt: "2024-01-01T00:00:00Z" }),
@@ -104,6 +150,7 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
       source: "Endpoint",
       addresses: ["10.0.0.1", "10.1.0.1"],
       reportedBy: ["a", "b"],
+      ports: LISTENING,
     });
   });
 
@@ -174,7 +221,8 @@ describe("KEP-1645 ClusterSetIP, for a source cluster", () => {
 
   it("else ready endpoints", () => {
     const world = [member("a", ["172.16.0.1"]), importing("b", { ips: ["none"] })];
-    expect(views(world)).toEqual({ b: { source: "Endpoint", addresses: ["10.0.0.1"], reportedBy: ["a"] } });
+    const given = { source: "Endpoint", addresses: ["10.0.0.1"], reportedBy: ["a"], ports: LISTENING };
+    expect(views(world)).toEqual({ b: given });
   });
 
   it("else none, which is not what outside gets", () => {

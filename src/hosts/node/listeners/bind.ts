@@ -44,7 +44,7 @@ export async function bindAll(
   }
 }
 
-/** "All addresses" means one socket for IPv4 and one for IPv6, so that clients have their own addresses. */
+/** "All addresses" are those of IPv4 and those of IPv6, so that clients have their own addresses. */
 function placesOf(host: string | undefined): Place[] {
   if (host === "localhost")
     return [

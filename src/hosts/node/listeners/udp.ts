@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { ClientRequest } from "../../../access/client.ts";
 import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
@@ -20,16 +21,83 @@ interface UdpParts {
   readonly onError: (error: Error) => void;
   /** See `ListenerParts`. */
   readonly reusePort?: boolean | undefined;
+  /** Default: those of the system. */
+  readonly interfaces?: typeof networkInterfaces;
 }
 
 /** The receive buffer in bytes: it holds a burst that arrives while the gateway compiles. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
+/** How often the addresses of this host are read again, in milliseconds. */
+const FOLLOW_INTERVAL = 5000;
+
 /**
- * Answers DNS over UDP (RFC 1035 section 4.2.1). Each address has its own socket, so the source of an answer is the destination of the query.
+ * Answers DNS over UDP (RFC 1035 section 4.2.1) from the address that was queried: a socket for `0.0.0.0` or `::` would answer from the address that leads to the client
+ * (RFC 2181 section 4), so each address of the host has one, and those that come and go are followed.
  * @throws the network's error
  */
-export function listenUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
+export async function listenUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
+  if (host !== "0.0.0.0" && host !== "::") return bindUdp(host, port, parts);
+  const family = isIPv6(host) ? "IPv6" : "IPv4";
+  const open = new Map<string, Bound>();
+  const failing = new Set<string>();
+  let own = port;
+  const follow = async (onFailure: (error: unknown) => void) => {
+    const present = addressesOf(parts.interfaces ?? networkInterfaces, family);
+    for (const [address, bound] of open)
+      if (!present.has(address)) {
+        open.delete(address);
+        await bound.close(0);
+      }
+    for (const address of present)
+      try {
+        if (open.has(address)) continue;
+        const bound = await bindUdp(address, own, parts);
+        own = bound.port;
+        open.set(address, bound);
+        failing.delete(address);
+      } catch (error) {
+        // An address that has just come is not there yet.
+        if ((error as NodeJS.ErrnoException).code === "EADDRNOTAVAIL" || failing.has(address)) continue;
+        failing.add(address);
+        onFailure(error);
+      }
+  };
+  const close = async () => {
+    await Promise.all([...open.values()].map((bound) => bound.close(0)));
+  };
+  try {
+    await follow((error) => {
+      throw error;
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let following = Promise.resolve();
+  const timer = setInterval(() => {
+    following = following.then(() => follow((error) => parts.onError(error as Error)));
+  }, FOLLOW_INTERVAL).unref();
+  return {
+    port: own,
+    close: async () => {
+      clearInterval(timer);
+      await following;
+      await close();
+    },
+  };
+}
+
+/** Those of all network interfaces; link-local ones with their interface. */
+function addressesOf(interfaces: typeof networkInterfaces, family: "IPv4" | "IPv6"): Set<string> {
+  const found = new Set<string>();
+  for (const [name, addresses = []] of Object.entries(interfaces()))
+    for (const { family: own, address } of addresses)
+      if (own === family) found.add(address.startsWith("fe80:") ? `${address}%${name}` : address);
+  return found;
+}
+
+function bindUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
   const family = isIPv6(host) ? "udp6" : "udp4";
   const socket = createSocket({
     type: family,

@@ -1,0 +1,73 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { listenUdp, ResponseRateLimit } from "../../../src/hosts/node/listeners/udp.ts";
+import { udpTransport } from "../../../src/resolve/message-writer.ts";
+
+/** Of this host, on Linux all of them are its own. */
+let addresses: string[] = [];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const parts = {
+  interfaces: () => ({ lo: addresses.map((address) => ({ family: "IPv4", address })) }) as never,
+  answer: (query: Uint8Array) => ({ bytes: new Uint8Array(query), outcome: "answer", freshness: 0 }) as const,
+  transport: udpTransport(1232),
+  rateLimit: new ResponseRateLimit({ answersPerSecond: 0, burst: 1, slip: 0, exempt: [] }),
+  counters: new QueryCounters(),
+  onError: (error: Error) => {
+    throw error;
+  },
+};
+
+/** What comes back to a client that takes datagrams from the queried address alone. Undefined where nobody listens there. */
+async function ask(port: number, host: string): Promise<string | undefined> {
+  const socket = createSocket("udp4");
+  try {
+    // The host answers this source from 127.0.0.1, unless the socket has another address.
+    socket.bind(0, "127.0.0.1");
+    socket.connect(port, host);
+    await once(socket, "connect");
+    socket.send("asked");
+    const [answer] = await once(socket, "message");
+    return String(answer);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") return undefined;
+    throw error;
+  } finally {
+    socket.close();
+  }
+}
+
+test("a wildcard address answers from each address of the host, and follows those that come and go", async () => {
+  addresses = ["127.0.0.11", "127.0.0.12"];
+  const { port, close } = await listenUdp("0.0.0.0", 0, parts);
+  try {
+    expect(await ask(port, "127.0.0.11")).toBe("asked");
+    expect(await ask(port, "127.0.0.12")).toBe("asked");
+    expect(await ask(port, "127.0.0.13")).toBeUndefined();
+    addresses = ["127.0.0.12", "127.0.0.13", "198.51.100.1"];
+    await vi.advanceTimersByTimeAsync(5000);
+    await vi.waitFor(async () => expect(await ask(port, "127.0.0.13")).toBe("asked"));
+    expect(await ask(port, "127.0.0.12")).toBe("asked");
+    expect(await ask(port, "127.0.0.11")).toBeUndefined();
+  } finally {
+    await close(0);
+  }
+  expect(await ask(port, "127.0.0.12")).toBeUndefined();
+});
+
+test("an address that another program has is an error, and nothing stays open", async () => {
+  addresses = ["127.0.0.11", "127.0.0.12"];
+  const other = createSocket("udp4").bind(0, "127.0.0.12");
+  await once(other, "listening");
+  const { port } = other.address();
+  await expect(listenUdp("0.0.0.0", port, parts)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect(await ask(port, "127.0.0.11")).toBeUndefined();
+  other.close();
+});
