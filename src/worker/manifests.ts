@@ -12,6 +12,8 @@ interface Manifests {
   /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
+  /** Kinds that a snapshot does not use, as `Deployment (apps/v1)`, and kustomization files: how many were left out. */
+  readonly ignored: ReadonlyMap<string, number>;
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -24,8 +26,8 @@ interface KnownFile extends ManifestFile {
 }
 
 /**
- * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files and kustomization files are
- * skipped. An unreadable part becomes a problem with file, line and column; all other parts count.
+ * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files are
+ * skipped, and kustomization files count as ignored. An unreadable part becomes a problem with file, line and column; all other parts count.
  * @throws the error of node:fs if the directory itself cannot be read.
  */
 export async function readManifests(directory: string): Promise<Manifests> {
@@ -76,7 +78,7 @@ export class ManifestDirectory {
       if (before?.signature === signature) return before;
       const { size } = await handle.stat();
       if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
-      const text = await handle.readFile("utf8");
+      const text = isKustomization(path) ? KUSTOMIZATION : await handle.readFile("utf8");
       // The file changed during the read: the previous content counts until the next read.
       if (before !== undefined && (await signatureOf(handle)) !== signature)
         return { ...before, signature: "" };
@@ -103,6 +105,7 @@ function withContentOf(before: KnownFile | undefined, problems: readonly Manifes
     broken: true,
     objects: before?.objects ?? [],
     problems: problems.map((problem) => ({ ...problem, hasContent })),
+    ignored: before?.ignored ?? [],
   };
 }
 
@@ -131,7 +134,7 @@ async function listFiles(directory: string, follow: Follow, seen = new Set<strin
     const path = join(directory, entry.name);
     const kind = await kindOf(entry, path);
     if (kind === "directory") files.push(...(await listFiles(path, follow, seen)));
-    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name) && !isKustomization(entry.name)) {
+    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name)) {
       if (entry.isSymbolicLink()) await followPlace(resolve(path), follow);
       files.push(path);
     }
@@ -146,6 +149,9 @@ async function kindOf(entry: Dirent, path: string): Promise<"file" | "directory"
   const target = await stat(path).catch(() => undefined);
   return target?.isFile() ? "file" : target?.isDirectory() ? "directory" : undefined;
 }
+
+/** What a kustomization file counts as: the files beside it are read as they are. Its kind is optional. */
+const KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
 
 function isKustomization(name: string): boolean {
   return /^kustomization(?:\.ya?ml)?$/i.test(basename(name));
@@ -178,7 +184,17 @@ function combine(
     if (objects.has(key)) continue;
     objects.set(key, { object: implyNamespace(name), file, line, column });
   }
-  return { objects: [...objects.values()], problems };
+  return {
+    objects: [...objects.values()],
+    problems,
+    ignored: countOf(files.flatMap((file) => file.ignored)),
+  };
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }
 
 /** A Kubernetes object with its file, line and column; lines and columns count from 1. */
@@ -206,6 +222,8 @@ interface ManifestFile {
   readonly broken: boolean;
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
+  /** The kinds of objects that a snapshot does not use. */
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -226,9 +244,10 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     // One mistake makes the parser lose its place, and complain about what follows.
     const more = errors.length === 1 ? "" : ` (the first of ${errors.length} errors in this file)`;
     const problem = { code: "BrokenFile", ...place(first.pos[0]), message: first.message + more } as const;
-    return { broken: true, objects: [], problems: [problem] };
+    return { broken: true, objects: [], problems: [problem], ignored: [] };
   }
 
+  const ignored: string[] = [];
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
   const take = (node: Node | null | undefined, read: () => unknown) => {
@@ -254,6 +273,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
         message: `kind ${quote(object.kind)} of ${quote(object.apiVersion)} is not read: write ${meant}`,
       });
     else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
+    else ignored.push(`${printable(object.kind)} (${printable(object.apiVersion)})`);
   };
   for (const document of documents) {
     try {
@@ -266,10 +286,17 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
         ...place(findLostAlias(document) ?? document.range[0]),
         message,
       };
-      return { broken: true, objects: [], problems: [problem] };
+      return { broken: true, objects: [], problems: [problem], ignored: [] };
     }
   }
-  return { broken: false, objects, problems };
+  return { broken: false, objects, problems, ignored };
+}
+
+/** Of what a file says, for a terminal. */
+function printable(text: unknown): string {
+  return String(text)
+    .replaceAll(/[^\w./-]/g, "?")
+    .slice(0, 100);
 }
 
 function findLostAlias(document: Document): number | undefined {

@@ -13,6 +13,8 @@ export interface CheckInput {
   readonly snapshot: ClusterSnapshot;
   /** Problems of the manifests themselves, with file, line and column. */
   readonly problems: readonly string[];
+  /** What the manifests have beside what a snapshot uses: `3 Deployment (apps/v1)`. */
+  readonly ignored: readonly string[];
   /** `file:line:column` of the finding's object, if it is from a manifest. */
   readonly locate: (finding: ClusterFinding) => string | undefined;
 }
@@ -44,9 +46,9 @@ async function readCheckInput(
     if (!statSync(input).isDirectory()) {
       const snapshot = parseSnapshot(JSON.parse(readFileSync(input, "utf8")));
       const named = clusterId === undefined ? snapshot : { ...snapshot, clusterId };
-      return { snapshot: named, problems: [], locate: () => undefined };
+      return { snapshot: named, problems: [], ignored: [], locate: () => undefined };
     }
-    const { objects, problems } = await readManifests(input);
+    const { objects, problems, ignored } = await readManifests(input);
     if (objects.length === 0 && problems.length === 0)
       throw new UsageError("it has no manifest (*.yaml, *.yml, *.json) of a kind that the worker reads");
     return {
@@ -58,6 +60,7 @@ async function readCheckInput(
       problems: problems.map(
         ({ file, line, column, message }) => `${join(input, file)}:${line}:${column}: ${message}`,
       ),
+      ignored: Array.from(ignored, ([kind, count]) => `${count} ${kind}`),
       locate: locator(input, objects),
     };
   } catch (error) {

@@ -52,13 +52,21 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
       ...finding,
       location: locateFinding(read, finding),
     }));
-    output.out(JSON.stringify({ ...report, zones, findings, problems }, undefined, 2));
+    output.out(
+      JSON.stringify(
+        { ...report, zones, findings, problems, ignored: read.flatMap((input) => input.ignored) },
+        undefined,
+        2,
+      ),
+    );
   } else {
     for (const record of report.records) output.out(zoneFileLine(record));
     for (const zone of zones) {
       output.out(describeZone(zone));
       for (const record of zone.records) output.out(zoneFileLine(record));
     }
+    for (const [index, { ignored }] of read.entries())
+      if (ignored.length > 0) output.err(`not read: ${inputs[index]}: ${ignored.join(", ")}`);
     for (const { service, message } of report.withoutAddress)
       output.err(`no address: ${service}: ${message}`);
     for (const line of describeObjections(read, report.findings, report.conflicts)) output.err(line);

@@ -130,6 +130,19 @@ describe("check", () => {
     ]);
   });
 
+  it("names kinds and kustomization files that are not read, which is no finding", async () => {
+    const folder = manifests(
+      "west",
+      "kind: Endpoints\napiVersion: v1\nmetadata: { name: a }\n---\n{ kind: Service, apiVersion: v1, metadata: { name: a } }\n---\n{ kind: Endpoints, apiVersion: v1, metadata: { name: b } }\n",
+    );
+    manifests("west", "resources: [all.yaml]\nimages: []\n", "kustomization.yaml");
+    const { code, err } = await run([folder]);
+    expect([code, err[0]]).toEqual([
+      0,
+      "not read: west: 2 Endpoints (v1), 1 Kustomization (kustomize.config.k8s.io/v1beta1)",
+    ]);
+  });
+
   it("prints everything as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
       format: "json",
