@@ -113,6 +113,13 @@ const eachChart: Readonly<Record<string, Schema>> = {
   nodeSelector: TEXTS,
   tolerations: OBJECTS,
   affinity: ANY,
+  podLabels: TEXTS,
+  podAnnotations: TEXTS,
+  env: OBJECTS,
+  volumes: OBJECTS,
+  volumeMounts: OBJECTS,
+  podSecurityContext: ANY,
+  extraObjects: OBJECTS,
 };
 
 function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
@@ -136,6 +143,9 @@ function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
     replicas: { type: "integer", minimum: 1 },
     "service.type": { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },
     "service.port": PORT,
+    "service.dnsPort": PORT,
+    "service.dotPort": PORT,
+    "service.spec": ANY,
     "service.annotations": TEXTS,
     "ingress.annotations": TEXTS,
     "httpRoute.parentRefs": OBJECTS,

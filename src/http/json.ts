@@ -147,6 +147,12 @@ export interface ReadAnswer {
   readonly extendedErrors: readonly ExtendedDnsError[];
 }
 
+/** The names of Extended DNS Errors by code (IANA, Extended DNS Error Codes). */
+const EXTENDED_ERRORS: readonly string[] =
+  "Other Error,Unsupported DNSKEY Algorithm,Unsupported DS Digest Type,Stale Answer,Forged Answer,DNSSEC Indeterminate,DNSSEC Bogus,Signature Expired,Signature Not Yet Valid,DNSKEY Missing,RRSIGs Missing,No Zone Key Bit Set,NSEC Missing,Cached Error,Not Ready,Blocked,Censored,Filtered,Prohibited,Stale NXDOMAIN Answer,Not Authoritative,Not Supported,No Reachable Authority,Network Error,Invalid Data".split(
+    ",",
+  );
+
 /** AD (RFC 4035 section 3.2.3). */
 const AUTHENTIC = 0x0020;
 
@@ -165,9 +171,10 @@ export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
   const opt = records[2]!.find(({ type }) => type === RecordType.OPT);
   const extendedErrors = opt === undefined ? [] : readExtendedErrors(answer, opt);
-  const said = extendedErrors.map(
-    ({ code, text }) => `Extended DNS Error ${code}${text === "" ? "" : `: ${text}`}`,
-  );
+  const said = extendedErrors.map(({ code, text }) => {
+    const name = EXTENDED_ERRORS[code];
+    return `Extended DNS Error ${code}${name === undefined ? "" : ` (${name})`}${text === "" ? "" : `: ${text}`}`;
+  });
   return {
     isAuthoritative: (flags & HeaderFlag.AA) !== 0,
     extendedErrors,

@@ -6,6 +6,7 @@ export interface PemPair {
   readonly key: string;
 }
 
+const DAY = 86_400_000;
 const EC = { keyType: "ec", curve: "P-256", algorithm: "sha256" } as const;
 
 /** An authority for client certificates. */
@@ -43,14 +44,17 @@ export async function makeClient(
   return { cert: made.cert, key: made.private };
 }
 
-/** A server certificate for these names and addresses that an authority signed. */
+/** A server certificate for these names and addresses that an authority signed. @param days how long it is valid; below 0 it has expired */
 export async function makeServer(
   authority: PemPair,
   names: readonly string[],
   addresses: readonly string[],
+  days = 30,
 ): Promise<PemPair> {
   const made = await generate([{ name: "commonName", value: names[0] ?? addresses[0]! }], {
     ...EC,
+    notBeforeDate: new Date(Date.now() - 2 * DAY),
+    notAfterDate: new Date(Date.now() + days * DAY),
     ca: authority,
     extensions: [
       { name: "basicConstraints", cA: false, critical: true },

@@ -89,11 +89,15 @@ Examples:
     });
 }
 
+/** How commands take a name. */
+const NAME =
+  "the name; web.shop and shop/web are web.shop.svc.clusterset.local, of a URL it is the host, of an IP address the reverse name";
+
 /** `clusterset-doh query`; passes its exit code to `setExitCode`. */
 export function queryCommand(output: Output, setExitCode: (code: number) => void): Command {
   const command = new Command("query")
     .description("looks a name up: at a gateway, in manifests, or in a state folder")
-    .argument("<name>", "the name; for an IP address its reverse name is looked up")
+    .argument("<name>", NAME)
     .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)");
   for (const option of connectionOptions()) command.addOption(option);
   command
@@ -110,6 +114,7 @@ export function queryCommand(output: Output, setExitCode: (code: number) => void
   return command
     .option("--explain", "say where each record comes from, who decides what, and what was perhaps meant")
     .option("--json", "print JSON")
+    .option("--short", "print the data of the answer's records alone, one a line")
     .addHelpText(
       "after",
       `
@@ -124,7 +129,34 @@ input that cannot be read, 3 no records: the name does not exist (NXDOMAIN), or 
     )
     .action(async (name, type, flags) => {
       const { query } = await import("../commands/query.ts");
-      setExitCode(await query(name, type, flags, output));
+      // Where the command line names another source, a server of the environment does not count.
+      const isOther = flags.manifests !== undefined || flags.stateDir !== undefined;
+      const server = isOther && command.getOptionValueSource("server") === "env" ? undefined : flags.server;
+      setExitCode(await query(name, type, { ...flags, server }, output));
+    });
+}
+
+/** `clusterset-doh wait`; passes its exit code to `setExitCode`. */
+export function waitCommand(output: Output, setExitCode: (code: number) => void): Command {
+  const command = new Command("wait")
+    .description("waits until a gateway answers a name with records; says why not when the time is up")
+    .argument("<name>", NAME)
+    .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)");
+  for (const option of connectionOptions()) command.addOption(option);
+  return command
+    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)")
+    .option("--timeout <seconds>", "how long to wait", seconds, 60)
+    .addHelpText(
+      "after",
+      `
+Example:
+  clusterset-doh wait --server https://doh.example:8443 --timeout 120 shop/web
+
+Exit codes: 0 it is answered, 1 the time was up, 2 wrong options.`,
+    )
+    .action(async (name, type, flags) => {
+      const { waitFor } = await import("../commands/query.ts");
+      setExitCode(await waitFor(name, type, flags, output));
     });
 }
 

@@ -52,13 +52,27 @@ export function logLevel(): Option {
   return option.choices(["debug", "info", "warn", "error"]);
 }
 
-/** `--server` with credentials and trust, of commands that query a gateway. */
+/** `--server` with credentials and trust, of commands that query a gateway; the environment may have them. */
 export function connectionOptions(): Option[] {
+  const option = (flags: string, description: string, variable: string) =>
+    new Option(flags, description).env(variable);
   return [
-    new Option("--server <url>", "the gateway's address, such as https://doh.example:8443"),
-    new Option("--token-file <file>", "file with a bearer token that the gateway admits"),
-    new Option("--client-cert-file <file>", "client certificate chain in PEM"),
-    new Option("--client-key-file <file>", "its private key in PEM"),
-    new Option("--ca-file <file>", "certificates in PEM to trust for the gateway, such as a self-signed one"),
+    option(
+      "--server <url>",
+      "the gateway's address, such as https://doh.example:8443",
+      "CLUSTERSET_DOH_SERVER",
+    ),
+    option(
+      "--token-file <file>",
+      "file with a bearer token that the gateway admits",
+      "CLUSTERSET_DOH_TOKEN_FILE",
+    ),
+    option("--client-cert-file <file>", "client certificate chain in PEM", "CLUSTERSET_DOH_CLIENT_CERT_FILE"),
+    option("--client-key-file <file>", "its private key in PEM", "CLUSTERSET_DOH_CLIENT_KEY_FILE"),
+    option(
+      "--ca-file <file>",
+      "certificates in PEM to trust for the gateway, such as a self-signed one",
+      "CLUSTERSET_DOH_CA_FILE",
+    ),
   ];
 }

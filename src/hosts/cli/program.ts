@@ -11,6 +11,7 @@ import {
   queryCommand,
   statusCommand,
   tokenCommand,
+  waitCommand,
 } from "./commands.ts";
 import { serveCommand } from "./serve-command.ts";
 import { syncCommand } from "./sync-command.ts";
@@ -42,6 +43,7 @@ export async function run(
     .addCommand(checkCommand(output, onExit))
     .addCommand(exportCommand(output, onExit))
     .addCommand(queryCommand(output, onExit))
+    .addCommand(waitCommand(output, onExit))
     .addCommand(statusCommand(output, onExit))
     .addCommand(tokenCommand(output))
     .addCommand(demoCommand(output))

@@ -1,9 +1,10 @@
 import type { ServeConfig } from "../../config/settings.ts";
+import { UsageError } from "../../config/values.ts";
 import { zoneFileLine } from "../../names/listing.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
-import { openTlsSource } from "../node/tls.ts";
+import { describeExpired, openTlsSource } from "../node/tls.ts";
 import { openUpstreams, UpstreamConnector } from "../node/upstreams/configured-upstreams.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
@@ -99,7 +100,11 @@ function describeZone({ kind, zone, view }: ListedZone): string {
 export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   const { tls, zones, push, access, store } = config;
   // Without files the gateway makes a certificate itself, in its state folder.
-  if (typeof tls === "object" && tls.certificateFile !== undefined) await openTlsSource(config, undefined);
+  if (typeof tls === "object" && tls.certificateFile !== undefined) {
+    const source = await openTlsSource(config, undefined);
+    const expired = source && describeExpired(source.tls.cert, Date.now());
+    if (expired !== undefined) throw new UsageError(`tls.certificateFile: ${expired}`);
+  }
   const loaded = await loadAccess(config, createLogger("serve", "error"));
   await loaded.close();
   if (store !== undefined) await readEngineAddress(store);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../../config/values.ts";
 import { usableAddress } from "../../dns/address.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
@@ -18,7 +19,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
-import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
+import { type ConnectionFlags, connectTo, RequestFailed } from "./gateway-connection.ts";
 import {
   canonicalZone,
   checkView,
@@ -39,6 +40,7 @@ interface QueryFlags extends ConnectionFlags, PinFlags {
   readonly speaksFor?: readonly string[] | undefined;
   readonly explain?: boolean | undefined;
   readonly json?: boolean | undefined;
+  readonly short?: boolean | undefined;
 }
 
 /** 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records. */
@@ -61,6 +63,7 @@ export async function query(
   const { answer, explanation } = result;
   if (flags.json === true)
     output.out(JSON.stringify({ answer, ...(explanation && { explanation }) }, undefined, 2));
+  else if (flags.short === true) for (const { data } of answer.Answer ?? []) output.out(data);
   else {
     for (const line of answerLines(result)) output.out(line);
     if (explanation !== undefined) for (const line of explanationLines(explanation)) output.out(line);
@@ -69,6 +72,42 @@ export async function query(
   if ((answer.Answer ?? []).length > 0) return 0;
   // What a broken manifest has is not known.
   return (result.problems ?? []).length > 0 ? 1 : 3;
+}
+
+/** How long to wait between two queries, in milliseconds: answers of the gateway live for some seconds. */
+const PAUSE = 1000;
+
+/**
+ * Waits until a gateway answers a name with records. Prints the answer, or why there is none when the time is up.
+ * @throws {UsageError} for wrong flags and a malformed question
+ */
+export async function waitFor(
+  name: string,
+  type: string | undefined,
+  flags: ConnectionFlags & { readonly view?: string | undefined; readonly timeout: number },
+  output: Output,
+): Promise<0 | 1> {
+  const { server, timeout } = flags;
+  if (server === undefined) throw new UsageError("name the gateway: --server https://doh.example:8443");
+  const question = readQuestion(name, type);
+  const deadline = performance.now() + timeout * 1000;
+  for (;;) {
+    const result = await askGateway(server, question, { ...flags, explain: true }).catch((error: unknown) => {
+      if (error instanceof RequestFailed) return error;
+      throw error;
+    });
+    if (!(result instanceof Error) && (result.answer.Answer ?? []).length > 0) {
+      for (const line of answerLines(result)) output.out(line);
+      return 0;
+    }
+    if (performance.now() + PAUSE >= deadline) {
+      output.err(`${question.name} is not answered with records after ${timeout} s:`);
+      const why = result instanceof Error ? [result.message] : explanationLines(result.explanation!);
+      for (const line of why) output.err(line.replace(/^; /, ""));
+      return 1;
+    }
+    await sleep(PAUSE);
+  }
 }
 
 async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
@@ -116,7 +155,20 @@ async function askGateway(
   }
 }
 
-function readQuestion(name: string, type: string | undefined): QueryQuestion {
+/** A name as people write it: `web.shop` and `shop/web` are services, and a URL has a host. A dot at the end makes it a whole name. */
+export function nameFrom(text: string): string {
+  const host = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+    ? URL.parse(text)?.hostname.replace(/^\[(.*)\]$/, "$1")
+    : undefined;
+  const name = host ?? text;
+  const [, namespace, service] = /^([a-z0-9-]+)\/([a-z0-9-]+)$/i.exec(name) ?? [];
+  if (namespace !== undefined) return `${service}.${namespace}.svc.clusterset.local`;
+  const isService = host === undefined && /^[a-z0-9-]+\.[a-z0-9-]*[a-z][a-z0-9-]*$/i.test(name);
+  return isService ? `${name}.svc.clusterset.local` : name;
+}
+
+function readQuestion(given: string, type: string | undefined): QueryQuestion {
+  const name = nameFrom(given);
   const bytes = usableAddress(name);
   const asked = bytes === undefined ? name : formatReverseName(bytes);
   const search = new URLSearchParams({
@@ -124,7 +176,7 @@ function readQuestion(name: string, type: string | undefined): QueryQuestion {
     type: type ?? (bytes === undefined ? "A" : "PTR"),
   }).toString();
   try {
-    return { search, message: readJsonQuestion(`?${search}`).query };
+    return { name: asked, search, message: readJsonQuestion(`?${search}`).query };
   } catch (error) {
     if (error instanceof JsonQuestionError) throw new UsageError(error.message.replace("the parameter ", ""));
     throw error;
@@ -206,6 +258,7 @@ function describeView({ view: { cluster, region, zone, byLocation } }: JsonExpla
 
 /** The question in the parameters of the JSON form, and as a DNS message. */
 interface QueryQuestion {
+  readonly name: string;
   readonly search: string;
   readonly message: Uint8Array<ArrayBuffer>;
 }

@@ -21,7 +21,7 @@ import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import { threadCount } from "./threads/thread-count.ts";
 import { startThreads } from "./threads/thread-pool.ts";
 import { ThreadSharing } from "./threads/thread-sharing.ts";
-import { fingerprintOf, openTlsSource } from "./tls.ts";
+import { describeExpired, fingerprintOf, openTlsSource } from "./tls.ts";
 
 /** The time for requests in progress when the gateway stops, in milliseconds. */
 const STOP_GRACE = 5000;
@@ -75,6 +75,8 @@ async function startParts(
   const listen = parseListenAddress(config.listen);
   const database = closers.add(await openStateDatabase(config.stateDirectory, log));
   const tls = await openTlsSource(config, listen.host);
+  const expired = tls && describeExpired(tls.tls.cert, Date.now());
+  if (expired !== undefined) log("warn", "certificate-expired", expired);
   const parts = await openParts(config, { shared, logger, tls, isInClear: tls === undefined }, closers);
   const { onError, access, stubs, counters, reachability } = parts;
   const { admission, pushing, secondaries } = access;

@@ -121,6 +121,13 @@ export function expiryOf(cert: string): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }
 
+/** What is wrong with the first certificate of a chain in PEM that has expired; undefined while it has not. @param now Unix milliseconds */
+export function describeExpired(cert: string, now: number): string | undefined {
+  const expiry = expiryOf(cert);
+  if (expiry > now) return undefined;
+  return `the certificate expired at ${new Date(expiry).toISOString()}, no client accepts it: replace it and its key`;
+}
+
 /** Whether a certificate in PEM is for this name or address. */
 function isCertificateFor(cert: string, host: string): boolean {
   const certificate = new X509Certificate(cert);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
+import { runCli } from "../harness/cli.ts";
 import { startGateway, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { exported } from "./exported.ts";
@@ -40,6 +41,27 @@ describe("long-running commands", () => {
           time: expect.any(String),
           msg: expect.any(String),
         });
+  });
+
+  test("wait ends with 0 when a cluster has pushed, and with 1 and the reason when its time is up", async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    const file = join(temporaryFolder("ca"), "ca.crt");
+    writeFileSync(file, gateway.ca);
+    const wait = (...args: string[]) => runCli(["wait", "--server", gateway.url, "--ca-file", file, ...args]);
+    const early = await wait("--timeout", "1", "db.shop");
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      expect.stringContaining("db.shop.svc.clusterset.local is not answered with records after 1 s:"),
+    ]);
+    const waiting = wait("shop/db");
+    const worker = startSync({
+      manifests: manifestFolder("10.1.0.9"),
+      clusterId: "east",
+      gateways: [gateway],
+    });
+    expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringContaining("IN\tA\t10.1.0.9") });
+    expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
   });
 
   test("--no-tls answers the same without TLS, for a proxy in front", async () => {

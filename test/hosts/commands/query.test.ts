@@ -10,8 +10,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
+import { nameFrom } from "../../../src/hosts/commands/query.ts";
+import { makeAuthority, makeServer } from "../client-certificates.ts";
 
 const EXAMPLES = new URL("../../../examples/", import.meta.url).pathname;
 const BOTH = ["--manifests", join(EXAMPLES, "cluster-a"), "--manifests", join(EXAMPLES, "cluster-b")];
@@ -74,6 +76,45 @@ describe("query in manifests", () => {
     expect(broken.status).toBe(1);
     expect(broken.stderr).toMatch(/^problem: .*web\.yaml:2:1: /);
     expect((await run("query", ...BOTH, "--manifests", west, WEB)).status).toBe(0);
+  });
+
+  it.each(["web.shop", "shop/web", "WEB.Shop", `https://${WEB}:8080/path?a=b`, `${WEB}.`])(
+    "takes %s for the service",
+    async (name) => {
+      const { status, stdout } = await run("query", ...BOTH, "--short", name);
+      expect([status, stdout]).toEqual([0, "10.96.1.10\n10.97.1.10"]);
+    },
+  );
+
+  it.each([
+    ["example.com.", "example.com."],
+    ["10.96.1", "10.96.1"],
+    ["a.b.c", "a.b.c"],
+    ["https://10.96.1.10/", "10.96.1.10"],
+    ["https://[fd00::1]/", "fd00::1"],
+    ["https://example.com/", "example.com"],
+    ["shop/web/x", "shop/web/x"],
+  ])("takes %s for %s", (text, name) => {
+    expect(nameFrom(text)).toBe(name);
+  });
+
+  it("has the gateway of the environment, unless the command line names another source", async () => {
+    vi.stubEnv("CLUSTERSET_DOH_SERVER", "https://localhost:1");
+    try {
+      expect((await run("query", ...BOTH, WEB)).status).toBe(0);
+      for (const command of ["query", "wait"]) {
+        const more = command === "wait" ? ["--timeout", "1"] : [];
+        const { status, stderr } = await run(command, ...more, WEB);
+        expect([status, stderr]).toEqual([
+          1,
+          expect.stringContaining("https://localhost:1 cannot be reached"),
+        ]);
+      }
+      expect((await run("status")).stderr).toContain("https://localhost:1 cannot be reached");
+      expect((await run("query", ...BOTH, "--server", "https://localhost:1", WEB)).status).toBe(2);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it("prints JSON with answer and explanation", async () => {
@@ -155,6 +196,17 @@ describe("serve --check-config", () => {
     expect(stdout).toContain("corp.example");
     expect(existsSync(join(folder, "state"))).toBe(false);
     expect(readdirSync(folder)).toEqual(["gateway.yaml"]);
+  });
+
+  it("exits with 2 for a certificate that has expired, which no client accepts", async () => {
+    const { cert, key } = await makeServer(await makeAuthority("a"), ["doh.example"], [], -1);
+    writeFileSync(join(folder, "tls.crt"), cert);
+    writeFileSync(join(folder, "tls.key"), key);
+    const { status, stderr } = await check("tls: { certificateFile: tls.crt, keyFile: tls.key }\n");
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringMatching(/tls\.certificateFile: the certificate expired at 2.*replace it/),
+    ]);
   });
 
   it.each([

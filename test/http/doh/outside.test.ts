@@ -137,13 +137,13 @@ describe("the Comment of JSON", () => {
     expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net; cached 12 s ago");
     await clock.advance(3_600_000);
     expect((await json(NAME)).Comment).toBe(
-      "Extended DNS Error 3; forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer was available",
+      "Extended DNS Error 3 (Stale Answer); forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer was available",
     );
   });
 
   it("reports that no upstream answered", async () => {
     expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
-      "Extended DNS Error 23; forwarded, but no upstream answered",
+      "Extended DNS Error 23 (Network Error); forwarded, but no upstream answered",
     );
   });
 });

@@ -88,7 +88,7 @@ describe("the JSON form", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(await response.json()).toMatchObject({
       Status: 2,
-      Comment: expect.stringMatching(/^Extended DNS Error 14: not synced; seen from outside/),
+      Comment: expect.stringMatching(/^Extended DNS Error 14 \(Not Ready\): not synced; seen from outside/),
     });
   });
 

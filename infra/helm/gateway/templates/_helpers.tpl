@@ -48,11 +48,44 @@ labels:
 {{- $credentials = append $credentials (set $credential "clusterId" $id) -}}
 {{- end -}}
 {{- $given := deepCopy .Values.config -}}
-{{- if not (hasKey $given "access") }}{{ $_ := set $config "access" (dict "public" true) }}{{ end -}}
+{{- if not (hasKey $given "access") }}{{ fail "config.access: say who may query: --set config.access.public=true answers every client, docs/how-to/access.md has rules" }}{{ end -}}
 {{- if $credentials -}}
 {{- $push := $given.push | default dict -}}
 {{- $_ := set $push "credentials" (concat $credentials ($push.credentials | default list)) -}}
 {{- $_ := set $given "push" $push -}}
 {{- end -}}
 {{- toYaml (mergeOverwrite $config $given) -}}
+{{- end }}
+
+{{- /* The ports of plain DNS and DNS over TLS, by what the config listens on: a list of name, protocol, containerPort and port. */ -}}
+{{- define "gateway.dnsPorts" -}}
+{{- $ports := list -}}
+{{- $seen := dict -}}
+{{- range $kind, $first := dict "dns" .Values.service.dnsPort "dot" .Values.service.dotPort -}}
+{{- range $index, $place := (index $.Values.config $kind | default dict).listen | default list -}}
+{{- $address := ternary $place ($place | toJson | fromJson).address (kindIs "string" $place) -}}
+{{- $container := regexFind "[0-9]+$" $address | int -}}
+{{- $port := ternary $first $container (eq $index 0) -}}
+{{- $suffix := ternary "" (printf "-%d" $container) (eq $index 0) -}}
+{{- if not (hasKey $seen (toString $container)) -}}
+{{- $_ := set $seen (toString $container) true -}}
+{{- if eq $kind "dns" -}}
+{{- $ports = append $ports (dict "name" (printf "dns%s" $suffix) "protocol" "UDP" "containerPort" $container "port" $port) -}}
+{{- $ports = append $ports (dict "name" (printf "dns-tcp%s" $suffix) "protocol" "TCP" "containerPort" $container "port" $port) -}}
+{{- else -}}
+{{- $ports = append $ports (dict "name" (printf "dot%s" $suffix) "protocol" "TCP" "containerPort" $container "port" $port) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (dict "ports" $ports) -}}
+{{- end }}
+
+{{- /* What the pod runs as: of one user, or of whom OpenShift chooses for the namespace. */ -}}
+{{- define "gateway.podSecurityContext" -}}
+{{- $own := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
+{{- if not (.Capabilities.APIVersions.Has "security.openshift.io/v1") -}}
+{{- range $key := list "runAsUser" "runAsGroup" "fsGroup" }}{{ $_ := set $own $key 65532 }}{{ end -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $own .Values.podSecurityContext) -}}
 {{- end }}

@@ -58,3 +58,12 @@ subjects:
     namespace: {{ $root.Release.Namespace }}
   {{- end }}
 {{- end }}
+
+{{- /* What the pod runs as: of one user, or of whom OpenShift chooses for the namespace. */ -}}
+{{- define "worker.podSecurityContext" -}}
+{{- $own := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
+{{- if not (.Capabilities.APIVersions.Has "security.openshift.io/v1") -}}
+{{- range $key := list "runAsUser" "runAsGroup" "fsGroup" }}{{ $_ := set $own $key 65532 }}{{ end -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $own .Values.podSecurityContext) -}}
+{{- end }}

@@ -35,17 +35,21 @@ const addressesOnly = (addresses: (pair: Pair) => readonly string[]) => (pair: P
   return exactly("ours", () => positive(asked.map((ip) => recordAt(pair, typeOf(ip), ip))))(pair);
 };
 
-/** The SRV records of the ports that are asked for, and the addresses of their one target. */
-const servicePorts = (addresses: (pair: Pair) => readonly string[]) =>
-  exactly("ours", (pair) => {
-    const { place } = pair;
-    const target = `${place.labels.slice(place.left.length).join(".")}.clusterset.local`;
-    const ports = isService(pair) ? portsOf(place.service) : portsMeant(pair);
-    return positive(
-      ports.map(({ port }) => recordAt(pair, "SRV", `0 ${port} ${target}`)),
-      addresses(pair).map((ip) => ({ ...recordAt(pair, typeOf(ip), ip), owner: target })),
-    );
+/** The SRV records of the ports that are asked for, with the numbers on which endpoints listen, and the addresses of their one target. */
+const listeningPorts = exactly("ours", (pair) => {
+  const { place } = pair;
+  const target = `${place.labels.slice(place.left.length).join(".")}.clusterset.local`;
+  const ports = isService(pair) ? portsOf(place.service) : portsMeant(pair);
+  const listening = (place.service?.slices ?? []).flatMap((slice) => slice.ports);
+  const numbers = ports.flatMap(({ name, port }) => {
+    const own = new Set(listening.flatMap((one) => (one.name === name ? (one.port ?? []) : [])));
+    return own.size === 0 ? [port] : [...own];
   });
+  return positive(
+    numbers.map((number) => recordAt(pair, "SRV", `0 ${number} ${target}`)),
+    readyAddresses(pair).map((ip) => ({ ...recordAt(pair, typeOf(ip), ip), owner: target })),
+  );
+});
 
 /** A text in `spec.ips` that CoreDNS makes another record of than an address that can be connected to. */
 const isBadIp = (ip: string) => usableAddress(ip) === undefined;
@@ -90,8 +94,7 @@ export const addressDifferences: Difference[] = [
       (isType(pair, "SRV") || (isService(pair) && isType(pair, "A", "AAAA"))) &&
       readyAddresses(pair).some((address) => isType(pair, "SRV", typeOf(address))),
     coredns: nodata("coredns"),
-    ours: (pair) =>
-      isType(pair, "SRV") ? servicePorts(readyAddresses)(pair) : addressesOnly(readyAddresses)(pair),
+    ours: (pair) => (isType(pair, "SRV") ? listeningPorts(pair) : addressesOnly(readyAddresses)(pair)),
   },
   {
     id: "bad-ips",

@@ -24,14 +24,22 @@ export function helm(...args: string[]): string {
   return execFileSync(goProgram("helm"), args, { encoding: "utf8", stdio: "pipe" });
 }
 
-/** What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files. */
+/** What makes the gateway answer as its base does. */
+const PUBLIC = { "config.access.public": "true" };
+
+/**
+ * What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files. Without files the gateway answers every client.
+ * @param more arguments
+ */
 export function rendered(
   chart: keyof typeof charts,
   values: Readonly<Record<string, string>> = {},
   files: readonly string[] = [],
+  more: readonly string[] = [],
 ): KubeObject[] {
   const { folder, release, namespace } = charts[chart];
-  const args = ["template", release, folder, "--namespace", namespace];
-  const set = Object.entries(values).flatMap(([path, value]) => ["--set", `${path}=${value}`]);
+  const args = ["template", release, folder, "--namespace", namespace, ...more];
+  const given = chart === "gateway" && files.length === 0 ? { ...PUBLIC, ...values } : values;
+  const set = Object.entries(given).flatMap(([path, value]) => ["--set", `${path}=${value}`]);
   return objectsIn(helm(...args, ...files.flatMap((file) => ["--values", file]), ...set));
 }

@@ -145,13 +145,116 @@ test("a changed config replaces the pods, by a hash in the name or a checksum in
 
 test("helm lint finds no error, and each chart fails with what is missing", () => {
   for (const [chart, values] of [
-    [charts.gateway, `host=${HOST}`],
+    [charts.gateway, `host=${HOST},config.access.public=true`],
     [charts.worker, "gateway=https://doh.example.org,clusterId=east"],
   ] as const)
     expect(helm("lint", "--strict", chart.folder, "--set", values)).toContain("0 chart(s) failed");
   expect(() => rendered("worker", { clusterId: "east" })).toThrow(/gateway: give the address of the gateway/);
   expect(() => rendered("worker", { gateway: worker.gateway })).toThrow(/clusterId: give the cluster id/);
   expect(() => rendered("gateway", { "ingress.enabled": "true" })).toThrow(/host: give the name/);
+});
+
+describe("what the gateway listens on has ports in pod, Service and NetworkPolicy", () => {
+  const file = () => {
+    const path = join(temporaryFolder("values"), "values.yaml");
+    const config = {
+      access: { public: true },
+      dns: { listen: [":5353", { address: ":5301", view: "east" }] },
+      dot: { listen: [":8853"] },
+    };
+    const service = { spec: { externalTrafficPolicy: "Local", ipFamilyPolicy: "PreferDualStack" } };
+    writeFileSync(path, stringify({ config, service: { type: "LoadBalancer", ...service } }));
+    return path;
+  };
+  const part = (kind: string) => rendered("gateway", {}, [file()]).find((one) => one.kind === kind)!;
+
+  test("plain DNS over UDP and TCP at 53, DNS over TLS at 853, further addresses at their own", () => {
+    const { spec } = part("Service") as unknown as { spec: Record<string, unknown> };
+    expect(spec).toMatchObject({
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+      ipFamilyPolicy: "PreferDualStack",
+    });
+    expect(spec.ports).toEqual([
+      { name: "https", port: 443, targetPort: "https" },
+      { name: "dns", port: 53, targetPort: "dns", protocol: "UDP" },
+      { name: "dns-tcp", port: 53, targetPort: "dns-tcp", protocol: "TCP" },
+      { name: "dns-5301", port: 5301, targetPort: "dns-5301", protocol: "UDP" },
+      { name: "dns-tcp-5301", port: 5301, targetPort: "dns-tcp-5301", protocol: "TCP" },
+      { name: "dot", port: 853, targetPort: "dot", protocol: "TCP" },
+    ]);
+    const pod = part("StatefulSet") as unknown as {
+      spec: { template: { spec: { containers: { ports: object[] }[] } } };
+    };
+    expect(pod.spec.template.spec.containers[0]!.ports).toEqual([
+      { name: "https", containerPort: 8443 },
+      { name: "dns", containerPort: 5353, protocol: "UDP" },
+      { name: "dns-tcp", containerPort: 5353, protocol: "TCP" },
+      { name: "dns-5301", containerPort: 5301, protocol: "UDP" },
+      { name: "dns-tcp-5301", containerPort: 5301, protocol: "TCP" },
+      { name: "dot", containerPort: 8853, protocol: "TCP" },
+    ]);
+    const policy = part("NetworkPolicy") as unknown as { spec: { ingress: { ports: object[] }[] } };
+    expect(policy.spec.ingress[0]!.ports).toEqual([
+      { port: "https" },
+      ...["dns", "dns-tcp", "dns-5301", "dns-tcp-5301", "dot"].map((port) => ({
+        port,
+        protocol: /^dns(?!-tcp)/.test(port) ? "UDP" : "TCP",
+      })),
+    ]);
+  });
+});
+
+describe.each(["gateway", "worker"] as const)("the pod of the chart %s", (chart) => {
+  const needed = chart === "worker" ? worker : {};
+  const podIn = (objects: readonly KubeObject[]) =>
+    (
+      objects.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment") as never as {
+        spec: {
+          template: { metadata: { labels: object; annotations: object }; spec: Record<string, unknown> };
+        };
+      }
+    ).spec.template;
+
+  test("takes users and groups that OpenShift gives its namespace (restricted SCC)", () => {
+    const openShift = rendered(chart, needed, [], ["--api-versions", "security.openshift.io/v1"]);
+    const own = { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } };
+    expect(podIn(openShift).spec.securityContext).toEqual(own);
+    const fixed = { runAsUser: 65532, runAsGroup: 65532, fsGroup: 65532 };
+    expect(podIn(rendered(chart, needed)).spec.securityContext).toEqual({ ...own, ...fixed });
+    const given = rendered(chart, { ...needed, "podSecurityContext.fsGroup": "1000" });
+    expect(podIn(given).spec.securityContext).toMatchObject({ ...fixed, fsGroup: 1000 });
+  });
+
+  test("has labels, annotations, variables, volumes and a priority of its values, and objects beside it", () => {
+    const file = join(temporaryFolder("values"), "values.yaml");
+    const values = {
+      ...(chart === "gateway" && { config: { access: { public: true } } }),
+      podLabels: { team: "dns" },
+      podAnnotations: { "a.example/b": "c" },
+      env: [{ name: "HTTPS_PROXY", value: "http://proxy.example:3128" }],
+      volumes: [{ name: "more", emptyDir: { medium: "Memory" } }],
+      volumeMounts: [{ name: "more", mountPath: "/more" }],
+      priorityClassName: "system-cluster-critical",
+      extraObjects: [{ apiVersion: "v1", kind: "Secret", metadata: { name: "{{ .Release.Name }}-more" } }],
+    };
+    writeFileSync(file, stringify(values));
+    const objects = rendered(chart, needed, [file]);
+    const { metadata, spec } = podIn(objects);
+    expect(metadata.labels).toMatchObject({ team: "dns", "app.kubernetes.io/name": "clusterset-doh" });
+    expect(metadata.annotations).toMatchObject({ "a.example/b": "c", "checksum/config": expect.any(String) });
+    expect(spec.priorityClassName).toBe("system-cluster-critical");
+    expect(spec.volumes).toContainEqual({ name: "more", emptyDir: { medium: "Memory" } });
+    const [container] = spec.containers as { env: object[]; volumeMounts: object[] }[];
+    expect(container!.env).toContainEqual({ name: "HTTPS_PROXY", value: "http://proxy.example:3128" });
+    expect(container!.volumeMounts).toContainEqual({ name: "more", mountPath: "/more" });
+    const { release } = charts[chart];
+    expect(objects).toContainEqual({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `${release}-more` },
+    });
+  });
 });
 
 describe("the charts reject values", () => {
@@ -190,7 +293,11 @@ describe("the config file that the chart renders", () => {
     return readServeConfig({ config: file });
   }
 
-  test("answers every client, unless config.access says otherwise: the documented rule does not leave the gateway open", () => {
+  test("has who may query from whoever installs: the documented rule does not leave the gateway open", () => {
+    const { folder, release } = charts.gateway;
+    expect(() => helm("template", release, folder, "--set", `host=${HOST}`)).toThrow(
+      /config\.access: say who may query: --set config\.access\.public=true/,
+    );
     expect(configOf({}).access).toMatchObject({ public: true });
     const [values] = blocksIn("docs/how-to/deploy/kubernetes.md", "yaml").filter((block) =>
       block.startsWith("# values.yaml"),

@@ -60,7 +60,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
       question: { name: "2.4.52.10.in-addr.arpa", type: "PTR" },
       coredns:
         "2.4.52.10.in-addr.arpa PTR 10-52-4-2.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t1.two-names.data.svc.cluster.local",
-      ours: "2.4.52.10.in-addr.arpa PTR 10-52-4-2.two-names.data.svc.cluster.local",
+      ours: "2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local",
     },
     applies: (pair) => isPtr(pair) && hasPtr(pair) && namesInCoreDns(pair).length > 1,
     coredns: allInCoreDns,
