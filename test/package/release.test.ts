@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -95,6 +95,61 @@ function isDirect(packageVersion: string): boolean {
     ([name, version]) => packageVersion === `${name}@${version}`,
   );
 }
+
+describe("workflows", () => {
+  const folder = join(root, ".github/workflows");
+
+  it.each(readdirSync(folder))(
+    "%s has no right by default, actions by commit with their version, and no expression in a script",
+    (file) => {
+      const text = readFileSync(join(folder, file), "utf8");
+      const { permissions, jobs } = parse(text) as {
+        readonly permissions: object;
+        readonly jobs: Readonly<
+          Record<
+            string,
+            { readonly permissions: object; readonly steps: readonly { readonly run?: string }[] }
+          >
+        >;
+      };
+      expect(permissions).toEqual({});
+      for (const job of Object.values(jobs)) {
+        expect(job.permissions).toBeDefined();
+        for (const { run = "" } of job.steps) expect(run).not.toContain("${{");
+      }
+      for (const [line] of text.matchAll(/uses:.*/g))
+        expect(line).toMatch(/^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    },
+  );
+
+  it("ci.yml runs all of CI on pull requests", () => {
+    const { on, jobs } = parse(readFileSync(join(folder, "ci.yml"), "utf8")) as {
+      readonly on: object;
+      readonly jobs: { readonly ci: { readonly steps: readonly { readonly run?: string }[] } };
+    };
+    expect(on).toHaveProperty("pull_request");
+    expect(jobs.ci.steps.at(-1)!.run).toMatch(/ \.ci\/run$/);
+  });
+
+  it("Dependabot looks at folders that exist, of every ecosystem here", () => {
+    const { updates } = parse(readFileSync(join(root, ".github/dependabot.yml"), "utf8")) as {
+      readonly updates: readonly {
+        "package-ecosystem": string;
+        directory?: string;
+        directories?: string[];
+      }[];
+    };
+    expect(updates.map((one) => one["package-ecosystem"])).toEqual([
+      "npm",
+      "github-actions",
+      "gomod",
+      "cargo",
+      "pip",
+    ]);
+    for (const { directory, directories = [directory!] } of updates)
+      for (const one of directories) expect(existsSync(join(root, one.replace(/\*$/, "")))).toBe(true);
+  });
+});
 
 describe("the workflow of a release", () => {
   const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
