@@ -18,6 +18,7 @@ const HOST = "doh.example.org";
 /** The values of the chart that a component stands for. */
 const gatewayComponents: Record<string, Record<string, string>> = {
   "cert-manager": { "certificate.issuer.name": "letsencrypt" },
+  dns: { "config.dns.listen[0]": ":5353", "config.dot.listen[0]": ":8853" },
   "http-route": { "httpRoute.enabled": "true" },
   ingress: { "ingress.enabled": "true" },
   monitoring: { "serviceMonitor.enabled": "true", "prometheusRule.enabled": "true" },
@@ -68,7 +69,8 @@ function gatewayOverlay(chosen: readonly string[]): KubeObject[] {
   const folder = chosen.includes("shared-store")
     ? join(gatewayFolder, "components/shared-store")
     : gatewayFolder;
-  const config = `${readFileSync(join(folder, "gateway.yaml"), "utf8")}publicUrl: https://${HOST}\n`;
+  const dns = chosen.includes("dns") ? 'dns: { listen: [":5353"] }\ndot: { listen: [":8853"] }\n' : "";
+  const config = `${readFileSync(join(folder, "gateway.yaml"), "utf8")}publicUrl: https://${HOST}\n${dns}`;
   const { namespace } = charts.gateway;
   const generator = { name: "gateway", namespace, behavior: "replace", files: ["gateway.yaml"] };
   return overlay(gatewayFolder, chosen, "gateway", [generator], { "gateway.yaml": config });
@@ -124,7 +126,7 @@ describe("the charts equal the kustomize bases", () => {
   });
 
   test("with every combination of components", () => {
-    expect(all()).toHaveLength(2 ** 6 + 2 ** 6);
+    expect(all()).toHaveLength(2 ** 7 + 2 ** 6);
     for (const { name, byKustomize, byHelm } of all())
       expect.soft(comparable(byHelm), name).toEqual(comparable(byKustomize));
   });
