@@ -148,15 +148,22 @@ const LOOK_TIMEOUT = 5000;
  * Explains why the worker rejects the certificate of a gateway; undefined if that is not the cause of the failure.
  * @param origin of the gateway; the function connects to it once more to read the certificate, and sends nothing there
  * @param hasCa whether `--ca-file` is given
+ * @param serverName the name that the certificate should have had. Default: that of the address
  */
 export async function explainCertificate(
   origin: string,
   hasCa: boolean,
   cause: unknown,
+  serverName?: string,
 ): Promise<CertificateFailure | undefined> {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string };
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const seen = await lookAt(origin);
+    if (serverName !== undefined)
+      return {
+        code: "CERTIFICATE_NAME_MISMATCH",
+        message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${serverName} (--server-name)`,
+      };
     return {
       code: "CERTIFICATE_NAME_MISMATCH",
       message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${hostOf(origin)}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`,

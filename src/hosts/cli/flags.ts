@@ -69,6 +69,10 @@ export function connectionOptions(): Option[] {
     ),
     option("--client-cert-file <file>", "client certificate chain in PEM", "CLUSTERSET_DOH_CLIENT_CERT_FILE"),
     option("--client-key-file <file>", "its private key in PEM", "CLUSTERSET_DOH_CLIENT_KEY_FILE"),
+    new Option(
+      "--server-name <name>",
+      "the name in the gateway's certificate, where the address has another one",
+    ),
     option(
       "--ca-file <file>",
       "certificates in PEM to trust for the gateway, such as a self-signed one",

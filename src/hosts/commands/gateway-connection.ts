@@ -9,6 +9,8 @@ import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
 /** Flags of commands that query a gateway. */
 export interface ConnectionFlags extends GatewayFlags {
   readonly server?: string | undefined;
+  /** The name in the gateway's certificate. Default: that of `server`. */
+  readonly serverName?: string | undefined;
 }
 
 /** A request that a gateway did not answer with 200. */
@@ -51,7 +53,12 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
   const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
   const prefix = url.pathname.replace(/\/+$/, "");
   const name = url.origin + prefix;
-  const tls = { ...(ca !== undefined && { ca }), ...certificate };
+  const { serverName: servername } = flags;
+  const tls = {
+    ...(ca !== undefined && { ca }),
+    ...certificate,
+    ...(servername !== undefined && { servername }),
+  };
   const pool = openDispatcher(url, { connections: 1, tls, timeout: TIMEOUT });
 
   const request = async (
@@ -75,7 +82,7 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
       status = response.statusCode;
       body = await readBody(response.body);
     } catch (cause) {
-      const rejected = await explainCertificate(url.origin, ca !== undefined, cause);
+      const rejected = await explainCertificate(url.origin, ca !== undefined, cause, servername);
       const { code = "UNREACHABLE", message } = rejected ?? {};
       throw new RequestFailed(code, message ?? `${name} cannot be reached: ${(cause as Error).message}`, {
         cause,

@@ -2,6 +2,7 @@ export type { Logger } from "pino";
 
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { totalmem } from "node:os";
+import { isatty } from "node:tty";
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
 import { auditToLog, describeAudit, type Log } from "../../assembly/log.ts";
 import { formatListenAddress, type ListenAddress, UsageError } from "../../config/values.ts";
@@ -9,11 +10,20 @@ import { type Clock, createSteadyClock, type Uptime } from "../../gateway/clock.
 import type { AuditSink } from "../../http/messages/environment.ts";
 import type { ProcessFacts, ThreadCounts } from "../../http/metrics/table.ts";
 import type { ControlCounts } from "../../http/push/desired.ts";
+import { terminalLine } from "./terminal-log.ts";
 import type { TlsSource } from "./tls.ts";
 import { expiryOf } from "./tls.ts";
 
-/** JSON lines on stderr, one event each, so that stdout has only a command's output. */
+/** On stderr, one event a line, so that stdout has only a command's output: in JSON, at a terminal as text. */
 export function createLogger(command: string, level: string): Logger {
+  const isColoured = !process.env.NO_COLOR && process.env.TERM !== "dumb";
+  const write = (line: string) => {
+    try {
+      writeSync(2, terminalLine(line, isColoured));
+    } catch {
+      // The terminal is gone, or takes nothing now: the gateway goes on.
+    }
+  };
   return pino(
     {
       level,
@@ -21,7 +31,7 @@ export function createLogger(command: string, level: string): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination({ fd: 2, sync: true }),
+    isatty(2) ? { write } : destination({ fd: 2, sync: true }),
   );
 }
 
