@@ -119,10 +119,29 @@ describe("the charts equal the kustomize bases", () => {
   });
 
   test("each component has values of the chart here", () => {
-    expect(readdirSync(join(gatewayFolder, "components")).sort()).toEqual(Object.keys(gatewayComponents));
-    expect(readdirSync(join(workerFolder, "components")).sort()).toEqual(
-      Object.keys(workerComponents).sort(),
-    );
+    // The charts see by themselves that they are on OpenShift.
+    for (const [folder, components] of [
+      [gatewayFolder, gatewayComponents],
+      [workerFolder, workerComponents],
+    ] as const)
+      expect(readdirSync(join(folder, "components")).sort()).toEqual(
+        [...Object.keys(components), "openshift"].sort(),
+      );
+  });
+
+  test("on OpenShift, alone and last", () => {
+    const onOpenShift = ["--api-versions", "security.openshift.io/v1"];
+    for (const more of [[], ["shared-store"]]) {
+      const byHelm = rendered(
+        "gateway",
+        { host: HOST, ...valuesOf(gatewayComponents, more) },
+        [],
+        onOpenShift,
+      );
+      expect(comparable(byHelm)).toEqual(comparable(gatewayOverlay([...more, "openshift"])));
+    }
+    const byHelm = rendered("worker", worker, [], onOpenShift);
+    expect(comparable(byHelm)).toEqual(comparable(workerOverlay(["openshift"])));
   });
 
   test("with every combination of components", () => {
