@@ -73,7 +73,7 @@ const built = new Uint8Array(MAX_MESSAGE_BYTES + 4 * MAX_NAME_BYTES);
 const expanded = new Uint8Array(MAX_NAME_BYTES);
 
 /** Copies some records of a message after its header and question. Their compression pointers may point into removed records. */
-export class RecordCopier {
+class RecordCopier {
   readonly #source: Uint8Array;
   /** Offsets of owner names in the new message. */
   readonly #owners = new Map<string, number>();
@@ -189,6 +189,28 @@ export function isWithin(name: string, zone: string): boolean {
   return name.length - at === zone.length && name.slice(at) === zone;
 }
 
+/** An answer with these of its records, in this order, and no additional section. Undefined if they do not fit into a message. */
+export function rebuild(
+  given: UpstreamAnswer,
+  questionEnd: number,
+  question: string,
+  kept: readonly Entry[],
+): UpstreamAnswer | undefined {
+  const copier = new RecordCopier(given.bytes, questionEnd, question, HEADER_BYTES);
+  if (!kept.every(({ place }) => copier.copy(place))) return undefined;
+  const bytes = copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES);
+  if (bytes === undefined) return undefined;
+  const answers = kept.filter(({ section }) => section === 0).length;
+  return {
+    ...given,
+    bytes,
+    recordsEnd: bytes.length,
+    answers,
+    authorities: kept.length - answers,
+    additionals: 0,
+  };
+}
+
 /**
  * An answer whose records come in the order in which a stub resolver reads them: each CNAME before what it leads to (RFC 1034 section 4.3.1), a DNAME
  * before the CNAME that was made of it (RFC 6672 section 3.1). glibc finds no address that comes before its CNAME. The same answer if it is so already.
@@ -220,10 +242,6 @@ export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
     return here === there ? 0 : here - there;
   });
   if (sorted.every((entry, index) => entry === answers[index])) return given;
-  const copier = new RecordCopier(given.bytes, question.end + 4, question.key, HEADER_BYTES);
   const all = [...sorted, ...entries.slice(given.answers)];
-  const bytes = all.every(({ place }) => copier.copy(place))
-    ? copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES)
-    : undefined;
-  return bytes === undefined ? given : { ...given, bytes, recordsEnd: bytes.length, additionals: 0 };
+  return rebuild(given, question.end + 4, question.key, all) ?? given;
 }

@@ -1,17 +1,16 @@
 import { ExtendedError, type FoldedName, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import { readWord } from "../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import { findAddresses } from "./private-addresses.ts";
 import {
   type Entry,
   hasReadableNames,
   isWithin,
-  RecordCopier,
   readEntries,
   readWireName,
+  rebuild,
   type WireName,
 } from "./records.ts";
-import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
+import type { UpstreamAnswer } from "./upstream.ts";
 
 /** The rest of an answer, and the number of removed records. */
 interface Scrubbed {
@@ -90,27 +89,6 @@ function blocked(
       extendedError: ExtendedError.BLOCKED,
     },
     dropped,
-  };
-}
-
-function rebuild(
-  given: UpstreamAnswer,
-  questionEnd: number,
-  question: string,
-  kept: readonly Entry[],
-): UpstreamAnswer | undefined {
-  const copier = new RecordCopier(given.bytes, questionEnd, question, HEADER_BYTES);
-  if (!kept.every(({ place }) => copier.copy(place))) return undefined;
-  const bytes = copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES);
-  if (bytes === undefined) return undefined;
-  const answers = kept.filter(({ section }) => section === 0).length;
-  return {
-    ...given,
-    bytes,
-    recordsEnd: bytes.length,
-    answers,
-    authorities: kept.length - answers,
-    additionals: 0,
   };
 }
 

@@ -38,7 +38,7 @@ export class LeaseAlarm implements LeaseWatch {
     clock: () => number = Date.now,
   ) {
     this.#storage = storage;
-    // One that should have gone off may never do.
+    // An alarm whose time has passed may never go off.
     this.#at = at !== null && at > clock() ? at : undefined;
     this.#onError = onError;
     this.#clock = clock;
