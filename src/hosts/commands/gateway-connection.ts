@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { UsageError } from "../../config/values.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import { openDispatcher } from "../../outgoing/dispatcher.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
@@ -42,6 +43,12 @@ interface GatewayConnection {
 
 const TIMEOUT = 10_000;
 const MOST_BYTES = 16 * 1024 * 1024;
+
+/** The gateway of a command that needs one. @throws {UsageError} */
+export function requireServer({ server }: ConnectionFlags): string {
+  if (server === undefined) throw new UsageError("name the gateway: --server https://doh.example:8443");
+  return server;
+}
 
 /** @throws {UsageError} for an address, a certificate or a token file that is none */
 export async function connectTo(server: string, flags: ConnectionFlags): Promise<GatewayConnection> {

@@ -19,7 +19,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
-import { type ConnectionFlags, connectTo, RequestFailed } from "./gateway-connection.ts";
+import { type ConnectionFlags, connectTo, RequestFailed, requireServer } from "./gateway-connection.ts";
 import {
   canonicalZone,
   checkView,
@@ -87,8 +87,8 @@ export async function waitFor(
   flags: ConnectionFlags & { readonly view?: string | undefined; readonly timeout: number },
   output: Output,
 ): Promise<0 | 1> {
-  const { server, timeout } = flags;
-  if (server === undefined) throw new UsageError("name the gateway: --server https://doh.example:8443");
+  const { timeout } = flags;
+  const server = requireServer(flags);
   const question = readQuestion(name, type);
   const deadline = performance.now() + timeout * 1000;
   for (;;) {

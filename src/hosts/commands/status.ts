@@ -1,10 +1,9 @@
-import { UsageError } from "../../config/values.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check-input.ts";
-import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
+import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
 
 /** Flags of `status`. */
@@ -19,8 +18,7 @@ interface StatusFlags extends ConnectionFlags {
  * @throws {RequestFailed} if the gateway does not answer
  */
 export async function status(flags: StatusFlags, output: Output): Promise<0 | 1> {
-  if (flags.server === undefined) throw new UsageError("name the gateway: --server https://doh.example:8443");
-  const connection = await connectTo(flags.server, flags);
+  const connection = await connectTo(requireServer(flags), flags);
   try {
     const { body } = await connection.get("/status", JSON_TYPE);
     const report = JSON.parse(body.toString("utf8")) as StatusReport;
