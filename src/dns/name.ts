@@ -81,6 +81,11 @@ export function foldName(wire: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(wire, (byte) => FOLD[byte]!);
 }
 
+/** A name in lower case with the trailing dot. @throws {NameError} if it is not a name */
+export function canonicalName(text: string): string {
+  return formatName(foldName(parseName(text)));
+}
+
 /** The number of labels of a wire name without the root label. */
 export function countLabels(wire: Uint8Array): number {
   let count = 0;

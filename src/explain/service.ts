@@ -1,5 +1,5 @@
 import { formatAddress, usableAddress } from "../dns/address.ts";
-import { MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
+import { canonicalName, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import {
   ABSENT_CLUSTER,
@@ -22,7 +22,6 @@ import {
   isObjectLabel,
   portLabels,
 } from "../zone/kinds/endpoint-records.ts";
-import { canonicalZoneName } from "../zone/zone-plan.ts";
 import type {
   ExplainedExporter,
   ExplainedProperty,
@@ -143,7 +142,7 @@ function* clusterSetIPRecords(
     yield {
       prefix: "",
       type: RecordType.CNAME,
-      data: canonicalZoneName(addresses.hostname),
+      data: canonicalName(addresses.hostname),
       from: addresses.reportedBy,
     };
   // An SRV target must have an address (RFC 2782): in this view, or for clients outside.

@@ -22,6 +22,7 @@ export interface ServiceAccount {
 export const FINDING_REASONS = [
   "DuplicatePort",
   "ExportNotAllowed",
+  "AddressLeftOut",
   "HostNameLeftOut",
   "ImplausibleTimestamp",
   "InvalidAddress",

@@ -1,5 +1,5 @@
 import { parseAddress, usableAddress } from "../dns/address.ts";
-import { parseName } from "../dns/name.ts";
+import { canonicalName } from "../dns/name.ts";
 import type { EndpointPort } from "../snapshot/schema.ts";
 import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
@@ -86,8 +86,8 @@ export function chooseAddresses(
         ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
       ];
       loadBalancers.push({ clusterId, addresses });
-      const hostnames = (exported.loadBalancer ?? []).flatMap(({ hostname }) => hostname || []);
-      if (addresses.length === 0 && hostnames.length > 0) namedBalancers.push({ clusterId, hostnames });
+      const hostname = exported.loadBalancer?.find((one) => one.hostname)?.hostname;
+      if (addresses.length === 0 && hostname) namedBalancers.push({ clusterId, hostname });
     }
   }
 
@@ -99,13 +99,17 @@ export function chooseAddresses(
     if (source === "ClusterSetIP") return unite(source, standing());
     if (source === "LoadBalancer") {
       const united = unite(source, loadBalancers);
-      if (united.addresses.length > 0) return united;
-      const [first] = namedBalancers
-        .filter(({ hostnames }) => hostnames.some(isHostName))
-        .sort((one, other) => compareAges(one.clusterId, other.clusterId, since));
-      if (first === undefined) return united;
-      const { clusterId, hostnames } = first;
-      return { source, addresses: [], hostname: hostnames.find(isHostName)!, reportedBy: [clusterId] };
+      const [first] = namedBalancers.toSorted((one, other) =>
+        compareAges(one.clusterId, other.clusterId, since),
+      );
+      // A CNAME record stands alone (RFC 1034 section 3.6.2): the oldest decides, so that a younger cluster replaces none.
+      if (
+        first === undefined ||
+        united.reportedBy.some((id) => ageOf(id, since) <= ageOf(first.clusterId, since))
+      )
+        return united;
+      const { clusterId, hostname } = first;
+      return { source, addresses: [], hostname, reportedBy: [clusterId] };
     }
     const union = new AddressUnion();
     const ports = new Map<string, EndpointPort>();
@@ -137,9 +141,14 @@ export function chooseAddresses(
   for (const named of namedBalancers) {
     const why = whyLeftOut(named, outside);
     if (why === undefined) continue;
-    const { clusterId, hostnames } = named;
-    const message = `the load balancer's host name ${JSON.stringify(hostnames[0])} ${why}`;
+    const { clusterId, hostname } = named;
+    const message = `the load balancer's host name ${JSON.stringify(hostname)} ${why}`;
     findings.push({ clusterId, reason: "HostNameLeftOut", kind: "Service", ...service, message });
+  }
+  for (const { clusterId, addresses } of outside.hostname === undefined ? [] : loadBalancers) {
+    if (addresses.length === 0) continue;
+    const message = `the load balancer's addresses cannot be answered beside the CNAME record to ${outside.hostname} of the older export (RFC 1034 section 3.6.2)`;
+    findings.push({ clusterId, reason: "AddressLeftOut", kind: "Service", ...service, message });
   }
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
@@ -151,18 +160,17 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
-/** A cluster whose load balancers have host names alone (AWS). */
+/** A cluster whose load balancers have host names alone (AWS), the first of them. */
 interface NamedBalancer {
   readonly clusterId: string;
-  readonly hostnames: readonly string[];
+  readonly hostname: string;
 }
 
 /** Why no client is led to a cluster's load balancers; undefined where some are, and where something else comes before load balancers. */
 function whyLeftOut(
-  { clusterId, hostnames }: NamedBalancer,
+  { clusterId }: NamedBalancer,
   { source, hostname, reportedBy }: ClustersetAddresses,
 ): string | undefined {
-  if (!hostnames.some(isHostName)) return "is no DNS name: it is left out";
   if (source !== "LoadBalancer" || (hostname !== undefined && reportedBy.includes(clusterId)))
     return undefined;
   const beside =
@@ -172,14 +180,37 @@ function whyLeftOut(
   return `cannot be a CNAME record ${beside} (RFC 1034 section 3.6.2): no client is led to it until it has an address`;
 }
 
-/** Whether clients can look a host up by this text: an address is no name. */
-function isHostName(text: string): boolean {
-  if (parseAddress(text) !== undefined) return false;
+/** What clusters contribute, without the host names of load balancers to which no CNAME record can lead; each of those is a finding. @param zones of the gateway */
+export function keepHostNames(
+  service: { readonly namespace: string; readonly name: string },
+  contributions: readonly Contribution[],
+  zones: readonly string[],
+): { readonly usable: readonly Contribution[]; readonly findings: readonly ClusterFinding[] } {
+  const findings: ClusterFinding[] = [];
+  const usable = contributions.map((one) => {
+    const { clusterId, exported } = one;
+    const before = findings.length;
+    const loadBalancer = exported?.loadBalancer?.map(({ hostname, ...rest }) => {
+      const problem = hostname ? hostNameProblem(hostname, zones) : undefined;
+      if (problem === undefined) return { ...rest, hostname };
+      const message = `the load balancer's host name ${JSON.stringify(hostname)} ${problem}: it is left out`;
+      findings.push({ clusterId, reason: "InvalidHostName", kind: "Service", ...service, message });
+      return rest;
+    });
+    return findings.length === before ? one : { ...one, exported: { ...exported!, loadBalancer } };
+  });
+  return { usable, findings };
+}
+
+/** What is wrong with a host name: a CNAME record to it would lead back to this gateway, or nowhere. */
+function hostNameProblem(text: string, zones: readonly string[]): string | undefined {
+  if (parseAddress(text) !== undefined) return "is an address, not a DNS name";
   try {
-    parseName(text);
-    return true;
-  } catch {
-    return false;
+    const host = canonicalName(text);
+    const isOwn = zones.some((zone) => host === zone || host.endsWith(`.${zone}`));
+    return isOwn ? "is in a zone of this gateway, to which it would lead back" : undefined;
+  } catch (error) {
+    return `is not a DNS name (${(error as Error).message})`;
   }
 }
 

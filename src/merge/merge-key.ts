@@ -4,32 +4,29 @@ import type { Contribution } from "./declaration.ts";
 import type { Grants } from "./grants.ts";
 import { createPinTable, PINNED, type Pins, type PinTable } from "./grants.ts";
 import { nameOf, namespaceOf } from "./order.ts";
-import { mergeService } from "./service.ts";
+import { mergeService, type ServiceRules } from "./service.ts";
 
 /** How services are merged. */
 export interface MergeOptions {
   /** The first source from which the oldest export with an address has one counts. Default: ClusterSetIP, LoadBalancer, Endpoint. */
   readonly outsideOrder?: readonly AddressSource[];
   /** For which other clusters importers speak. Default: each for all. */
-  readonly grants?: Grants;
+  readonly grants?: Grants | undefined;
   /** What clusters may export, and whose export decides. Default: anything, and the oldest. */
   readonly pins?: Pins | undefined;
 }
 
 /** What services are merged by. */
-export interface MergeRules {
-  readonly outsideOrder: readonly AddressSource[];
-  readonly grants: Grants | undefined;
+export interface MergeRules extends ServiceRules {
   readonly pins: PinTable;
 }
 
-/** The rules of options. */
-export function rulesOf({
-  outsideOrder = DEFAULT_OUTSIDE_ORDER,
-  grants,
-  pins,
-}: MergeOptions = {}): MergeRules {
-  return { outsideOrder, grants, pins: createPinTable(pins) };
+/** The rules of options. @param zones the names of all zones of the gateway */
+export function rulesOf(
+  { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins }: MergeOptions = {},
+  zones: readonly string[] = [],
+): MergeRules {
+  return { outsideOrder, grants, zones, pins: createPinTable(pins) };
 }
 
 /** What there is to say of the objects of one namespaced name; `service` is undefined where no cluster has a part in it that counts. */
@@ -63,12 +60,12 @@ export function mergeKey(
   key: string,
   parts: KeyParts,
   viewers: readonly string[],
-  { pins, outsideOrder, grants }: MergeRules,
+  rules: MergeRules,
 ): MergedKey {
-  const { contributions, ownAddresses, findings } = countParts(key, parts, pins);
+  const { contributions, ownAddresses, findings } = countParts(key, parts, rules.pins);
   if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
   const [namespace, name] = [namespaceOf(key), nameOf(key)];
-  const merged = mergeService(namespace, name, contributions, viewers, outsideOrder, grants, ownAddresses);
+  const merged = mergeService(namespace, name, contributions, viewers, rules, ownAddresses);
   return { ...merged, findings: [...findings, ...merged.findings] };
 }
 

@@ -1,5 +1,11 @@
 import { UNDATED } from "../snapshot/schema.ts";
-import { type AddressSource, chooseAddresses, NO_ADDRESSES, type OwnAddresses } from "./addresses.ts";
+import {
+  type AddressSource,
+  chooseAddresses,
+  keepHostNames,
+  NO_ADDRESSES,
+  type OwnAddresses,
+} from "./addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict, Shard } from "./clusterset.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
@@ -19,6 +25,16 @@ interface MergedService {
   readonly service: ClustersetService;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+}
+
+/** What a service is merged by. */
+export interface ServiceRules {
+  /** The sources of addresses for clients outside. */
+  readonly outsideOrder: readonly AddressSource[];
+  /** For which other clusters importers speak; each for all where it is undefined. */
+  readonly grants?: Grants | undefined;
+  /** The names of all zones of the gateway. */
+  readonly zones: readonly string[];
 }
 
 /** What clusters state of one service, in order of precedence: the first declaration decides. */
@@ -49,21 +65,20 @@ export function declareService(
 /**
  * Derives one service from what the live clusters contribute, in order of cluster id, at least one
  * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
- * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all), `ownAddresses` are those of
- * ServiceImports that workers made from the desired state.
+ * `viewers` are the clusters that have the namespace, `ownAddresses` those of ServiceImports that workers made from the desired state.
  */
 export function mergeService(
   namespace: string,
   name: string,
   reported: readonly Contribution[],
   viewers: readonly string[],
-  outsideOrder: readonly AddressSource[],
-  grants?: Grants,
+  { outsideOrder, grants, zones }: ServiceRules,
   ownAddresses?: OwnAddresses,
 ): MergedService {
+  const { usable, findings: hostNames } = keepHostNames({ namespace, name }, reported, zones);
   const { contributions, countsForOthers, findings, isExported, declarations, union } = declareService(
     { namespace, name },
-    reported,
+    usable,
     grants,
   );
   const winner = declarations[0]!;
@@ -123,6 +138,7 @@ export function mergeService(
       ...findImplausible(namespace, name, contributions),
       ...findUntyped(namespace, name, contributions),
       ...duplicates,
+      ...hostNames,
       ...chosen.findings,
     ],
   };

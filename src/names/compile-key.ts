@@ -153,7 +153,7 @@ class Unit {
 
   /** @param clusterViews clusters with a view of their own */
   constructor(
-    { options, localities, zones }: ZoneContext,
+    { options, localities }: ZoneContext,
     trees: readonly PlannedTree[],
     hosts: readonly PlacedHost[],
     clusterViews: ReadonlySet<string>,
@@ -164,7 +164,6 @@ class Unit {
       names: this.#names,
       clusterViews,
       localities,
-      zones,
       ttl: options.ttl,
       findings: this.#findings,
       addReverse: (bytes, candidate) => this.#reverse.push([bytes, candidate]),

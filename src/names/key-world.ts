@@ -59,7 +59,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   constructor(entries: EntryReader, options: Partial<ZoneOptions>, merging: MergeOptions, cache: UnitCache) {
     super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options });
     this.entries = entries;
-    this.rules = rulesOf(merging);
+    this.rules = rulesOf(merging, this.context.zones);
     this.#cache = cache;
     this.#dropped = cache.droppedBytes ?? 0;
   }

@@ -1,11 +1,10 @@
 import { usableAddress } from "../dns/address.ts";
-import { parseName } from "../dns/name.ts";
+import { canonicalName, parseName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding } from "../merge/clusterset.ts";
 import { type Locality, localityView } from "./frame.ts";
 import { Distances, type Origin } from "./kinds/tree-scope.ts";
 import type { TreeKey } from "./name-tree.ts";
 import {
-  canonicalZoneName,
   type HostOptions,
   planZones,
   type TreePlan,
@@ -151,7 +150,7 @@ function stemLabelsOf(plan: TreePlan, labels: readonly string[]): number {
 
 /** For each zone that contains the name: the labels below that zone. */
 function labelsBelow(name: string, zones: readonly string[]): string[][] {
-  const host = canonicalZoneName(name);
+  const host = canonicalName(name);
   return zones
     .filter((zone) => host === zone || host.endsWith(`.${zone}`))
     .map((zone) => (host === zone ? [] : host.slice(0, -zone.length - 1).split(".")));

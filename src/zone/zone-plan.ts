@@ -1,4 +1,4 @@
-import { foldName, formatName, parseName } from "../dns/name.ts";
+import { canonicalName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ClusterZone } from "../snapshot/schema.ts";
 import type { Locality, ZoneTable } from "./frame.ts";
@@ -50,7 +50,7 @@ export function planZones(
   const trees: TreePlan[] = [{ key: CLUSTERSET_TREE, kind: "clusterset" }];
   const zones = new Map<string, { name: string; tree: number; byView: [number, number][] }>();
   for (const zone of options.zones) {
-    const name = canonicalZoneName(zone);
+    const name = canonicalName(zone);
     zones.set(name, { name, tree: 0, byView: [] });
   }
   if (zones.size === 0) throw new RangeError("a gateway needs at least one zone");
@@ -60,7 +60,7 @@ export function planZones(
       [domain, "external"],
     ] as const) {
       if (text === undefined) continue;
-      const name = canonicalZoneName(text);
+      const name = canonicalName(text);
       const plan = { federation, clients };
       const taken = zones.get(name);
       const tree = taken === undefined ? undefined : trees[taken.tree];
@@ -88,14 +88,6 @@ export function planZones(
   return { trees, zones: [...zones.values()] };
 }
 
-/**
- * A zone's name in lower case with the trailing dot.
- * @throws {NameError} if it is not a name
- */
-export function canonicalZoneName(zone: string): string {
-  return formatName(foldName(parseName(zone)));
-}
-
 function hasLocalZone(cluster: ZoneCluster): cluster is LocalCluster {
   return cluster.zone !== undefined;
 }
@@ -117,7 +109,7 @@ function readLocalName(
   };
   let name: string;
   try {
-    name = canonicalZoneName(zone.name);
+    name = canonicalName(zone.name);
   } catch (error) {
     return report((error as Error).message);
   }

@@ -53,7 +53,8 @@ export function mergeWhole(
     )
     .map(({ service: { namespace, name }, contributions }) =>
       mergeService(
-        ...([namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants] as const),
+        ...([namespace, name, contributions, viewers.get(namespace)!] as const),
+        { outsideOrder, grants, zones: [] },
         ownAddressesOf(live, namespace, name),
       ),
     );

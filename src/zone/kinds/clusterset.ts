@@ -1,4 +1,4 @@
-import { RecordType } from "../../dns/name.ts";
+import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
@@ -118,10 +118,8 @@ function addressSets(
       claimants,
     });
   }
-  if (sets.isEmpty && given.hostname !== undefined) {
-    const target = scope.hostName(given.hostname, given.reportedBy[0]!);
-    if (target !== undefined) sets.addRdata(RecordType.CNAME, target, ttl, group);
-  }
+  if (sets.isEmpty && given.hostname !== undefined)
+    sets.addRdata(RecordType.CNAME, parseName(given.hostname), ttl, group);
   return sets;
 }
 

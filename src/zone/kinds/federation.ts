@@ -1,4 +1,4 @@
-import { RecordType } from "../../dns/name.ts";
+import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { KEEP_ORDER, RecordSets } from "../record-block.ts";
 import type { FederationZone } from "../zone-plan.ts";
@@ -172,10 +172,8 @@ function offersOf(
     };
     if (clients === "internal") addAddresses("clusterIP", clusterIPs);
     addAddresses("external", externalAddresses);
-    for (const target of externalNames) {
-      const wire = scope.hostName(target, clusterId);
-      if (wire !== undefined) offers.push({ ...base, kind: "name", target, wire });
-    }
+    for (const target of externalNames)
+      offers.push({ ...base, kind: "name", target, wire: parseName(target) });
   }
   if (clients === "internal")
     for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {

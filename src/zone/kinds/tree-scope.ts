@@ -1,10 +1,10 @@
-import { parseAddress, usableAddress } from "../../dns/address.ts";
-import { MAX_NAME_BYTES, parseName } from "../../dns/name.ts";
+import { usableAddress } from "../../dns/address.ts";
+import { MAX_NAME_BYTES } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { NameTree, TreeKey } from "../name-tree.ts";
 import type { RecordSets } from "../record-block.ts";
 import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse-candidate.ts";
-import { canonicalZoneName, type ZoneCluster } from "../zone-plan.ts";
+import type { ZoneCluster } from "../zone-plan.ts";
 
 /** What all names of a key are compiled with. */
 export interface KeyContext {
@@ -13,8 +13,6 @@ export interface KeyContext {
   readonly clusterViews: ReadonlySet<string>;
   /** The views of clients outside with a locality, by their names. */
   readonly localities: readonly (readonly [view: string, origin: Origin])[];
-  /** The names of all zones of the gateway in text. */
-  readonly zones: readonly string[];
   /** TTL of records in seconds. */
   readonly ttl: number;
   readonly findings: ClusterFinding[];
@@ -91,24 +89,6 @@ export class ServiceScope {
         `${JSON.stringify(text)} is not a usable address: it is left out`,
       );
     return bytes;
-  }
-
-  /** The wire form of a load balancer's host name. Undefined, with a finding, for what would lead back to this gateway, or nowhere. */
-  hostName(text: string, clusterId: string): Uint8Array | undefined {
-    const leave = (why: string) => {
-      const message = `the load balancer's host name ${JSON.stringify(text)} ${why}: it is left out`;
-      this.report(clusterId, "InvalidHostName", message);
-      return undefined;
-    };
-    if (parseAddress(text) !== undefined) return leave("is an address, not a DNS name");
-    const host = canonicalZoneName(text);
-    if (this.tree.context.zones.some((zone) => host === zone || host.endsWith(`.${zone}`)))
-      return leave("is in a zone of this gateway, to which it would lead back");
-    try {
-      return parseName(text);
-    } catch (error) {
-      return leave(`is not a DNS name (${(error as Error).message})`);
-    }
   }
 
   /** Writes the sets of a node, if any. The name of an earlier object stays that object's. */

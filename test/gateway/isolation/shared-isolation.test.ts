@@ -40,7 +40,10 @@ function expectNothingDecided(before: ClustersetService, after: ClustersetServic
   expect(after.exporters.slice(0, before.exporters.length)).toEqual(before.exporters);
   expect(after.shards.slice(0, before.shards.length)).toEqual(before.shards);
   expect(after.endpoints.filter(({ reportedBy }) => reportedBy !== HOSTILE)).toEqual(before.endpoints);
-  if (before.outside.source !== "none") expect(after.outside.source).toBe(before.outside.source);
+  if (before.outside.source !== "none") {
+    expect(after.outside.source).toBe(before.outside.source);
+    expect(after.outside.hostname).toBe(before.outside.hostname);
+  }
   for (const view of [undefined, ABSENT_CLUSTER, "east", "north", "west"])
     expect(addressesFor(after, view)).toEqual(expect.arrayContaining([...addressesFor(before, view)]));
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AddressSource } from "../../../src/merge/addresses.ts";
+import { rulesOf } from "../../../src/merge/merge-key.ts";
+import { mergeService } from "../../../src/merge/service.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 import { mergeClusterset } from "../merged.ts";
@@ -108,24 +110,76 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
         "HostNameLeftOut",
         'the load balancer\'s host name "a.example" cannot be a CNAME record beside the one to c.example (RFC 1034 section 3.6.2): no client is led to it until it has an address',
       ],
-      ["b", "HostNameLeftOut", 'the load balancer\'s host name "192.0.2.1" is no DNS name: it is left out'],
+      [
+        "b",
+        "InvalidHostName",
+        'the load balancer\'s host name "192.0.2.1" is an address, not a DNS name: it is left out',
+      ],
+      [
+        "c",
+        "InvalidHostName",
+        'the load balancer\'s host name "c..example" is not a DNS name ("c..example" has an empty label): it is left out',
+      ],
     ]);
   });
 
-  it("an address of any load balancer counts before all host names, and a finding says so", () => {
+  it.each([
+    [
+      "an address counts before the host name of a younger load balancer",
+      "2026",
+      { addresses: ["192.0.2.1"] },
+      "a",
+      "HostNameLeftOut",
+    ],
+    [
+      "an address counts before a host name of the same age",
+      "2025",
+      { addresses: ["192.0.2.1"] },
+      "a",
+      "HostNameLeftOut",
+    ],
+    [
+      "a host name counts before the address of a younger load balancer",
+      "2024",
+      { hostname: "a.example" },
+      "b",
+      "AddressLeftOut",
+    ],
+  ])("%s, and a finding says so", (_, year, outside, clusterId, reason) => {
     const world = [
-      exporting("a", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ hostname: "a.example" }] }),
-      exporting("b", { exportedAt: "2026-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.1" }] }),
+      exporting("a", {
+        exportedAt: `${year}-01-01T00:00:00Z`,
+        endpoints: pod,
+        loadBalancer: [{ hostname: "a.example" }],
+      }),
+      exporting("b", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.1" }] }),
     ];
     const merged = mergeClusterset(world);
-    expect(web(merged).outside).toMatchObject({ addresses: ["192.0.2.1"], reportedBy: ["b"] });
-    expect(merged.findings).toMatchObject([
-      {
-        clusterId: "a",
-        reason: "HostNameLeftOut",
-        message: expect.stringContaining("another load balancer"),
-      },
-    ]);
+    expect(web(merged).outside).toMatchObject({ source: "LoadBalancer", ...outside });
+    expect(merged.findings).toMatchObject([{ clusterId, reason }]);
+  });
+
+  it.each([
+    ["in a zone of this gateway", "web.shop.svc.clusterset.local"],
+    ["an address", "192.0.2.1"],
+  ])("a host name that is %s leaves the endpoints, with one finding", (_, hostname) => {
+    const rules = rulesOf({}, ["clusterset.local."]);
+    const { service, findings } = mergeService(
+      "shop",
+      "web",
+      [
+        {
+          clusterId: "a",
+          exported: exported({ endpoints: pod, loadBalancer: [{ hostname }] }),
+          imported: undefined,
+        },
+      ],
+      [],
+      rules,
+    );
+    expect(service.outside).toMatchObject({ source: "Endpoint", addresses: ["10.0.0.1"] });
+    expect(service.shards).toMatchObject([{ externalNames: [] }]);
+    expect(findings.map(({ reason }) => reason)).toEqual(["InvalidHostName"]);
   });
 
   it("the oldest export with an address decides: one that has none leaves it to the next", () => {

@@ -6,6 +6,8 @@ import {
   declareExports,
   declareImports,
 } from "../../../src/merge/declaration.ts";
+import type { Grants } from "../../../src/merge/grants.ts";
+import { rulesOf } from "../../../src/merge/merge-key.ts";
 import { listShards, mergeService, sizeOfService } from "../../../src/merge/service.ts";
 import type { ExportedService, ImportedService, ServicePort } from "../../../src/snapshot/schema.ts";
 import { day, exported, exporting, imported, importing, port, web } from "../fixtures.ts";
@@ -23,8 +25,8 @@ const importer = (clusterId: string, parts: Partial<ImportedService> = {}, impor
   imported: imported(parts),
   importedSince,
 });
-const merge = (contributions: Contribution[], grants?: Parameters<typeof mergeService>[5]) =>
-  mergeService("shop", "web", contributions, [], ["ClusterSetIP", "LoadBalancer", "Endpoint"], grants);
+const merge = (contributions: Contribution[], grants?: Grants) =>
+  mergeService("shop", "web", contributions, [], rulesOf({ grants }));
 const idsOf = (declarations: readonly { clusterId: string }[]) =>
   declarations.map(({ clusterId }) => clusterId);
 
