@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseAddress, usableAddress } from "../dns/address.ts";
+import { hostOf, parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { OutsideZones } from "./forward.ts";
 import {
@@ -108,8 +108,7 @@ export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingS
   const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
   return [
     ...new Set([
-      // A URL has IPv6 addresses in brackets.
-      ...(publicUrl === undefined ? [] : [canonical(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ""))]),
+      ...(publicUrl === undefined ? [] : [canonical(hostOf(new URL(publicUrl)))]),
       ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
       ...ddr.addresses,
       ...addresses,

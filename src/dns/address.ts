@@ -73,6 +73,11 @@ export function isMapped(bytes: Uint8Array): boolean {
   );
 }
 
+/** The host of a URL, an IPv6 address without its brackets. */
+export function hostOf({ hostname }: { readonly hostname: string }): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
 /** Whether the host of a URL, as `URL` writes it, is this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);

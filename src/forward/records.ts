@@ -182,6 +182,26 @@ export function readWireName(message: Uint8Array, start: number): WireName | und
   return folded && { folded, key: nameKey(folded), end };
 }
 
+/** The CNAME records of a chain and their targets (RFC 1034 section 3.6.2), in any order in the message; of several at one name the first counts. Ends before a loop. */
+export function* followCnames(
+  bytes: Uint8Array,
+  entries: readonly Entry[],
+  first: WireName,
+): Generator<[alias: Entry, target: WireName]> {
+  const aliases = new Map<string, Entry>();
+  for (const entry of entries)
+    if (entry.place.type === RecordType.CNAME && !aliases.has(entry.owner.key))
+      aliases.set(entry.owner.key, entry);
+  const names = new Set([first.key]);
+  for (let alias = aliases.get(first.key); alias !== undefined; ) {
+    const target = readWireName(bytes, alias.place.dataStart);
+    if (target?.end !== alias.place.end || names.has(target.key)) return;
+    yield [alias, target];
+    names.add(target.key);
+    alias = aliases.get(target.key);
+  }
+}
+
 /** Whether a name is at or below a zone's name. Both are keys. */
 export function isWithin(name: string, zone: string): boolean {
   let at = 0;
@@ -220,18 +240,9 @@ export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
   if (question === undefined || given.answers < 2) return given;
   const entries = readEntries(given, question.end + 4);
   const answers = entries.slice(0, given.answers);
-  const aliases = new Map<string, Entry>();
-  for (const entry of answers)
-    if (entry.place.type === RecordType.CNAME && !aliases.has(entry.owner.key))
-      aliases.set(entry.owner.key, entry);
-  if (aliases.size === 0) return given;
   const chain = [question.key];
-  for (let alias = aliases.get(question.key); alias !== undefined; ) {
-    const target = readWireName(given.bytes, alias.place.dataStart)?.key;
-    if (target === undefined || chain.includes(target)) break;
-    chain.push(target);
-    alias = aliases.get(target);
-  }
+  for (const [, target] of followCnames(given.bytes, answers, question)) chain.push(target.key);
+  if (chain.length === 1) return given;
   const rank = ({ owner }: Entry) => {
     const at = chain.findIndex((name) => isWithin(name, owner.key));
     return at < 0 ? Number.POSITIVE_INFINITY : 2 * at + (chain[at] === owner.key ? 1 : 0);

@@ -3,6 +3,7 @@ import { readWord } from "../dns/wire-reader.ts";
 import { findAddresses } from "./private-addresses.ts";
 import {
   type Entry,
+  followCnames,
   hasReadableNames,
   isWithin,
   readEntries,
@@ -220,10 +221,7 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
   RecordType.ANY,
 ]);
 
-/**
- * Follows the CNAME records of an answer, in any order; of several at one name it uses the first. Undefined if a target is in the gateway's
- * zones.
- */
+/** The chain of an answer. Undefined if a target is in the gateway's zones. */
 function followChain(
   bytes: Uint8Array,
   entries: readonly Entry[],
@@ -233,28 +231,19 @@ function followChain(
   const names = new Set([asked.name.key]);
   const aliases = new Set<Entry>();
   let last = asked.name;
-  const chain = (leadsHome: boolean): Chain => ({ asked, names, last, aliases, leadsHome });
-  if (NOT_FOLLOWED.has(asked.type)) return chain(false);
-  const byOwner = new Map<string, Entry>();
-  for (const entry of entries)
-    if (isAlias(entry, asked) && !byOwner.has(entry.owner.key)) byOwner.set(entry.owner.key, entry);
-  for (;;) {
-    const alias = byOwner.get(last.key);
-    const target = alias && readWireName(bytes, alias.place.dataStart);
-    if (alias === undefined || target?.end !== alias.place.end || names.has(target.key)) return chain(false);
-    if (rules.isOurs(target.folded)) {
-      if (!rules.isTrusted(asked.name.key)) return undefined;
-      aliases.add(alias);
-      return chain(true);
-    }
+  let leadsHome = false;
+  const usable = NOT_FOLLOWED.has(asked.type)
+    ? []
+    : entries.filter(({ section, place }) => section === 0 && place.class === asked.class);
+  for (const [alias, target] of followCnames(bytes, usable, asked.name)) {
+    leadsHome = rules.isOurs(target.folded);
+    if (leadsHome && !rules.isTrusted(asked.name.key)) return undefined;
     aliases.add(alias);
+    if (leadsHome) break;
     names.add(target.key);
     last = target;
   }
-}
-
-function isAlias({ section, place }: Entry, asked: Asked): boolean {
-  return section === 0 && place.type === RecordType.CNAME && place.class === asked.class;
+  return { asked, names, last, aliases, leadsHome };
 }
 
 /** The records that a name server has no authority for. */

@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { SocksClient } from "socks";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import { hostOf } from "../dns/address.ts";
 import { type Environment, proxyOf } from "./environment-proxy.ts";
 
 /** TLS with a server, as `tls.connect` takes it. */
@@ -51,7 +52,6 @@ export function openDispatcher(server: URL, options: OutgoingOptions = {}): Disp
 
 function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
   const connectTls = buildConnector(tls);
-  const hostOf = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
   const user = proxy.username !== "" && {
     userId: decodeURIComponent(proxy.username),
     password: decodeURIComponent(proxy.password),
@@ -60,8 +60,8 @@ function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
     const isTls = options.protocol === "https:";
     SocksClient.createConnection({
       command: "connect",
-      proxy: { host: hostOf(proxy.hostname), port: Number(proxy.port || 1080), type: 5, ...user },
-      destination: { host: hostOf(options.hostname), port: Number(options.port || (isTls ? 443 : 80)) },
+      proxy: { host: hostOf(proxy), port: Number(proxy.port || 1080), type: 5, ...user },
+      destination: { host: hostOf(options), port: Number(options.port || (isTls ? 443 : 80)) },
     }).then(
       ({ socket }) => {
         socket.setKeepAlive(true, KEEP_ALIVE.keepAliveInitialDelay);

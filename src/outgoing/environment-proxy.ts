@@ -1,4 +1,4 @@
-import { isInRange, isLoopbackHost, isMapped, parseAddress } from "../dns/address.ts";
+import { hostOf, isInRange, isLoopbackHost, isMapped, parseAddress } from "../dns/address.ts";
 
 /** Variables of an environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,7 +40,7 @@ function variable(environment: Environment, name: string): string {
 
 function usesProxy(url: URL, exceptions: string): boolean {
   if (isLoopbackHost(url.hostname)) return false;
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = hostOf(url);
   const address = readAddress(host);
   const port = url.port || DEFAULT_PORTS[url.protocol] || "";
   return !exceptions.split(",").some((entry) => isExcepted(entry.trim().toLowerCase(), host, address, port));

@@ -1,3 +1,5 @@
+import { hostOf } from "../dns/address.ts";
+
 /** Where a server listens. */
 export interface Endpoint {
   /** A name or an IP address, an IPv6 address without brackets. */
@@ -47,9 +49,10 @@ const PORT = 6379;
 
 /** What a URL says of a server: missing parts are undefined. @param url as in `RedisAddress` */
 export function readUrl(url: string) {
-  const { protocol, hostname, port, pathname, username, password } = new URL(url);
+  const parsed = new URL(url);
+  const { protocol, port, pathname, username, password } = parsed;
   return {
-    endpoint: { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || PORT) },
+    endpoint: { host: hostOf(parsed), port: Number(port || PORT) },
     tls: protocol === "rediss:",
     username: decodeURIComponent(username) || undefined,
     password: decodeURIComponent(password) || undefined,

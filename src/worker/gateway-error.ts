@@ -1,4 +1,5 @@
 import { connect, type DetailedPeerCertificate } from "node:tls";
+import { hostOf } from "../dns/address.ts";
 
 /**
  * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
@@ -166,7 +167,7 @@ export async function explainCertificate(
       };
     return {
       code: "CERTIFICATE_NAME_MISMATCH",
-      message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${hostOf(origin)}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`,
+      message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${hostOf(new URL(origin))}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`,
     };
   }
   if (code === "CERT_HAS_EXPIRED") {
@@ -194,7 +195,7 @@ export async function explainCertificate(
 /** The certificate that a server presents now; undefined if it cannot be read. */
 function lookAt(origin: string): Promise<DetailedPeerCertificate | undefined> {
   const { port } = new URL(origin);
-  const host = hostOf(origin);
+  const host = hostOf(new URL(origin));
   return new Promise((resolve) => {
     const socket = connect({
       host,
@@ -218,8 +219,4 @@ function namesIn(certificate: DetailedPeerCertificate | undefined): string {
   const names = certificate?.subjectaltname;
   if (names === undefined) return certificate === undefined ? "other names" : "no name";
   return names.replaceAll(/(?:DNS|IP Address):/g, "");
-}
-
-function hostOf(origin: string): string {
-  return new URL(origin).hostname.replace(/^\[|\]$/g, "");
 }

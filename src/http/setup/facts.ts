@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress, usableAddress } from "../../dns/address.ts";
+import { formatAddress, hostOf, parseAddress, usableAddress } from "../../dns/address.ts";
 import { foldName, NameError, parseName } from "../../dns/name.ts";
 
 /** The gateway's policy for names out of zone. */
@@ -111,7 +111,7 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
     );
   if (url.username !== "" || url.password !== "")
     throw new SetupError("a public address must not contain a password");
-  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  const host = hostOf(url).replace(/\.$/, "");
   if (!isAddress(host) && !NAME.test(host))
     throw new SetupError(`${shown(url.hostname)} is not a host name that a setup file can contain`);
   const port = url.port === "" ? 443 : Number(url.port);
