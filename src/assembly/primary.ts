@@ -50,7 +50,11 @@ export async function openPrimary(
     if (event.event === "rows-damaged") damage.count++;
     logEvent(event);
   };
-  const writer = new Writer(database, (found) => onEvent({ event: "rows-damaged", ...found }));
+  const writer = new Writer(
+    database,
+    (found) => onEvent({ event: "rows-damaged", ...found }),
+    () => own.now(),
+  );
   const order = await openOrder?.({ database, writer, clock: own, onEvent });
   const clock = order?.clock ?? own;
   const reader = new Reader(database, (found) => clock.setTimer(0, () => gateway.damaged(found)));

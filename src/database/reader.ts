@@ -58,6 +58,22 @@ export interface Damage {
   readonly key?: string;
 }
 
+/** What of one kind happened to a cluster in one minute. */
+export interface HistoryEntry {
+  /** Empty for all clusters. */
+  readonly clusterId: string;
+  /** As in `LogRow`, or `load`: everything was loaded from a shared log. */
+  readonly kind: string;
+  /** Of the last time: keys as in `LogRow`. */
+  readonly keys: readonly string[];
+  /** How often. */
+  readonly count: number;
+  /** How many exports and imports came, went or got another rank. */
+  readonly ranked: number;
+  /** The last time, of the gateway's clock. */
+  readonly at: number;
+}
+
 /** A change that was applied. */
 export interface LogRow {
   readonly position: number;
@@ -342,6 +358,22 @@ export class Reader {
     const rows = this.#statement(sql).all(position, limit);
     const isNext = rows.length > 0 ? rows[0]!.position === position + 1 : this.position() === position;
     return isNext ? rows.map(logRow) : undefined;
+  }
+
+  /** What happened to clusters, the newest first. */
+  history(most: number): HistoryEntry[] {
+    const sql = `SELECT cluster, kind, max(position), keys, count(*) AS count, sum(ranked) AS ranked, at FROM log
+      GROUP BY cluster, kind, at / 60000 ORDER BY max(position) DESC LIMIT ?`;
+    return this.#statement(sql)
+      .all(most)
+      .map(({ cluster, kind, keys, count, ranked, at }) => ({
+        clusterId: String(cluster),
+        kind: String(kind),
+        keys: keys === null ? [] : JSON.parse(String(keys)),
+        count: Number(count),
+        ranked: Number(ranked),
+        at: Number(at),
+      }));
   }
 
   /** A single value; undefined if there is none. */

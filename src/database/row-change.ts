@@ -34,6 +34,8 @@ export interface RowChange extends ChangedRows {
   readonly keys: readonly string[];
   /** Whether something changed that concerns more than these keys: the cluster came or went, or has other namespaces, another topology or another zone. */
   readonly isWide: boolean;
+  /** How many exports and imports came, went or got another rank. Default: none. */
+  readonly ranked?: number | undefined;
   /** The gateway's first day afterwards, as JSON; undefined where it stays as it is. */
   readonly founding?: string | undefined;
 }

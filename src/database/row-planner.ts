@@ -161,6 +161,7 @@ export class RowPlanner {
     const { rows: claims, more } = this.#claims.changed(cluster, entries, order, given);
     return {
       sum: parts.sum,
+      ranked: parts.ranked,
       claimRows: (before?.claims ?? 0) + more || undefined,
       isCleared: false,
       entries: parts.entries,
@@ -188,6 +189,7 @@ export class RowPlanner {
 class ChangedParts {
   readonly entries: PartRow[] = [];
   readonly gone: Pick<PartRow, "kind" | "name" | "part">[] = [];
+  ranked = 0;
   sum: number;
 
   constructor(sum: number) {
@@ -196,6 +198,7 @@ class ChangedParts {
 
   add({ before, after }: EntryChange): void {
     const { kind, name } = (before ?? after)!;
+    if (rankOf(before) !== rankOf(after)) this.ranked++;
     const [old, now] = [before?.texts.length ?? 0, after?.texts.length ?? 0];
     for (let part = 0; part < Math.max(old, now); part++) {
       const was = part < old ? partOf(before!, part) : undefined;
@@ -207,6 +210,12 @@ class ChangedParts {
       else this.entries.push({ ...is, sum: own });
     }
   }
+}
+
+/** Equal for equal ranks of an export or import that is there. */
+function rankOf(row: EntryRow | undefined): string {
+  const isRanked = row?.kind === Kind.export || row?.kind === Kind.import;
+  return isRanked && row.texts[0] !== "" ? `${row.reported} ${row.counts}` : "";
 }
 
 function partOf(row: EntryRow, part: number): Omit<StoredRow, "sum"> {

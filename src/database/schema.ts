@@ -1,7 +1,7 @@
 import type { Database } from "./driver.ts";
 
 /** The version of the tables. A database of another version is emptied: workers push again. */
-export const DATABASE_VERSION = 1;
+export const DATABASE_VERSION = 2;
 
 const TABLES = ["entry", "claim", "cluster", "log", "meta"] as const;
 
@@ -11,13 +11,14 @@ const TABLES = ["entry", "claim", "cluster", "log", "meta"] as const;
  *   table `WITHOUT ROWID` texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the CPU to write and to read.
  * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
  * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which are not in the log.
- * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster.
+ * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster. `ranked` is how many ranks changed, `at` a time of the gateway's clock.
  * - `meta`: single values. `id` is that of this database, no other one has it.
  */
 const CREATE = `
   ${createRowTables("")}
   CREATE TABLE log (
-    position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT
+    position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT,
+    ranked INTEGER NOT NULL, at INTEGER NOT NULL
   );
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `;

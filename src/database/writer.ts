@@ -46,11 +46,13 @@ export class Writer {
   readonly #database: Database;
   readonly #rows: RowTables;
   readonly #sql: Readonly<Record<"log" | "trim" | "meta", Statement>>;
+  readonly #now: () => number;
   #latest = 0;
 
-  /** @param onDamage called for each cluster whose own row is damaged; `damage` has been applied to it */
-  constructor(database: Database, onDamage: (damage: Damage) => void) {
+  /** @param onDamage called for each cluster whose own row is damaged; `damage` has been applied to it @param now the gateway's clock, for the log */
+  constructor(database: Database, onDamage: (damage: Damage) => void, now: () => number = Date.now) {
     this.#database = database;
+    this.#now = now;
     this.#rows = new RowTables(database);
     this.reader = new Reader(database, (damage) => {
       throw new DamagedCluster(damage);
@@ -58,7 +60,7 @@ export class Writer {
     this.planner = new RowPlanner(database, this.reader);
     this.#sql = {
       log: database.prepare(
-        "INSERT INTO log (position, cluster, generation, kind, keys) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO log (position, cluster, generation, kind, keys, ranked, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
       ),
       trim: database.prepare("DELETE FROM log WHERE position <= ?"),
       meta: database.prepare(
@@ -137,7 +139,7 @@ export class Writer {
     this.#database.atomically(() => {
       load.moveInto(this.#database);
       this.#database.exec("DELETE FROM log");
-      this.#sql.log.run(mark.position, "", 0, "load", null);
+      this.#sql.log.run(mark.position, "", 0, "load", null, 0, this.#now());
       if (founding !== undefined) this.#sql.meta.run("founding", founding);
       this.#sql.meta.run("log", log);
       this.#sql.meta.run("entry", mark.id);
@@ -184,12 +186,12 @@ export class Writer {
   }
 
   /** Renewals alone are not in a log of this gateway's own. @returns the position */
-  #log({ kind, cluster, keys, isWide, isCleared }: RowChange, mark?: LogMark): number {
+  #log({ kind, cluster, keys, isWide, isCleared, ranked = 0 }: RowChange, mark?: LogMark): number {
     const newest = this.reader.position();
     if (mark === undefined && keys.length === 0 && !isWide) return newest;
     const position = mark?.position ?? newest + 1;
     const listed = isCleared || keys.length > MOST_KEYS ? null : JSON.stringify(keys);
-    this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed);
+    this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed, ranked, this.#now());
     if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
     return position;
   }

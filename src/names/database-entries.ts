@@ -1,7 +1,13 @@
 import { LRUCache } from "lru-cache";
 import { BASES, hexOf, Kind, podsKey } from "../database/places.ts";
 import { whyAdjusted } from "../database/ranks.ts";
-import { type Claims, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
+import {
+  type Claims,
+  type EntryRow,
+  entryValue,
+  type HistoryEntry,
+  type Reader,
+} from "../database/reader.ts";
 import { formatAddress } from "../dns/address.ts";
 import { readPodLabel } from "../dns/reverse.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
@@ -30,6 +36,10 @@ import { withFirstOrders } from "./reverse-names.ts";
 
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
+
+/** Of the keys of a change. */
+const SERVICE_KEY = /^[^#!@/]+\/[^/]+$/;
+const MOST_LOOKED_UP = 3;
 
 const NOT_CONTESTED: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -60,6 +70,20 @@ export class DatabaseEntries implements EntryReader {
         zones: [...(topology?.zones ?? [])].sort(compareText),
         zone: zone && (this.#filter?.zone(zone) ?? zone),
       };
+    });
+  }
+
+  history(most: number): HistoryEntry[] {
+    const filter = this.#filter;
+    return this.#reader.history(most).flatMap((entry) => {
+      if (filter?.hasCluster(entry.clusterId) === false) return [];
+      const keys = entry.keys
+        .filter((key) => SERVICE_KEY.test(key))
+        .slice(0, MOST_LOOKED_UP)
+        .filter((key) => this.service(namespaceOf(key), nameOf(key)) !== undefined);
+      if (filter === undefined) return { ...entry, keys };
+      // How much changed is also a matter of services that do not exist here.
+      return entry.kind === "changes" && keys.length === 0 ? [] : { ...entry, keys, count: 1, ranked: 0 };
     });
   }
 

@@ -1,6 +1,6 @@
 import { claimedAddresses, claimsOfService } from "../database/claims.ts";
 import { type Basis, Kind } from "../database/places.ts";
-import { type Claim, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
+import { type Claim, type EntryRow, entryValue, type HistoryEntry, type Reader } from "../database/reader.ts";
 import { usableAddress } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { Contribution } from "../merge/declaration.ts";
@@ -63,6 +63,8 @@ export interface EntryReader {
   podKeys(clusterId: string): Iterable<string>;
   /** What clusters report that they do not serve. */
   findings(): Iterable<ClusterFinding>;
+  /** What happened to clusters, the newest first; `keys` are some services that changed and exist. */
+  history(most: number): readonly HistoryEntry[];
 }
 
 /** The keys of the names of a pod. One without an address is a finding, which a key of its own has. @param pod `<namespace>/<address>` */

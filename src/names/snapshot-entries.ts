@@ -233,6 +233,10 @@ export class SnapshotEntries implements EntryReader {
         if (this.#filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
   }
 
+  history(): readonly never[] {
+    return [];
+  }
+
   #snapshotOf(clusterId: string): ClusterSnapshot {
     return this.#snapshots.find((snapshot) => snapshot.clusterId === clusterId)!;
   }

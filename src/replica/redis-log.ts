@@ -296,11 +296,11 @@ interface StreamMessage {
 }
 
 /** What an entry has beside rows. */
-type Members = Pick<RowChange, "kind" | "cluster" | "isCleared" | "keys" | "isWide" | "founding">;
+type Members = Pick<RowChange, "kind" | "cluster" | "isCleared" | "keys" | "isWide" | "ranked" | "founding">;
 
 /** The text of an entry beside its rows. */
-function membersText({ kind, cluster, isCleared, keys, isWide, founding }: RowChange): string {
-  const members: Members = { kind, cluster, isCleared, keys, isWide, founding };
+function membersText({ kind, cluster, isCleared, keys, isWide, ranked, founding }: RowChange): string {
+  const members: Members = { kind, cluster, isCleared, keys, isWide, ranked, founding };
   return JSON.stringify(members);
 }
 

@@ -27,7 +27,11 @@ export function openKeyed({
   ...parts
 }: Pick<GatewayParts, "clock"> &
   Partial<GatewayParts> & { database?: ReturnType<typeof memoryDatabase> }): Gateway {
-  const writer = new Writer(database, () => {});
+  const writer = new Writer(
+    database,
+    () => {},
+    () => parts.clock.now(),
+  );
   const gateway: Gateway = new Gateway({
     writer,
     reader: new Reader(database, (damage) => gateway.damaged(damage)),

@@ -1,4 +1,5 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
+import type { HistoryEntry } from "../../database/reader.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
 import type { DohGateway } from "../../gateway/scoped-gateway.ts";
@@ -95,13 +96,28 @@ export interface ClusterExports {
   readonly findingCount: number;
 }
 
+/** What a cluster has in a service. */
+export interface ServicePart {
+  readonly clusterId: string;
+  /** `counted`: its export is served. `refused`: it is not. */
+  readonly exported: "counted" | "refused" | undefined;
+  readonly imported: boolean;
+}
+
+/** A service, and what clusters have in it where that is known. */
+export interface GridRow extends ServiceListing {
+  readonly parts?: readonly ServicePart[];
+}
+
 /** The lists on the pages. Not every host has all of them. */
 export interface Directory {
   /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
   service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined;
   /** What a cluster exports, by name. */
   cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing>;
-  services(request: ServicesRequest): Promise<Part<ServiceListing>>;
+  services(request: ServicesRequest): Promise<Part<GridRow>>;
+  /** What happened to clusters, the newest first; undefined where that is not known. */
+  history(): readonly HistoryEntry[] | undefined;
   conflicts(range: ListRange): Promise<Part<Conflict>>;
   findings(range: ListRange): Promise<Part<ClusterFinding>>;
 }
@@ -131,6 +147,7 @@ interface Merged {
   survey(): Promise<Objections | undefined>;
 }
 
+const MOST_HISTORY = 100;
 const NOTHING_SERVED = {
   missing: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
 };
@@ -178,12 +195,26 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
         const list = await now.services?.(request);
         return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
       }
-      const { total, services } = await merged.turns.run(listServices(merged.accounts.world, request));
-      return { total, entries: services };
+      const { accounts, turns } = merged;
+      const { total, services } = await turns.run(listServices(accounts.world, request));
+      return { total, entries: services.map((one) => ({ ...one, parts: partsOf(accounts, one) })) };
     },
+    history: () => listed()?.merged?.accounts.world.entries.history(MOST_HISTORY),
     conflicts: (range) => part("Conflicts", range, ({ conflicts }) => conflicts),
     findings: (range) => part("Findings", range, ({ findings }) => findings),
   };
+}
+
+function partsOf(accounts: Accounts, { namespace, name }: ServiceListing): ServicePart[] {
+  const { parts, service } = accounts.of(`${namespace}/${name}`);
+  return parts.map(({ clusterId, exported, imported }) => {
+    const counts = exported && service?.exporters.includes(clusterId);
+    return {
+      clusterId,
+      exported: exported && (counts ? "counted" : "refused"),
+      imported: imported !== undefined,
+    };
+  });
 }
 
 /** The kinds of objects that are, or stand for, a service. */

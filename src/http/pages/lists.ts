@@ -2,14 +2,15 @@ import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { ServiceListing } from "../../names/services.ts";
 import { describeDegraded } from "../json.ts";
 import { type Directory, type ListPart, type ListRange, type Missing, SERVICE_KINDS } from "./directory.ts";
+import { serviceGrid, type UnseenCluster } from "./grid.ts";
 import {
   clusterLink,
   counted,
   duration,
   type Html,
+  natural,
   type Page,
   refreshed,
   serviceLink,
@@ -33,7 +34,8 @@ const LONGEST_SEARCH = 255;
 const MOST_WORDS = 8;
 
 /** `/services`: all services, or the matches of a search. */
-export async function servicesPage({ directory, zone }: ListPageParts, url: URL): Promise<Page> {
+export async function servicesPage(parts: ListPageParts, url: URL): Promise<Page> {
+  const { directory, zone, clock } = parts;
   const search = (url.searchParams.get("q") ?? "").slice(0, LONGEST_SEARCH);
   const range = pageOf(url);
   const part = await directory.services({ ...range, words: searchWords(search, zone), view: undefined });
@@ -45,7 +47,7 @@ export async function servicesPage({ directory, zone }: ListPageParts, url: URL)
     body: html`<h1>Services</h1>
 ${searchForm(search)}
 ${refreshed(html`${countOf(part, "service")}
-${partOf(part, none, (services) => serviceList(services, zone))}
+${partOf(part, none, (rows) => serviceGrid(rows, byNeed(parts.gateway.status()), clock(), zone))}
 ${pager(part, range, `/services?q=${encodeURIComponent(search)}&`)}`)}`,
   };
 }
@@ -141,12 +143,6 @@ ${page < pages ? html`<a href="${url}page=${page + 1}" rel="next">Next</a>` : ""
 </nav>`;
 }
 
-/** A cluster that may push, and never did. */
-interface UnseenCluster {
-  readonly clusterId: string;
-  readonly neverSeen: true;
-}
-
 /** Clusters with their age; those with problems come first. */
 export function clusterList(clusters: readonly (ClusterStatus | UnseenCluster)[], now: number): Html {
   return html`<ul class="list">${clusters.map((cluster) =>
@@ -199,9 +195,13 @@ export function byNeed({
     (one, other) =>
       Number(one.live) - Number(other.live) ||
       Number(one.degraded === undefined) - Number(other.degraded === undefined) ||
-      one.renewedAt - other.renewedAt,
+      one.renewedAt - other.renewedAt ||
+      natural(one.clusterId, other.clusterId),
   );
-  return [...neverSeen.map((clusterId) => ({ clusterId, neverSeen: true }) as const), ...seen];
+  return [
+    ...neverSeen.toSorted(natural).map((clusterId) => ({ clusterId, neverSeen: true }) as const),
+    ...seen,
+  ];
 }
 
 /** One or two sentences: whether the gateway answers queries, and from which data. */
@@ -222,28 +222,14 @@ ${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits fo
 ${transferError === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${transferError}</p>`}`;
 }
 
-/** Services with their names in a zone; each links to its page. */
-export function serviceList(services: readonly ServiceListing[], zone: string): Html {
-  return html`<ul class="list">${services.map((service) => {
-    const name = `${service.name}.${service.namespace}.svc.${zone}`;
-    const more = service.addressCount - service.addresses.length;
-    const addresses =
-      service.addressCount === 0
-        ? "no address"
-        : `${service.addresses.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
-    const ports = service.ports.map(
-      (port) => `${port.name.replace(/^_(.*)\._(.*)$/, "$1 ($2)")} ${port.number}`,
-    );
-    return html`<li><p>${serviceLink(service.namespace, service.name, name)}</p>
-<p class="soft">${[addresses, ...ports].join(" · ")}${service.clusters.length > 0 ? ` · from ${service.clusters.join(", ")}` : ""}</p></li>`;
-  })}</ul>`;
-}
-
-/** Properties on which clusters disagree, in KEP-1645's words, and the consequences. */
+/** Properties on which clusters disagree, by service, in KEP-1645's words, and the consequences. */
 export function conflictList(conflicts: readonly Conflict[]): Html {
-  return html`<ul class="list">${conflicts.map(
-    ({ namespace, name, message, disagree }) => html`<li><p class="entry">${serviceLink(namespace, name)}</p>
-<p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p></li>`,
+  const byService = Map.groupBy(conflicts, ({ namespace, name }) => `${namespace}/${name}`);
+  return html`<ul class="list">${[...byService.values()].map(
+    (
+      own,
+    ) => html`<li><p class="entry">${serviceLink(own[0]!.namespace, own[0]!.name)} ${own.length > 1 ? html`<span class="badge bad">${counted(own.length, "conflict")}</span>` : ""}</p>
+${own.map(({ message, disagree }) => html`<p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p>`)}</li>`,
   )}</ul>`;
 }
 

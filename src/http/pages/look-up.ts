@@ -13,15 +13,14 @@ import {
   messageView,
   toBase64url,
 } from "./explained.ts";
+import { serviceGrid, timeLine } from "./grid.ts";
 import {
   byNeed,
-  clusterList,
   conflictList,
   findingList,
   type ListPageParts,
   partOf,
   searchForm,
-  serviceList,
   servingSentence,
 } from "./lists.ts";
 import {
@@ -33,13 +32,17 @@ import {
   type Html,
   nameOfCode,
   nameOfType,
+  natural,
   type Page,
+  refreshed,
+  WITH_SCRIPT,
 } from "./page.ts";
 
 /** The parts of `/`. */
 type LookUpPageParts = PageParts & ListPageParts;
 
-/** The number of entries of each list here; the lists' own pages have more. */
+/** The number of services, and of entries of each list, here; the lists' own pages have more. */
+const SERVICES = 50;
 const FEW = 10;
 
 /** `/`: a look-up with its result, and lists of names. */
@@ -49,7 +52,7 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
   const now = clock();
   const range = { offset: 0, most: FEW };
   const [services, conflicts, findings] = await Promise.all([
-    directory.services({ ...range, words: [], view: undefined }),
+    directory.services({ offset: 0, most: SERVICES, words: [], view: undefined }),
     directory.conflicts(range),
     directory.findings(range),
   ]);
@@ -58,32 +61,41 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
   const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
   const error = result !== undefined && "error" in result ? result.error : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
-  const allClusters = byNeed(status);
-  const clusters = allClusters.slice(0, FEW);
+  const clusters = byNeed(status);
+  const history = directory.history();
+  const names =
+    "missing" in services
+      ? []
+      : services.entries.map(({ namespace, name }) => `${name}.${namespace}.svc.${zone}`);
   return {
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
     status: error === undefined ? 200 : 400,
+    ...WITH_SCRIPT,
     body: html`<h1>Look up a name</h1>
 <p>Services of the clusterset have names in ${zones.map(
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>
-${lookUpForm(typed, clusterIds, example, error)}
+${lookUpForm(typed, clusterIds.sort(natural), example, names, error)}
 ${result !== undefined && "body" in result ? result.body : ""}
-<h2>Clusters</h2>
-${servingSentence(status, now)}
-${clusterList(clusters, now)}
-${more(allClusters.length, clusters.length, "/clusters", "clusters")}
-<h2>Services</h2>
-${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>${searchForm("")}`}
-${partOf(services, "No cluster exports a service.", (entries) => serviceList(entries, zone))}
+<h2>Services by cluster</h2>
+${"missing" in services ? "" : searchForm("")}
+${refreshed(html`${servingSentence(status, now)}
+${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>`}
+${partOf(services, "No cluster exports a service.", (rows) => serviceGrid(rows, clusters, now, zone))}
 ${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
 <h2>Conflicts</h2>
 ${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
 ${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
 <h2>Findings</h2>
 ${partOf(findings, "No finding: everything exported is served.", findingList)}
-${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`,
+${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}
+${
+  history === undefined
+    ? ""
+    : html`<h2>What happened</h2>
+${timeLine(history, now)}`
+}`)}`,
   };
 }
 
@@ -132,11 +144,12 @@ function toJsonQuestion({ name, type }: TypedQuestion): string {
     : `name=${formatReverseName(address)}&type=PTR`;
 }
 
-/** The form. It works without a script, and keeps the typed values. `error` says what is wrong with them. */
+/** The form. It works without a script, and keeps the typed values. @param names for completion @param error what is wrong with the values */
 function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],
   example: Pick<TypedQuestion, "name" | "type">,
+  names: readonly string[],
   error?: string,
 ): Html {
   const type = typed?.type.toUpperCase() ?? "A";
@@ -145,7 +158,7 @@ function lookUpForm(
   const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
   return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
 <div class="wide"><label for="name">Name, or an IP address</label>
-<input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " error"}"${error === undefined ? "" : html` aria-invalid="true"`}></div>
+<input id="name" name="name" list="names"${typed === undefined ? html` autofocus` : ""} required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " error"}"${error === undefined ? "" : html` aria-invalid="true"`}><datalist id="names">${names.map((one) => html`<option value="${one}"></option>`)}</datalist></div>
 <div><label for="type">Type</label>
 <select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
 <div><label for="view">View</label>

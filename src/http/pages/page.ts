@@ -13,8 +13,7 @@ export interface Page {
   readonly status?: number;
   /** The text of its script. */
   readonly script?: string;
-  /** The allowed sources of its images and of its script's requests. */
-  readonly images?: readonly string[];
+  /** The allowed sources of its script's requests. */
   readonly connections?: readonly string[];
 }
 
@@ -60,7 +59,7 @@ ${script === undefined ? "" : html`<script>${raw(script)}</script>`}
   const policy = [
     "default-src 'none'",
     `style-src '${await hashOf(STYLE)}'`,
-    `img-src ${["data:", ...(page.images ?? [])].join(" ")}`,
+    "img-src data:",
     ...(script === undefined ? [] : [`script-src '${await hashOf(script)}'`]),
     ...(page.connections === undefined ? [] : [`connect-src ${page.connections.join(" ")}`]),
     "form-action 'self'",
@@ -82,7 +81,7 @@ ${script === undefined ? "" : html`<script>${raw(script)}</script>`}
 /** Adds the prefix to the paths in attributes. Only our templates contain such attributes: in values quotes are escaped. */
 function withPrefix(document: string, prefix: string): string {
   if (prefix === "") return document;
-  return document.replace(/( (?:href|action|data-result)=")\//g, (_, attribute) => `${attribute}${prefix}/`);
+  return document.replace(/( (?:href|action)=")\//g, (_, attribute) => `${attribute}${prefix}/`);
 }
 
 const hashes = new Map<string, Promise<string>>();
@@ -112,6 +111,11 @@ export function duration(milliseconds: number): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/** Orders as people do: `node-2` before `node-10`. */
+export const natural: (one: string, other: string) => number = COLLATOR.compare;
 
 /** The name of a response code (IANA DNS Parameters). */
 export function nameOfCode(code: number): string {
@@ -216,6 +220,11 @@ export function copied(text: string): Html {
   return html`<code data-copy>${text}</code>`;
 }
 
+/** The content of a file, with such a button. */
+export function copiedFile(fileName: string, text: string): Html {
+  return html`<pre tabindex="0" aria-label="${fileName}" data-copy="${fileName}">${text}</pre>`;
+}
+
 /** The page for unknown paths. It shows no part of the request, which may contain a token. */
 export function notFoundPage(explanation = "nothing exists at this address"): Page {
   return {
@@ -257,6 +266,15 @@ p{margin:.5rem 0;max-width:45rem}
 .hint{font-size:.9rem}
 .good{color:var(--good);font-weight:600}
 .bad{color:var(--bad);font-weight:600}
+.badge{display:inline-block;font-size:.8125rem;font-weight:600;line-height:1.5;padding:0 .4rem;border:1px solid currentColor;border-radius:.3rem;white-space:nowrap}
+.grid th{font-weight:400}
+.grid th[scope=row]{min-width:14rem}
+.grid th p{margin:0;font-size:.875rem}
+.lanes{display:block;width:45rem;height:auto;margin:.5rem;font-size:12px}
+.lanes text{fill:var(--text)}
+.lanes line{stroke:var(--line)}
+.lanes .push{fill:var(--good)}
+.lanes .loss{fill:var(--bad)}
 .note{border-left:4px solid var(--bad);background:var(--box);padding:.5rem .75rem;max-width:45rem}
 .verdict{font-size:1.1rem}
 form{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin:1rem 0}
@@ -342,7 +360,7 @@ const addCopyButtons = (root) => {
     const button = make("button", "Copy", (made) => code.after(" ", made));
     button.type = "button";
     button.className = "copy";
-    button.setAttribute("aria-label", "Copy " + code.textContent);
+    button.setAttribute("aria-label", "Copy " + (code.dataset.copy || code.textContent));
     button.onclick = () => copy(code, button);
   }
 };

@@ -9,7 +9,7 @@ import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
 import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
-import { notFoundPage, pageResponse } from "./page.ts";
+import { copied, copiedFile, notFoundPage, pageResponse, WITH_SCRIPT } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 
@@ -160,10 +160,11 @@ async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts
   return {
     title: `Set up a client for ${zone}`,
     at: "/setup",
+    ...WITH_SCRIPT,
     body: html`<h1>Set up a client for ${zone}</h1>
 ${zoneForm(zones, zone)}
 <dl>
-<dt>DNS over HTTPS</dt><dd><code>${resource}</code></dd>
+<dt>DNS over HTTPS</dt><dd>${copied(resource)}</dd>
 <dt>As a URI template</dt><dd><code>${resource}{?dns}</code></dd>
 <dt>JSON</dt><dd><a href="${origin}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}"><code>${origin}/resolve?name=${facts.example.name}&amp;type=${facts.example.type}</code></a></dd>
 ${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)}</dd>`}
@@ -218,7 +219,7 @@ function withCode(sentence: string): Html[] {
 
 function fileView({ fileName, text }: SetupFile, url: string): Html {
   return html`<h3><a href="${url}" download="${fileName}">${fileName}</a></h3>
-<pre tabindex="0" aria-label="${fileName}">${text}</pre>`;
+${copiedFile(fileName, text)}`;
 }
 
 function fileUrl(client: string, fileName: string, zone: string): string {

@@ -23,14 +23,15 @@ function crowd(count: number): ClusterSnapshot {
 }
 
 describe("/", () => {
-  it("shows the clusters, the services and the conflicts, with names in the alias zone", async () => {
-    const { text, links } = await (await pagesWorld(twoClusters())).page("/");
+  it("is a grid of services and clusters: exports, imports and leases, with names in the alias zone", async () => {
+    const { text, html, links } = await (await pagesWorld(twoClusters())).page("/");
     expect(text).toContain("Answering from 2 of 2 clusters.");
-    expect(text).toContain(
-      "east live Snapshot 0 s old. Last seen 0 s ago. Lease: 60 s left. 6 exports, 1 import.",
-    );
+    expect(text).toContain("Service east live, 60 s west live, 60 s log.ops.svc.clusterset.test");
     expect(text).toContain("6 services.");
-    expect(text).toContain("web.shop.svc.clusterset.test");
+    expect(text).toMatch(
+      / web\.shop\.svc\.clusterset\.test 10\.200\.0\.1.* exports imports exports imports /,
+    );
+    expect(html).toContain('<option value="web.shop.svc.clusterset.test">');
     expect(links).toContain("/services/shop/web");
     expect(links).toContain("/clusters/east");
     expect(text.indexOf("clusterset.test")).toBeLessThan(text.indexOf("clusterset.local"));
@@ -46,9 +47,33 @@ describe("/", () => {
     await world.clock.advance(95_000);
     const { text } = await world.page("/");
     expect(text).toContain("Answering from 1 of 2 clusters.");
-    expect(text).toContain("east expired, its names are withdrawn");
-    expect(text).toContain("Lease: expired 35 s ago");
-    expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
+    expect(text).toContain("east expired west live, 8 min");
+    expect((await world.page("/clusters")).text).toMatch(
+      /east expired, its names are withdrawn .* Lease: expired 35 s ago.* west live/,
+    );
+  });
+
+  it("shows what happened to each cluster, with changed ranks and the services", async () => {
+    const world = await pagesWorld(twoClusters());
+    await world.gateway.leave("west");
+    const { text, html } = await world.page("/");
+    const lines = text.split("What happened")[1]!;
+    expect(lines).toMatch(
+      /ago: west left.*ago: west joined, or came back , \d ranks changed .*ago: east joined/,
+    );
+    expect(lines).toMatch(/east joined, or came back , \d ranks changed : for example \w+\/\w+/);
+    expect(html.match(/<circle [^>]*class="loss"/g)).toHaveLength(1);
+    expect(html.match(/<circle [^>]*class="push"/g)).toHaveLength(2);
+  });
+
+  it("marks an export that is not served, and orders clusters by number", async () => {
+    const clusters = ["east-10", "east-2"].map((id) => snapshot(id, { exports: { "shop/web": exported() } }));
+    const world = await pagesWorld([
+      ...clusters,
+      snapshot("east-1", { exports: { "ops/web": exported(), "shop/web": exported() } }),
+    ]);
+    const { text } = await world.page("/services");
+    expect(text).toMatch(/east-1 live, 60 s east-2 live, 60 s east-10 live/);
   });
 
   it("distinguishes a cluster whose first push is not in the answers yet from an expired one", () => {
@@ -119,10 +144,10 @@ describe("/services", () => {
     expect((await world.page("/services?q=shop&page=99")).links).toContain("/services?q=shop&page=3");
   });
 
-  it("shows a service's addresses, ports and clusters", async () => {
+  it("shows a service's addresses and ports", async () => {
     const { text } = await (await pagesWorld(twoClusters())).page("/services");
     expect(text).toContain(
-      "10.200.0.1, 10.201.0.1, fd00::c8:1 · dns (udp) 53 · https (tcp) 443 · from east, west",
+      "10.200.0.1, 10.201.0.1, fd00::c8:1 · dns (udp) 53 · https (tcp) 443 exports imports exports imports",
     );
     expect(text).toMatch(
       /db\.shop\.svc\.clusterset\.test 10\.1\.0\.1, 10\.1\.0\.2, 10\.2\.0\.1, 10\.2\.0\.2 and 2 more/,
