@@ -24,11 +24,17 @@ for (const name of names) {
   );
 }
 
+/** The options that a section names, with those of the section on client options if it links to that. */
+function optionsIn(heading: string): string[] {
+  const section = page.split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!;
+  const shared = section.includes("(#client-options)") ? optionsIn("Client options") : [];
+  const named = [...section.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option);
+  return [...new Set([...named, ...shared])];
+}
+
 describe("docs/reference/command-line.md", () => {
   it.each([...commands])("has every option of %s and no other", (command, options) => {
-    const section = page.split(`\n## ${command}\n`)[1]!.split("\n## ")[0]!;
-    const named = [...section.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option);
-    expect([...new Set(named)].sort()).toEqual([...options].sort());
+    expect(optionsIn(command).sort()).toEqual([...options].sort());
   });
 
   it("has every command and no other", () => {

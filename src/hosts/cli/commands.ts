@@ -5,10 +5,12 @@ import {
   clusterZoneOptions,
   connectionOptions,
   logLevel,
+  outputOption,
   pinOptions,
   repeat,
   seconds,
   speaksForOption,
+  watchOption,
 } from "./flags.ts";
 
 /** `clusterset-doh demo`, which `npm start` runs. */
@@ -33,13 +35,15 @@ export function statusCommand(output: Output, setExitCode: (code: number) => voi
   );
   for (const option of connectionOptions()) command.addOption(option);
   return command
-    .option("--json", "print JSON, as /status returns it")
+    .addOption(outputOption())
+    .addOption(watchOption())
     .addHelpText(
       "after",
       `
 Example:
   clusterset-doh status --server https://localhost:8443 --ca-file .clusterset-doh/demo/tls/self-signed.crt
 
+-o json prints what /status returns.
 Exit codes: 0 the gateway is ready, 1 it is not, or does not answer, 2 wrong options.`,
     )
     .action(async (flags) => {
@@ -89,62 +93,72 @@ Examples:
     });
 }
 
-/** How commands take a name. */
-const NAME =
-  "the name; web.shop and shop/web are web.shop.svc.clusterset.local, of a URL it is the host, of an IP address the reverse name";
-
 /** `clusterset-doh query`; passes its exit code to `setExitCode`. */
 export function queryCommand(output: Output, setExitCode: (code: number) => void): Command {
-  const command = new Command("query")
+  return lookUpCommand("query", output, setExitCode)
     .description("looks a name up: at a gateway, in manifests, or in a state folder")
-    .argument("<name>", NAME)
-    .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)");
-  for (const option of connectionOptions()) command.addOption(option);
-  command
+    .addOption(
+      new Option("--short", "print the data of the answer's records alone, one a line").conflicts("output"),
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  clusterset-doh query --server https://localhost:8443 --ca-file .clusterset-doh/demo/tls/self-signed.crt web.shop
+  clusterset-doh query --manifests clusters/cluster-a --manifests clusters/cluster-b shop/web SRV
+${LOOK_UP_HELP}`,
+    );
+}
+
+/** `clusterset-doh explain`; passes its exit code to `setExitCode`. */
+export function explainCommand(output: Output, setExitCode: (code: number) => void): Command {
+  return lookUpCommand("explain", output, setExitCode)
+    .description(
+      "looks a name up, and says where each record comes from, who decides what, and what was perhaps meant",
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  clusterset-doh explain --server https://localhost:8443 --ca-file .clusterset-doh/demo/tls/self-signed.crt web.shop
+  clusterset-doh explain --manifests clusters/cluster-a --manifests clusters/cluster-b wbe.shop
+${LOOK_UP_HELP}`,
+    );
+}
+
+const LOOK_UP_HELP = `
+The cluster's id is that of a ClusterProperty in the manifests, else the folder's name. Without a gateway every cluster counts as live.
+Exit codes: 0 the answer has records, 1 the query failed or is not answered (SERVFAIL, REFUSED), 2 wrong options or an
+input that cannot be read, 3 no records: the name does not exist (NXDOMAIN), or not with this type.`;
+
+function lookUpCommand(
+  kind: "query" | "explain",
+  output: Output,
+  setExitCode: (code: number) => void,
+): Command {
+  const command = nameCommand(kind)
     .option(
       "--manifests <input>",
       "answer from a folder of manifests of one cluster, or a snapshot file; repeatable",
       repeat,
     )
     .option("--state-dir <dir>", "answer from what a gateway has stored; the gateway may be running")
-    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)")
     .option("--zone <zone>", "without a gateway: a zone besides clusterset.local; repeatable", repeat)
     .addOption(speaksForOption());
   for (const option of pinOptions()) command.addOption(option);
-  return command
-    .option("--explain", "say where each record comes from, who decides what, and what was perhaps meant")
-    .option("--json", "print JSON")
-    .option("--short", "print the data of the answer's records alone, one a line")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  clusterset-doh query --server https://localhost:8443 --ca-file .clusterset-doh/demo/tls/self-signed.crt \\
-      --explain web.shop.svc.clusterset.local
-  clusterset-doh query --manifests clusters/cluster-a --manifests clusters/cluster-b web.shop.svc.clusterset.local SRV
-
-The cluster's id is that of a ClusterProperty in the manifests, else the folder's name. Without a gateway every cluster counts as live.
-Exit codes: 0 the answer has records, 1 the query failed or is not answered (SERVFAIL, REFUSED), 2 wrong options or an
-input that cannot be read, 3 no records: the name does not exist (NXDOMAIN), or not with this type.`,
-    )
-    .action(async (name, type, flags) => {
-      const { query } = await import("../commands/query.ts");
-      // Where the command line names another source, a server of the environment does not count.
-      const isOther = flags.manifests !== undefined || flags.stateDir !== undefined;
-      const server = isOther && command.getOptionValueSource("server") === "env" ? undefined : flags.server;
-      setExitCode(await query(name, type, { ...flags, server }, output));
-    });
+  return command.addOption(watchOption()).action(async (name, type, flags) => {
+    const { query } = await import("../commands/query.ts");
+    // Where the command line names another source, a server from elsewhere does not count.
+    const isOther = flags.manifests !== undefined || flags.stateDir !== undefined;
+    const server = isOther && command.getOptionValueSource("server") !== "cli" ? undefined : flags.server;
+    setExitCode(await query(name, type, { ...flags, server, explain: kind === "explain" }, output));
+  });
 }
 
 /** `clusterset-doh wait`; passes its exit code to `setExitCode`. */
 export function waitCommand(output: Output, setExitCode: (code: number) => void): Command {
-  const command = new Command("wait")
+  return nameCommand("wait")
     .description("waits until a gateway answers a name with records; says why not when the time is up")
-    .argument("<name>", NAME)
-    .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)");
-  for (const option of connectionOptions()) command.addOption(option);
-  return command
-    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)")
     .option("--timeout <seconds>", "how long to wait", seconds, 60)
     .addHelpText(
       "after",
@@ -158,6 +172,19 @@ Exit codes: 0 it is answered, 1 the time was up, 2 wrong options.`,
       const { waitFor } = await import("../commands/query.ts");
       setExitCode(await waitFor(name, type, flags, output));
     });
+}
+
+function nameCommand(kind: "query" | "explain" | "wait"): Command {
+  const command = new Command(kind)
+    .argument(
+      "<name>",
+      "the name; web.shop and shop/web are web.shop.svc.clusterset.local, of a URL it is the host, of an IP address the reverse name",
+    )
+    .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)")
+    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)")
+    .addOption(outputOption());
+  for (const option of connectionOptions()) command.addOption(option);
+  return command;
 }
 
 /** `clusterset-doh export`; passes its exit code to `setExitCode`. */
@@ -222,11 +249,7 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
   for (const option of pinOptions()) command.addOption(option);
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command
-    .addOption(
-      new Option("--format <format>", "zone file, or JSON with conflicts and findings in it")
-        .choices(["zone", "json"])
-        .default("zone"),
-    )
+    .addOption(outputOption())
     .option("--strict", "conflicts fail the check, too")
     .addHelpText(
       "after",
@@ -237,7 +260,8 @@ Examples:
   clusterset-doh check --federation prod=federation,federation.example.com clusters/cluster-a clusters/cluster-b
   clusterset-doh check --speaks-for 'hub=*' clusters/hub clusters/cluster-a
 
-Records go to stdout; problems, findings and conflicts to stderr. The clusterset zone comes first, then those
+Records go to stdout as a zone file; problems, findings and conflicts to stderr, or with -o json and -o yaml with the
+records. The clusterset zone comes first, then those
 of federations, then those of single clusters, each of these after a comment that names it. --zone with the
 name of one of these prints the named zones only. --cluster-zone is for manifests; a snapshot has its own.
 As in serve, a cluster needs a grant to import from other clusters, and to import services that it does not export.

@@ -52,31 +52,28 @@ export function logLevel(): Option {
   return option.choices(["debug", "info", "warn", "error"]);
 }
 
+/** `--output`, of every command that reports. */
+export function outputOption(): Option {
+  const option = new Option("-o, --output <format>", "json, yaml, or wide: text that says more");
+  return option.choices(["json", "yaml", "wide"]);
+}
+
+/** `--watch`, of commands that report what changes. */
+export function watchOption(): Option {
+  return new Option("-w, --watch", "ask every 2 seconds, and print the answer again when it changes");
+}
+
 /** `--server` with credentials and trust, of commands that query a gateway; the environment may have them. */
 export function connectionOptions(): Option[] {
-  const option = (flags: string, description: string, variable: string) =>
-    new Option(flags, description).env(variable);
   return [
-    option(
-      "--server <url>",
-      "the gateway's address, such as https://doh.example:8443",
-      "CLUSTERSET_DOH_SERVER",
-    ),
-    option(
-      "--token-file <file>",
-      "file with a bearer token that the gateway admits",
-      "CLUSTERSET_DOH_TOKEN_FILE",
-    ),
-    option("--client-cert-file <file>", "client certificate chain in PEM", "CLUSTERSET_DOH_CLIENT_CERT_FILE"),
-    option("--client-key-file <file>", "its private key in PEM", "CLUSTERSET_DOH_CLIENT_KEY_FILE"),
+    new Option("--server <url>", "the gateway's address, such as https://doh.example:8443"),
+    new Option("--token-file <file>", "file with a bearer token that the gateway admits"),
+    new Option("--client-cert-file <file>", "client certificate chain in PEM"),
+    new Option("--client-key-file <file>", "its private key in PEM"),
     new Option(
       "--server-name <name>",
       "the name in the gateway's certificate, where the address has another one",
     ),
-    option(
-      "--ca-file <file>",
-      "certificates in PEM to trust for the gateway, such as a self-signed one",
-      "CLUSTERSET_DOH_CA_FILE",
-    ),
-  ];
+    new Option("--ca-file <file>", "certificates in PEM to trust for the gateway, such as a self-signed one"),
+  ].map((option) => option.env(`CLUSTERSET_DOH_${option.name().replaceAll("-", "_").toUpperCase()}`));
 }

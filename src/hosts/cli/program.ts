@@ -7,6 +7,7 @@ import {
   checkCommand,
   completionCommand,
   demoCommand,
+  explainCommand,
   exportCommand,
   queryCommand,
   statusCommand,
@@ -43,6 +44,7 @@ export async function run(
     .addCommand(checkCommand(output, onExit))
     .addCommand(exportCommand(output, onExit))
     .addCommand(queryCommand(output, onExit))
+    .addCommand(explainCommand(output, onExit))
     .addCommand(waitCommand(output, onExit))
     .addCommand(statusCommand(output, onExit))
     .addCommand(tokenCommand(output))

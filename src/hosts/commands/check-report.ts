@@ -1,3 +1,5 @@
+import { RecordType } from "../../dns/name.ts";
+import { clustersOfRecord } from "../../explain/explanation.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Pins } from "../../merge/grants.ts";
 import type { KeyWorld } from "../../names/key-world.ts";
@@ -20,6 +22,8 @@ interface CheckReport {
   readonly zones: readonly ListedZone[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+  /** The clusters that a record, with the others of its name and type, depends on. */
+  readonly clustersOf: (record: ListedRecord, view: string | undefined) => readonly string[];
 }
 
 /**
@@ -53,6 +57,8 @@ export function checkSnapshots(
     zones: zones.filter(({ kind }) => kind !== "clusterset"),
     conflicts,
     findings,
+    clustersOf: ({ name, type }, view) =>
+      clustersOfRecord(world, name, RecordType[type as keyof typeof RecordType], world.frame.viewOf(view)),
   };
 }
 

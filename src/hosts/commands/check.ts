@@ -1,6 +1,6 @@
 import type { ServeConfig } from "../../config/settings.ts";
 import { UsageError } from "../../config/values.ts";
-import { zoneFileLine } from "../../names/listing.ts";
+import { type ListedRecord, zoneFileLine } from "../../names/listing.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
@@ -12,10 +12,11 @@ import { readFederationFlag, readGrant, readPins } from "./flags.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./offline-world.ts";
 import type { Output } from "./process.ts";
 import type { ListedZone } from "./query.ts";
+import { printReport, type ReportFlags } from "./report.ts";
 import { describeCounts, describeObjections, locateFinding } from "./status.ts";
 
 /** Flags of `check`. */
-export interface CheckFlags extends ClusterZoneFlags {
+export interface CheckFlags extends ClusterZoneFlags, ReportFlags {
   readonly clusterId?: string | undefined;
   readonly zone?: readonly string[] | undefined;
   readonly view?: string | undefined;
@@ -26,7 +27,6 @@ export interface CheckFlags extends ClusterZoneFlags {
   /** `CLUSTER=SERVICE,…` and `SERVICE=CLUSTER` each. */
   readonly exports?: readonly string[] | undefined;
   readonly owner?: readonly string[] | undefined;
-  readonly format: "zone" | "json";
   readonly strict?: boolean | undefined;
 }
 
@@ -41,31 +41,30 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
   const grants = (flags.speaksFor ?? []).map(readGrant);
   const pins = readPins(flags);
   const read = await readCheckInputs(inputs, flags.clusterId, readClusterZone(flags));
-  const { zones, ...report } = checkSnapshots(
+  const { zones, clustersOf, ...report } = checkSnapshots(
     read.map(({ snapshot }) => snapshot),
     grants,
     { zones: flags.zone ?? [], view: flags.view, federations },
     pins,
   );
   const problems = read.flatMap((input) => input.problems);
-  if (flags.format === "json") {
-    const findings = report.findings.map((finding) => ({
-      ...finding,
-      location: locateFinding(read, finding),
-    }));
-    output.out(
-      JSON.stringify(
-        { ...report, zones, findings, problems, ignored: read.flatMap((input) => input.ignored) },
-        undefined,
-        2,
-      ),
-    );
-  } else {
-    for (const record of report.records) output.out(zoneFileLine(record));
-    for (const zone of zones) {
-      output.out(describeZone(zone));
-      for (const record of zone.records) output.out(zoneFileLine(record));
-    }
+  const findings = report.findings.map((finding) => ({ ...finding, location: locateFinding(read, finding) }));
+  const lineOf = (view: string | undefined) => (record: ListedRecord) => {
+    const clusters = flags.output === "wide" ? clustersOf(record, view) : [];
+    return `${zoneFileLine(record)}${clusters.length > 0 ? ` ; of ${clusters.join(", ")}` : ""}`;
+  };
+  printReport(
+    {
+      value: { ...report, zones, findings, problems, ignored: read.flatMap((input) => input.ignored) },
+      lines: [
+        ...report.records.map(lineOf(flags.view)),
+        ...zones.flatMap((zone) => [describeZone(zone), ...zone.records.map(lineOf(zone.view))]),
+      ],
+    },
+    flags,
+    output,
+  );
+  if (flags.output === undefined || flags.output === "wide") {
     for (const [index, { ignored }] of read.entries())
       if (ignored.length > 0) output.err(`not read: ${inputs[index]}: ${ignored.join(", ")}`);
     for (const { service, message } of report.withoutAddress)

@@ -6,7 +6,7 @@ import { explain } from "../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { LeaseTables } from "../../gateway/leases.ts";
 import { type JsonExplanation, jsonExplanation } from "../../http/explain.ts";
-import { type JsonAnswer, type JsonRecord, renderJsonAnswer } from "../../http/json.ts";
+import { type JsonAnswer, renderJsonAnswer } from "../../http/json.ts";
 import { JsonQuestionError, readJsonQuestion } from "../../http/json-question.ts";
 import { DNS_MESSAGE, JSON_TYPE } from "../../http/messages/fields.ts";
 import { nameOfCode, nameOfType } from "../../http/pages/page.ts";
@@ -29,17 +29,18 @@ import {
   rulesFor,
 } from "./offline-world.ts";
 import type { Output } from "./process.ts";
+import { printReport, type ReportFlags, report } from "./report.ts";
 
-/** Flags of `query`. */
-interface QueryFlags extends ConnectionFlags, PinFlags {
+/** Flags of `query` and `explain`. */
+interface QueryFlags extends ConnectionFlags, PinFlags, ReportFlags {
   readonly manifests?: readonly string[] | undefined;
   readonly stateDir?: string | undefined;
   readonly view?: string | undefined;
   readonly zone?: readonly string[] | undefined;
   /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
   readonly speaksFor?: readonly string[] | undefined;
+  /** Of `explain`. */
   readonly explain?: boolean | undefined;
-  readonly json?: boolean | undefined;
   readonly short?: boolean | undefined;
 }
 
@@ -58,20 +59,32 @@ export async function query(
   output: Output,
 ): Promise<QueryExitCode> {
   const question = readQuestion(name, type);
-  const result = await lookUp(question, flags);
-  for (const problem of result.problems ?? []) output.err(`problem: ${problem}`);
+  return report(
+    async () => {
+      const result = await lookUp(question, flags);
+      const problems = result.problems?.map((problem) => `problem: ${problem}`);
+      return { ...describeResult(result, flags), problems, exitCode: exitCodeOf(result) };
+    },
+    flags,
+    output,
+  );
+}
+
+function describeResult(result: QueryResult, flags: QueryFlags) {
   const { answer, explanation } = result;
-  if (flags.json === true)
-    output.out(JSON.stringify({ answer, ...(explanation && { explanation }) }, undefined, 2));
-  else if (flags.short === true) for (const { data } of answer.Answer ?? []) output.out(data);
-  else {
-    for (const line of answerLines(result)) output.out(line);
-    if (explanation !== undefined) for (const line of explanationLines(explanation)) output.out(line);
-  }
+  const isExplained = flags.explain === true && explanation !== undefined;
+  const lines =
+    flags.short === true
+      ? (answer.Answer ?? []).map(({ data }) => data)
+      : [...answerLines(result, flags), ...(isExplained ? explanationLines(explanation) : [])];
+  return { value: { answer, explanation }, lines };
+}
+
+function exitCodeOf({ answer, problems = [] }: QueryResult): QueryExitCode {
   if (answer.Status !== 0 && answer.Status !== 3) return 1;
   if ((answer.Answer ?? []).length > 0) return 0;
   // What a broken manifest has is not known.
-  return (result.problems ?? []).length > 0 ? 1 : 3;
+  return problems.length > 0 ? 1 : 3;
 }
 
 /** How long to wait between two queries, in milliseconds: answers of the gateway live for some seconds. */
@@ -84,7 +97,7 @@ const PAUSE = 1000;
 export async function waitFor(
   name: string,
   type: string | undefined,
-  flags: ConnectionFlags & { readonly view?: string | undefined; readonly timeout: number },
+  flags: QueryFlags & { readonly timeout: number },
   output: Output,
 ): Promise<0 | 1> {
   const { timeout } = flags;
@@ -97,7 +110,7 @@ export async function waitFor(
       throw error;
     });
     if (!(result instanceof Error) && (result.answer.Answer ?? []).length > 0) {
-      for (const line of answerLines(result)) output.out(line);
+      printReport(describeResult(result, flags), flags, output);
       return 0;
     }
     if (performance.now() + PAUSE >= deadline) {
@@ -144,8 +157,9 @@ async function askGateway(
   try {
     const { body, milliseconds } = await connection.post(`${at}/dns-query`, DNS_MESSAGE, message);
     const answer = renderJsonAnswer(new Uint8Array(body), "");
-    const explained =
-      flags.explain === true ? await connection.get(`${at}/explain?${search}`, JSON_TYPE) : undefined;
+    const explained = needsExplanation(flags)
+      ? await connection.get(`${at}/explain?${search}`, JSON_TYPE)
+      : undefined;
     const explanation = explained && (JSON.parse(explained.body.toString("utf8")) as JsonExplanation);
     // In wire format an answer has its Extended DNS Errors only.
     const Comment = explanation?.comment ?? answer.Comment.replace(/; $/, "");
@@ -153,6 +167,11 @@ async function askGateway(
   } finally {
     await connection.close();
   }
+}
+
+/** Whether records are printed with the clusters that report them. */
+function needsExplanation({ explain: isWanted, output }: QueryFlags): boolean {
+  return isWanted === true || output === "wide";
 }
 
 /** A name as people write it: `web.shop` and `shop/web` are services, and a URL has a host. A dot at the end makes it a whole name. */
@@ -186,7 +205,7 @@ function readQuestion(given: string, type: string | undefined): QueryQuestion {
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;
 
 /** An answer in the form of dig: comments begin with a semicolon, so that the rest is a zone file. */
-function answerLines({ answer, source }: QueryResult): string[] {
+function answerLines({ answer, explanation, source }: QueryResult, { output }: ReportFlags): string[] {
   const { name, type } = answer.Question[0]!;
   const lines = [
     `; ${nameOfCode(answer.Status)}${describeFlags(answer)}, from ${source}`,
@@ -196,7 +215,12 @@ function answerLines({ answer, source }: QueryResult): string[] {
     const records = answer[section] ?? [];
     if (records.length === 0) continue;
     if (section !== "Answer") lines.push(`; ${section.toLowerCase()}`);
-    lines.push(...records.map(recordLine));
+    for (const { name, type, TTL, data } of records) {
+      const line = `${name}\t${TTL}\tIN\t${nameOfType(type)}\t${data}`;
+      const { from = [] } =
+        explanation?.records.find((one) => one.type === nameOfType(type) && one.data === data) ?? {};
+      lines.push(output === "wide" && from.length > 0 ? `${line} ; from ${from.join(", ")}` : line);
+    }
   }
   if (answer.Comment !== "") lines.push(`; ${answer.Comment}`);
   return lines;
@@ -204,10 +228,6 @@ function answerLines({ answer, source }: QueryResult): string[] {
 
 function describeFlags({ TC, AD }: JsonAnswer): string {
   return `${TC ? ", truncated" : ""}${AD ? ", validated by DNSSEC" : ""}`;
-}
-
-function recordLine({ name, type, TTL, data }: JsonRecord): string {
-  return `${name}\t${TTL}\tIN\t${nameOfType(type)}\t${data}`;
 }
 
 /** An explanation as comments of a zone file. */
@@ -266,21 +286,12 @@ interface QueryQuestion {
 /** An answer, where it is from, and why it is what it is. */
 interface QueryResult {
   readonly answer: JsonAnswer;
-  /** Without `--explain` undefined. */
+  /** Undefined where nothing printed needs it. */
   readonly explanation: JsonExplanation | undefined;
   /** `https://doh.example:8443, 12 ms`. */
   readonly source: string;
   /** Problems of the manifests: what they would have is not in the answer. */
   readonly problems?: readonly string[];
-}
-
-/** What is answered without a gateway. */
-interface OfflineFlags extends PinFlags {
-  readonly zone?: readonly string[] | undefined;
-  readonly speaksFor?: readonly string[] | undefined;
-  /** A cluster id; undefined for outside. */
-  readonly view?: string | undefined;
-  readonly explain?: boolean | undefined;
 }
 
 /**
@@ -290,9 +301,10 @@ interface OfflineFlags extends PinFlags {
 function answerOffline(
   { message }: QueryQuestion,
   entries: EntryReader,
-  { zone = [], speaksFor = [], view, explain: isExplained = false, ...pins }: OfflineFlags,
+  flags: QueryFlags,
 ): Omit<QueryResult, "source"> {
-  const rules = rulesFor(entries, speaksFor.map(readGrant), readPins(pins));
+  const { zone = [], speaksFor = [], view } = flags;
+  const rules = rulesFor(entries, speaksFor.map(readGrant), readPins(flags));
   const names = ["clusterset.local", ...zone];
   const isNew = (name: string, at: number) =>
     names.findIndex((one) => canonicalZone(one) === canonicalZone(name)) === at;
@@ -311,7 +323,7 @@ function answerOffline(
     answered.bytes,
     `seen from ${view ?? "outside"}; without a gateway every cluster counts as live`,
   );
-  if (!isExplained) return { answer, explanation: undefined };
+  if (!needsExplanation(flags)) return { answer, explanation: undefined };
   const { name, type } = answer.Question[0]!;
   const explanation = explain(
     { world, accounts: new Accounts(world), explainer: SERVICE_EXPLAINER, leaseOf: () => undefined },

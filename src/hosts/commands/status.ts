@@ -5,11 +5,7 @@ import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
-
-/** Flags of `status`. */
-interface StatusFlags extends ConnectionFlags {
-  readonly json?: boolean | undefined;
-}
+import { coloured, type ReportFlags, report } from "./report.ts";
 
 /**
  * Prints the status of a gateway.
@@ -17,31 +13,38 @@ interface StatusFlags extends ConnectionFlags {
  * @throws {UsageError} for wrong flags
  * @throws {RequestFailed} if the gateway does not answer
  */
-export async function status(flags: StatusFlags, output: Output): Promise<0 | 1> {
-  const connection = await connectTo(requireServer(flags), flags);
-  try {
-    const { body } = await connection.get("/status", JSON_TYPE);
-    const report = JSON.parse(body.toString("utf8")) as StatusReport;
-    if (flags.json === true) output.out(JSON.stringify(report, undefined, 2));
-    else for (const line of statusLines(report)) output.out(line);
-    return report.ready ? 0 : 1;
-  } finally {
-    await connection.close();
-  }
+export async function status(flags: ConnectionFlags & ReportFlags, output: Output): Promise<0 | 1> {
+  const server = requireServer(flags);
+  return report(
+    async () => {
+      const connection = await connectTo(server, flags);
+      try {
+        const { body } = await connection.get("/status", JSON_TYPE);
+        const value = JSON.parse(body.toString("utf8")) as StatusReport;
+        return { value, lines: statusLines(value, flags.output === "wide"), exitCode: value.ready ? 0 : 1 };
+      } finally {
+        await connection.close();
+      }
+    },
+    flags,
+    output,
+  );
 }
 
-/** A status as text, also that of a gateway of an older version, which names no cluster that was never seen: a sentence, a table of clusters, then conflicts and findings. */
-export function statusLines({
-  ready,
-  stale,
-  services,
-  clusters,
-  neverSeen = [],
-  conflicts,
-  findings,
-}: Omit<StatusReport, "neverSeen"> & Partial<Pick<StatusReport, "neverSeen">>): string[] {
+/**
+ * A status as text, also that of a gateway of an older version, which names no cluster that was never seen: a sentence, a table of clusters, then
+ * conflicts and findings.
+ * @param isWide also the position in a shared log, and which clusters disagree
+ */
+export function statusLines(
+  status: Omit<StatusReport, "neverSeen"> & Partial<Pick<StatusReport, "neverSeen">>,
+  isWide = false,
+): string[] {
+  const { ready, stale, services, clusters, neverSeen = [], conflicts, findings } = status;
   const live = clusters.filter((cluster) => cluster.live).length;
-  const first = `${ready ? "ready" : "not ready"}: ${live} of ${counted(clusters.length + neverSeen.length, "cluster")} live, ${counted(services, "service")}`;
+  const { stdout } = process;
+  const state = ready ? coloured("green", "ready", stdout) : coloured("red", "not ready", stdout);
+  const first = `${state}: ${live} of ${counted(clusters.length + neverSeen.length, "cluster")} live, ${counted(services, "service")}`;
   const rows = clusters.map((cluster) => [
     cluster.clusterId,
     [cluster.live ? "live" : "withdrawn", ...cluster.degraded].join(", "),
@@ -51,13 +54,19 @@ export function statusLines({
     String(cluster.imports),
   ]);
   for (const clusterId of neverSeen) rows.push([clusterId, "never seen", "-", "-", "-", "-"]);
+  const header = ["CLUSTER", "STATE", "LAST SEEN", "LEASE EXPIRES", "EXPORTS", "IMPORTS"];
+  const [heading, ...lines] = table([header, ...rows]);
+  const isWell = (row: number) => rows[row]![1] === "live";
+  const position = isWide && status.position !== undefined ? [`position ${status.position}`] : [];
   return [
-    [first, ...stale].join("; "),
-    ...(rows.length === 0
-      ? []
-      : ["", ...table([["CLUSTER", "STATE", "LAST SEEN", "LEASE EXPIRES", "EXPORTS", "IMPORTS"], ...rows])]),
+    [first, ...position, ...stale].join("; "),
+    ...(rows.length === 0 ? [] : ["", heading!]),
+    ...lines.map((line, row) => (isWell(row) ? line : coloured("yellow", line, stdout))),
     "",
-    ...listLines("conflict", conflicts, ({ namespace, name, message }) => `${namespace}/${name}: ${message}`),
+    ...listLines("conflict", conflicts, ({ namespace, name, message, disagree }) => {
+      const others = isWide ? ` (set aside: ${disagree.join(", ")})` : "";
+      return `${namespace}/${name}: ${message}${others}`;
+    }),
     ...listLines("finding", findings, ({ clusterId, kind, namespace, name, reason, message }) => {
       const object = namespace === undefined ? name : `${namespace}/${name}`;
       return `${clusterId}: ${kind} ${object}: ${reason}: ${message}`;
@@ -101,14 +110,17 @@ export function describeObjections(
   findings: readonly ClusterFinding[],
   conflicts: readonly Conflict[],
 ): string[] {
+  const start = (colour: "yellow" | "red", word: string) => coloured(colour, `${word}:`, process.stderr);
   return [
-    ...inputs.flatMap(({ problems }) => problems).map((problem) => `problem: ${problem}`),
+    ...inputs.flatMap(({ problems }) => problems).map((problem) => `${start("red", "problem")} ${problem}`),
     ...findings.map((finding) => {
       const { clusterId, kind, namespace, name, reason, message } = finding;
       const object = namespace === undefined ? name : `${namespace}/${name}`;
-      return `finding: ${locateFinding(inputs, finding) ?? clusterId}: ${kind} ${object}: ${reason}: ${message}`;
+      return `${start("yellow", "finding")} ${locateFinding(inputs, finding) ?? clusterId}: ${kind} ${object}: ${reason}: ${message}`;
     }),
-    ...conflicts.map(({ namespace, name, message }) => `conflict: ${namespace}/${name}: ${message}`),
+    ...conflicts.map(
+      ({ namespace, name, message }) => `${start("yellow", "conflict")} ${namespace}/${name}: ${message}`,
+    ),
   ];
 }
 

@@ -1,18 +1,19 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
-import { runCli } from "../harness/cli.ts";
-import { startGateway, startSync } from "../harness/processes.ts";
+import { cliPath, runCli } from "../harness/cli.ts";
+import { type GatewayProcess, startGateway, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { exported } from "./exported.ts";
 
 const nobody = "https://127.0.0.1:9";
 
-function manifestFolder(address: string): string {
-  const folder = temporaryFolder("manifests");
+function manifestFolder(address: string, folder = temporaryFolder("manifests")): string {
   const metadata = { creationTimestamp: "2026-11-01T00:00:00Z" };
   const objects = exported("shop", "db", { headless: true, endpoints: [address] }).map((object) =>
     stringify({ ...object, metadata: { ...object.metadata, ...metadata } }),
@@ -76,6 +77,38 @@ describe("long-running commands", () => {
     expect(await gateway.stop()).toBe(0);
   });
 
+  test("--watch prints each change as a line of JSON, says once that the gateway is away, and ends with 0 at Ctrl-C", async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    const manifests = manifestFolder("10.1.0.1");
+    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
+    const commands = [
+      watch(gateway, "query", "shop/db"),
+      watch(gateway, "explain", "shop/db"),
+      watch(gateway, "status"),
+    ];
+    const [query, explain, status] = commands.map(
+      ({ printed }) =>
+        () =>
+          printed.out,
+    ) as [Text, Text, Text];
+    await eventually(query).toContain("10.1.0.1");
+    await eventually(explain).toContain('"code":"ANSWERED"');
+    await eventually(status).toContain('"live":true');
+    await gateway.stop();
+    for (const { printed } of commands) await eventually(() => printed.err).toContain("cannot be reached");
+    manifestFolder("10.1.0.2", manifests);
+    await gateway.restart();
+    for (const text of [query, explain]) await eventually(text).toContain("10.1.0.2");
+    for (const { printed, interrupt } of commands) {
+      expect(await interrupt()).toBe(0);
+      expect(printed.err.match(/cannot be reached/g)).toHaveLength(1);
+      for (const line of printed.out.trim().split("\n")) expect(JSON.parse(line)).toBeTypeOf("object");
+    }
+    expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+  });
+
   test("--no-tls answers the same without TLS, for a proxy in front", async () => {
     const gateway = await startGateway({ tls: false, clusters: ["east"] });
     const manifests = manifestFolder("10.1.0.2");
@@ -107,6 +140,27 @@ describe("long-running commands", () => {
     expect(await gateway.stop()).toBe(0);
   });
 });
+
+type Text = () => string;
+
+/** A command that watches a gateway, and what it has printed. */
+function watch({ url, caFile }: GatewayProcess, ...args: string[]) {
+  const command = [cliPath, ...args, "-w", "-o", "json", "--server", url, "--ca-file", caFile];
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", process.execPath, ...command]);
+  const printed = { out: "", err: "" };
+  for (const [stream, name] of [
+    [child.stdout, "out"],
+    [child.stderr, "err"],
+  ] as const)
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      printed[name] += text;
+    });
+  const interrupt = async (): Promise<unknown> => {
+    child.kill("SIGINT");
+    return (await once(child, "close"))[0];
+  };
+  return { printed, interrupt };
+}
 
 function kubeconfigFor(server: string): object {
   return {

@@ -71,7 +71,7 @@ describe("examples/, applied to two API servers", () => {
     async (seenFrom) => {
       const view = seenFrom === "outside" ? undefined : seenFrom;
       const viewed = view === undefined ? [] : ["--view", view];
-      const { stdout } = await runCheck(["--format", "json", ...viewed, ...clusters.map(folderOf)]);
+      const { stdout } = await runCheck(["-o", "json", ...viewed, ...clusters.map(folderOf)]);
       const { records } = JSON.parse(stdout) as Checked;
       const expected = new Map<string, string[]>();
       for (const { name, type, rdata } of records) {

@@ -22,11 +22,7 @@ function manifests(cluster: string, text: string, file = "all.yaml"): string {
 async function run(inputs: string[], flags: Partial<CheckFlags> = {}) {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await check(
-    inputs,
-    { format: "zone", ...flags },
-    { out: (line) => out.push(line), err: (line) => err.push(line) },
-  );
+  const code = await check(inputs, flags, { out: (line) => out.push(line), err: (line) => err.push(line) });
   return { code, out, err: err.map((line) => line.replaceAll(`${folder}/`, "")) };
 }
 
@@ -145,7 +141,7 @@ describe("check", () => {
 
   it("prints everything as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
-      format: "json",
+      output: "json",
     });
     expect(code).toBe(1);
     expect(err).toEqual([]);
@@ -172,7 +168,7 @@ describe("check", () => {
       findings: {},
     };
     writeFileSync(file, JSON.stringify(empty));
-    const { code, out } = await run([file], { clusterId: "cluster-z", format: "json" });
+    const { code, out } = await run([file], { clusterId: "cluster-z", output: "json" });
     expect(code).toBe(0);
     expect(JSON.parse(out.join("")).clusters).toEqual(["cluster-z"]);
   });
@@ -297,7 +293,7 @@ describe("zones of single clusters", () => {
     const [input] = await readCheckInputs([both()[0]!], undefined, { name: LOCAL, pods: "disabled" });
     const file = join(folder, "snapshot.json");
     writeFileSync(file, JSON.stringify(input!.snapshot));
-    const { out } = await run([file], { format: "json" });
+    const { out } = await run([file], { output: "json" });
     expect(JSON.parse(out.join(""))).toMatchObject({
       zones: [{ kind: "cluster-local", zone: "cluster.local.", view: "cluster-a" }],
     });

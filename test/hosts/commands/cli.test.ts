@@ -12,7 +12,7 @@ async function run(args: string[]) {
 }
 
 describe("the command line", () => {
-  it.each(["serve", "sync", "check", "export", "token", "demo"])(
+  it.each(["serve", "sync", "check", "export", "query", "explain", "wait", "status", "token", "demo"])(
     "%s --help has an example",
     async (command) => {
       const { status, stdout } = await run([command, "--help"]);

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const bin = fileURLToPath(new URL("../../../bin/clusterset-doh.js", import.meta.url));
 
+const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
+
 let folder: string;
 const children: ChildProcessWithoutNullStreams[] = [];
 beforeEach(() => {
@@ -62,6 +64,19 @@ it("prints no stack when stdout is closed early", () => {
     encoding: "utf8",
   });
   expect(piped.stderr).not.toContain("    at ");
+});
+
+it.each([
+  ["colours findings at a terminal", "", {}, true],
+  ["does not colour them with NO_COLOR", "", { NO_COLOR: "1" }, false],
+  ["does not colour them in a pipe", " 2>&1 | cat", {}, false],
+])("%s", (_, rest, environment, isColoured) => {
+  const command = `"${process.execPath}" "${bin}" check "${examples}/cluster-b"${rest}`;
+  const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, TERM: "xterm", ...environment },
+  });
+  expect(stdout).toContain(`${isColoured ? "\u001b[33mfinding:\u001b[39m" : "finding:"} `);
 });
 
 describe("an old Node", () => {

@@ -27,10 +27,12 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function query(...args: string[]) {
+const query = (...args: string[]) => run("query", ...args);
+
+async function run(command: "query" | "explain", ...args: string[]) {
   const out: string[] = [];
   const err: string[] = [];
-  const argv = ["node", "clusterset-doh", "query", "--state-dir", folder, ...args];
+  const argv = ["node", "clusterset-doh", command, "--state-dir", folder, ...args];
   const status = await runProgram(argv, { out: (line) => out.push(line), err: (line) => err.push(line) });
   return { status, stdout: out.join("\n"), stderr: err.join("\n") };
 }
@@ -62,7 +64,7 @@ describe("query in a state folder", () => {
       now: NOON + 2 * 86_400_000,
       live: true,
     });
-    const { stdout } = await query("--explain", WEB);
+    const { stdout } = await run("explain", WEB);
     expect(stdout).toContain("; type: ClusterSetIP, decided by west: it has the oldest ServiceExport");
     expect(stdout).toContain("exported by east since 2020-06-01T00:00:00Z, counts from ");
   });

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { parse } from "yaml";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
 import { nameFrom } from "../../../src/hosts/commands/query.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
@@ -22,8 +23,13 @@ const WEB = "web.shop.svc.clusterset.local";
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "clusterset-doh-query-test-"));
+  // The client config of the user who runs the tests does not count.
+  vi.stubEnv("XDG_CONFIG_HOME", folder);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
 
 async function run(...args: string[]) {
   const out: string[] = [];
@@ -43,7 +49,7 @@ describe("query in manifests", () => {
   });
 
   it("explains who reports each record and who decides", async () => {
-    const { stdout } = await run("query", ...BOTH, "--explain", WEB);
+    const { stdout } = await run("explain", ...BOTH, WEB);
     expect(stdout).toContain("; record A 10.97.1.10: from cluster-b");
     expect(stdout).toContain("; type: ClusterSetIP, decided by cluster-a: it has the oldest ServiceExport");
     expect(stdout).not.toContain("lease");
@@ -59,11 +65,11 @@ describe("query in manifests", () => {
   });
 
   it("exits with 3 and a suggestion where there is no record, with 1 where the answer is REFUSED", async () => {
-    const missing = await run("query", ...BOTH, "--explain", "wbe.shop.svc.clusterset.local");
+    const missing = await run("explain", ...BOTH, "wbe.shop.svc.clusterset.local");
     expect(missing.status).toBe(3);
     expect(missing.stdout).toContain(`; did you mean ${WEB}.`);
     expect((await run("query", ...BOTH, WEB, "TXT")).status).toBe(3);
-    const outside = await run("query", ...BOTH, "--explain", "web.shop.svc.clusterst.local");
+    const outside = await run("explain", ...BOTH, "web.shop.svc.clusterst.local");
     expect(outside.status).toBe(1);
     expect(outside.stdout).toContain(`; did you mean ${WEB}.`);
   });
@@ -100,25 +106,32 @@ describe("query in manifests", () => {
 
   it("has the gateway of the environment, unless the command line names another source", async () => {
     vi.stubEnv("CLUSTERSET_DOH_SERVER", "https://localhost:1");
-    try {
-      expect((await run("query", ...BOTH, WEB)).status).toBe(0);
-      for (const command of ["query", "wait"]) {
-        const more = command === "wait" ? ["--timeout", "1"] : [];
-        const { status, stderr } = await run(command, ...more, WEB);
-        expect([status, stderr]).toEqual([
-          1,
-          expect.stringContaining("https://localhost:1 cannot be reached"),
-        ]);
-      }
-      expect((await run("status")).stderr).toContain("https://localhost:1 cannot be reached");
-      expect((await run("query", ...BOTH, "--server", "https://localhost:1", WEB)).status).toBe(2);
-    } finally {
-      vi.unstubAllEnvs();
+    expect((await run("query", ...BOTH, WEB)).status).toBe(0);
+    for (const args of [["query", WEB], ["explain", WEB], ["wait", "--timeout", "1", WEB], ["status"]]) {
+      const { status, stderr } = await run(...args);
+      expect([status, stderr]).toEqual([1, expect.stringContaining("https://localhost:1 cannot be reached")]);
     }
+    expect((await run("query", ...BOTH, "--server", "https://localhost:1", WEB)).status).toBe(2);
+  });
+
+  it.each([
+    ["query", ...BOTH, WEB],
+    ["explain", ...BOTH, WEB],
+    ["check", join(EXAMPLES, "cluster-a")],
+  ])("%s has the same in YAML as in JSON", async (...args) => {
+    const [json, yaml] = [await run(...args, "-o", "json"), await run(...args, "-o", "yaml")];
+    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
+  });
+
+  it("-o wide names the clusters that report a record, behind it", async () => {
+    const { stdout } = await run("query", ...BOTH, "-o", "wide", WEB);
+    expect(stdout).toContain("\tA\t10.97.1.10 ; from cluster-b\n");
+    const checked = await run("check", ...BOTH.filter((arg) => arg !== "--manifests"), "-o", "wide");
+    expect(checked.stdout).toMatch(/^web\.shop\S+\t5\tIN\tA\t10\.97\.1\.10 ; of cluster-a, cluster-b$/m);
   });
 
   it("prints JSON with answer and explanation", async () => {
-    const { stdout } = await run("query", ...BOTH, "--explain", "--json", WEB);
+    const { stdout } = await run("explain", ...BOTH, "-o", "json", WEB);
     expect(JSON.parse(stdout)).toMatchObject({
       answer: { Status: 0, Answer: [{ data: "10.96.1.10" }, { data: "10.97.1.10" }] },
       explanation: {
@@ -126,19 +139,23 @@ describe("query in manifests", () => {
         service: { exporters: [{ clusterId: "cluster-a" }, { clusterId: "cluster-b" }] },
       },
     });
-    expect(Object.keys(JSON.parse((await run("query", ...BOTH, "--json", WEB)).stdout))).toEqual(["answer"]);
+    expect(Object.keys(JSON.parse((await run("query", ...BOTH, "-o", "json", WEB)).stdout))).toEqual([
+      "answer",
+    ]);
   });
 
   it("applies --zone, --owner and --exports as serve does", async () => {
     const other = await run("query", ...BOTH, "--zone", "corp.example", "web.shop.svc.corp.example");
     expect(other.status).toBe(0);
-    const owned = await run("query", ...BOTH, "--owner", "shop/web=cluster-b", "--explain", WEB);
+    const owned = await run("explain", ...BOTH, "--owner", "shop/web=cluster-b", WEB);
     expect(owned.stdout).toContain("decided by cluster-b: the setting services names it as the owner");
-    const limited = await run("query", ...BOTH, "--exports", "cluster-b=other", "--explain", WEB);
+    const limited = await run("explain", ...BOTH, "--exports", "cluster-b=other", WEB);
     expect(limited.stdout).toContain("ExportNotAllowed");
   });
 
   it.each([
+    [["-o", "xml", WEB], "'xml' is invalid. Allowed choices are json, yaml, wide."],
+    [["--short", "-o", "json", WEB], "cannot be used with option '-o, --output"],
     [[WEB], "name one source"],
     [[...BOTH, "--state-dir", "x", WEB], "name one source"],
     [[...BOTH, "a..b"], "empty label"],
