@@ -63,10 +63,13 @@ export function watchOption(): Option {
   return new Option("-w, --watch", "ask every 2 seconds, and print the answer again when it changes");
 }
 
-/** `--server` with credentials and trust, of commands that query a gateway; the environment may have them. */
+/** `--server` with credentials and trust, of commands that query a gateway; the environment and the client config may have them. */
 export function connectionOptions(): Option[] {
   return [
-    new Option("--server <url>", "the gateway's address, such as https://doh.example:8443"),
+    new Option(
+      "--server <url>",
+      "the gateway's address, such as https://doh.example:8443 (default: that of ~/.config/clusterset-doh/config.yaml)",
+    ),
     new Option("--token-file <file>", "file with a bearer token that the gateway admits"),
     new Option("--client-cert-file <file>", "client certificate chain in PEM"),
     new Option("--client-key-file <file>", "its private key in PEM"),

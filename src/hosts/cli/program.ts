@@ -49,6 +49,13 @@ export async function run(
     .addCommand(statusCommand(output, onExit))
     .addCommand(tokenCommand(output))
     .addCommand(demoCommand(output))
+    .hook("preAction", async (_, command) => {
+      const { manifests, stateDir } = command.opts();
+      const isAtGateway = command.options.some((option) => option.attributeName() === "server");
+      if (!isAtGateway || manifests !== undefined || stateDir !== undefined) return;
+      const { applyClientConfig } = await import("./client-config.ts");
+      applyClientConfig(command);
+    })
     .addCommand(completionCommand(output));
   for (const command of [program, ...program.commands])
     command

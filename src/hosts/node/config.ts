@@ -71,7 +71,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     values.tls = { ...(isMapping(values.tls) ? values.tls : {}), clientCaFile: flags.clientCaFile };
   }
   const parsed = ServeConfig.safeParse(values);
-  if (!parsed.success) throw new UsageError(describeIssues(parsed.error, values, file));
+  if (!parsed.success) throw new UsageError(describeIssues(parsed.error, ServeConfig, values, file));
   const config = parsed.data;
   const zones = [...config.zones, ...(flags.zone ?? [])];
   const checked = ServeConfig.shape.zones.safeParse(zones);
@@ -127,8 +127,24 @@ function readClusterToken(text: string): ServeConfig["push"]["credentials"][numb
   return credential;
 }
 
+/**
+ * A config file (YAML or JSON) as a schema has it; paths in it are relative to its folder.
+ * @throws {UsageError} with each wrong key, its file and its line
+ */
+export function readConfigOf<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> {
+  const file = readConfigFile(path);
+  const parsed = schema.safeParse(file.values);
+  if (!parsed.success) throw new UsageError(describeIssues(parsed.error, schema, file.values, file));
+  return parsed.data;
+}
+
 /** In the order of lines. */
-function describeIssues(error: z.ZodError, values: unknown, file: ConfigFile | undefined): string {
+function describeIssues(
+  error: z.ZodError,
+  schema: z.ZodType,
+  values: unknown,
+  file: ConfigFile | undefined,
+): string {
   return listIssues(error)
     .map((issue) => ({ ...issue, line: file?.lineOf(issue.path) }))
     .sort((one, other) => (one.line ?? 0) - (other.line ?? 0))
@@ -136,7 +152,7 @@ function describeIssues(error: z.ZodError, values: unknown, file: ConfigFile | u
       const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
       const next =
         isUnknown === true
-          ? suggestKey(ServeConfig, path)
+          ? suggestKey(schema, path)
           : /boolean|true/.test(message)
             ? yamlWord(values, path)
             : undefined;
@@ -183,10 +199,7 @@ function readConfigFile(path: string): ConfigFile {
   if (problem !== undefined)
     throw new UsageError(`${path}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`);
   const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  if (!isMapping(values))
-    throw new UsageError(
-      `${path}:1: a config file holds keys and values, see docs/reference/configuration.md`,
-    );
+  if (!isMapping(values)) throw new UsageError(`${path}:1: a config file holds keys and values`);
   const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
     let node: unknown = document.contents;
     let line: number | undefined;

@@ -179,6 +179,52 @@ describe("query in manifests", () => {
   });
 });
 
+describe("the client config", () => {
+  const write = (text: string) => {
+    mkdirSync(join(folder, "clusterset-doh"));
+    writeFileSync(join(folder, "clusterset-doh/config.yaml"), text);
+  };
+
+  it.each([
+    ["the config file", {}, [], /^clusterset-doh: cannot read \/\S+\/clusterset-doh\/ca\.crt/],
+    ["the environment", { CLUSTERSET_DOH_CA_FILE: "/env.crt" }, [], /cannot read \/env\.crt/],
+    ["a flag", { CLUSTERSET_DOH_CA_FILE: "/env.crt" }, ["--ca-file", "/flag.crt"], /cannot read \/flag\.crt/],
+    [
+      "the file for its gateway alone",
+      {},
+      ["--server", "https://localhost:2"],
+      /localhost:2 cannot be reached/,
+    ],
+  ])("gives options of %s", async (_, environment, args, message) => {
+    write("server: https://localhost:1\ncaFile: ca.crt\n");
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    for (const command of [["query", WEB], ["explain", WEB], ["wait", "--timeout", "1", WEB], ["status"]])
+      expect((await run(...command, ...args)).stderr).toMatch(message);
+    expect((await run("query", ...BOTH, WEB)).status).toBe(0);
+  });
+
+  it.each([
+    [
+      "server: https://localhost:1\ntoken: x",
+      /config\.yaml:2: token: this key does not exist: did you mean tokenFile\?/,
+    ],
+    [
+      "server: https://localhost:1\nx: y",
+      /x: this key does not exist: the keys here are server, serverName, caFile, /,
+    ],
+    ["server: localhost", /config\.yaml:1: server: must be an address such as/],
+  ])("%j is an error that says where, and what is right", async (text, message) => {
+    write(text);
+    const { status, stderr } = await run("status");
+    expect([status, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+
+  it("is the file of CLUSTERSET_DOH_CONFIG, which has to exist", async () => {
+    vi.stubEnv("CLUSTERSET_DOH_CONFIG", join(folder, "none.yaml"));
+    expect(await run("status")).toMatchObject({ status: 2, stderr: expect.stringContaining("none.yaml") });
+  });
+});
+
 describe("token --out", () => {
   it("makes a file that only its owner may read, and prints the hash alone", async () => {
     const file = join(folder, "cluster-a.token");
