@@ -14,8 +14,7 @@ const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.me
 
 if (isOldNode && existsSync(ownNode)) {
   // The checkout brings Node along as a devDependency.
-  const again = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
-  const child = spawn(ownNode, again, { stdio: "inherit" });
+  const child = spawn(ownNode, process.argv.slice(1), { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => {
     process.exitCode = code ?? 128 + constants.signals[signal];

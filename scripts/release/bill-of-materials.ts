@@ -17,7 +17,7 @@ export function billOfMaterials(root: string): object {
   const { devDependencies: _, name, ...manifest } = readJson<Record<string, unknown>>(root, "package.json");
   const lock = readJson<Lock>(root, "package-lock.json");
   const { devDependencies: __, ...own } = lock.packages[""] as Record<string, unknown>;
-  const installed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
+  const installed = installedPackages(root).map((path) => [path, lock.packages[path]]);
   const packages = { "": own, ...Object.fromEntries(installed) };
   const temporary = mkdtempSync(join(tmpdir(), "clusterset-doh-bill-"));
   // npm takes the name of the folder.
@@ -34,6 +34,12 @@ export function billOfMaterials(root: string): object {
   } finally {
     rmSync(temporary, { recursive: true });
   }
+}
+
+/** The folders of the packages that the package installs, as the lock file has them. */
+export function installedPackages(root: string): string[] {
+  const { packages } = readJson<Lock>(root, "package-lock.json");
+  return Object.entries(packages).flatMap(([path, { dev }]) => (path === "" || dev === true ? [] : path));
 }
 
 function readJson<Value>(root: string, file: string): Value {

@@ -1,11 +1,12 @@
 /**
  * `npm run release [-- --dry-run] [--out FOLDER]`: makes everything of a release that needs no account, in dist/release: the package, its
- * bill of materials, checksums, notes. Exit code 1: the checkout is not ready, and nothing was made. With --dry-run it is made all the
- * same.
+ * bill of materials, checksums, notes, and the plugin of kubectl with its manifest for krew. Exit code 1: the checkout is not ready, and
+ * nothing was made. With --dry-run it is made all the same.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,7 +18,7 @@ import {
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { billOfMaterials } from "./bill-of-materials.ts";
+import { billOfMaterials, installedPackages } from "./bill-of-materials.ts";
 import { findObstacles, notesOf } from "./readiness.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -52,7 +53,9 @@ function makeRelease(folder: string): void {
     output("npm", ["pack", "--pack-destination", packing]);
     mkdirSync(folder, { recursive: true });
     if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`);
-    for (const file of readdirSync(packing)) renameSync(join(packing, file), join(folder, file));
+    const [tarball] = readdirSync(packing) as [string];
+    makePlugin(join(packing, tarball), packing, folder);
+    renameSync(join(packing, tarball), join(folder, tarball));
   } finally {
     rmSync(packing, { recursive: true });
   }
@@ -62,16 +65,42 @@ function makeRelease(folder: string): void {
   );
   const notes = notesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), version);
   writeFileSync(join(folder, "NOTES.md"), notes ?? `${version} is not in CHANGELOG.md.\n`);
-  const sums = readdirSync(folder).map((file) => {
-    const sum = createHash("sha256")
-      .update(readFileSync(join(folder, file)))
-      .digest("hex");
-    return `${sum}  ${file}\n`;
-  });
+  const sums = readdirSync(folder).map((file) => `${sha256Of(join(folder, file))}  ${file}\n`);
   writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
   console.log(`${folder}:`);
   for (const file of readdirSync(folder)) console.log(`  ${file}`);
   console.log("what needs an account is in .github/workflows/release.yml");
+}
+
+/**
+ * Makes the archive that krew installs, the package with all packages that it needs, and its manifest.
+ * @param packing where the package may be unpacked
+ */
+function makePlugin(tarball: string, packing: string, folder: string): void {
+  const archive = join(folder, `kubectl-clusterset-${version}.tar.gz`);
+  // Other packages are in the folders of these.
+  const isTop = (path: string) => path.lastIndexOf("node_modules/") === 0 && existsSync(join(root, path));
+  output("tar", ["-xzf", tarball, "-C", packing]);
+  // krew extracts no links; those in .bin are for npm.
+  output("tar", [
+    "-czf",
+    archive,
+    "--exclude=.bin",
+    "-C",
+    join(packing, "package"),
+    ".",
+    "-C",
+    root,
+    ...installedPackages(root).filter(isTop),
+  ]);
+  const manifest = readFileSync(join(root, "infra/krew/clusterset.yaml"), "utf8")
+    .replaceAll("{{version}}", version)
+    .replace("{{sha256}}", sha256Of(archive));
+  writeFileSync(join(folder, "clusterset.yaml"), manifest);
+}
+
+function sha256Of(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
 }
 
 function output(command: string, args: readonly string[]): string {

@@ -7,9 +7,11 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { bundleWorker, describeBundle } from "../../scripts/bundle-check.ts";
 import { eventually } from "../e2e/harness/answers.ts";
 import { freePort } from "../e2e/servers/ports.ts";
+import { ensureTool } from "../e2e/servers/tools/tools.ts";
 import { snapshot } from "./consumer/snapshot.ts";
 import {
   bundleConsumer,
@@ -97,11 +99,43 @@ describe("the release", () => {
   const read = (file: string) => readFileSync(join(packed.release, file));
   const bill = `clusterset-doh-${manifest.version}.cdx.json`;
 
-  it("has the package, its bill of materials, notes, and the SHA-256 of each", () => {
-    const files = ["NOTES.md", bill, `clusterset-doh-${manifest.version}.tgz`];
+  const archive = `kubectl-clusterset-${manifest.version}.tar.gz`;
+
+  it("has the package, its bill of materials, the plugin, notes, and the SHA-256 of each", () => {
+    const files = ["NOTES.md", bill, `clusterset-doh-${manifest.version}.tgz`, "clusterset.yaml", archive];
     expect(readdirSync(packed.release).sort()).toEqual(["NOTES.md", "SHA256SUMS", ...files.slice(1)]);
     const sums = files.map((file) => `${createHash("sha256").update(read(file)).digest("hex")}  ${file}\n`);
     expect(read("SHA256SUMS").toString().split("\n").sort()).toEqual(sums.join("").split("\n").sort());
+  });
+
+  it("has a plugin that krew installs and kubectl runs, which calls itself kubectl clusterset", async () => {
+    const [krew, kubectl] = [await ensureTool("krew"), await ensureTool("kubectl")];
+    const folder = join(packed.folder, "krew");
+    const node = dirname(process.execPath);
+    const env = {
+      PATH: `${folder}/bin:${node}:/usr/bin:/bin`,
+      HOME: folder,
+      KREW_ROOT: folder,
+      KREW_NO_UPGRADE_CHECK: "1",
+    };
+    const run = (program: string, ...args: string[]) =>
+      execFileSync(program, args, {
+        cwd: packed.folder,
+        env,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+    const file = join(packed.release, "clusterset.yaml");
+    run(krew, "install", `--manifest=${file}`, `--archive=${join(packed.release, archive)}`);
+    expect(run(kubectl, "plugin", "list")).toContain(`${folder}/bin/kubectl-clusterset`);
+    expect(run(kubectl, "clusterset", "--version")).toBe(`${manifest.version}\n`);
+    expect(run(kubectl, "clusterset", "query", "--help")).toContain("Usage: kubectl clusterset query");
+    const clusters = ["--manifests", join(root, "examples/cluster-a")];
+    expect(run(kubectl, "clusterset", "query", "--short", ...clusters, "shop/web")).toBe("10.96.1.10\n");
+    const { spec } = parse(readFileSync(file, "utf8")) as { spec: { platforms: { uri: string }[] } };
+    const url = manifest.repository.url.replace(/^git\+|\.git$/g, "");
+    for (const { uri } of spec.platforms)
+      expect(uri).toBe(`${url}/releases/download/v${manifest.version}/${archive}`);
   });
 });
 

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../../assembly/stages.ts";
 import { UsageError } from "../../config/values.ts";
@@ -20,9 +21,13 @@ import { syncCommand } from "./sync-command.ts";
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
+/** The file of a plugin by which kubectl finds `kubectl clusterset`. */
+const PLUGIN = "kubectl-clusterset";
+
 /**
  * Runs the command line; resolves with the exit code after the command has ended. Each command loads its modules
  * when it is called.
+ * @param argv as of a process: the second is the program's file, by whose name it is a plugin of kubectl
  * @param startServer starts the server of `serve`; default: Node's server
  */
 export async function run(
@@ -34,7 +39,9 @@ export async function run(
   const onExit = (code: number) => {
     exitCode = code;
   };
-  const program = new Command("clusterset-doh")
+  const isPlugin = basename(argv[1]!) === PLUGIN;
+  const name = isPlugin ? "kubectl clusterset" : "clusterset-doh";
+  const program = new Command(name)
     .description(
       "DNS over HTTPS for Kubernetes clustersets: clusterset.local names, answered outside the cluster",
     )
@@ -55,14 +62,16 @@ export async function run(
       if (!isAtGateway || manifests !== undefined || stateDir !== undefined) return;
       const { applyClientConfig } = await import("./client-config.ts");
       applyClientConfig(command);
-    })
-    .addCommand(completionCommand(output));
+    });
+  // kubectl completes its plugins in another way.
+  if (!isPlugin) program.addCommand(completionCommand(output));
   for (const command of [program, ...program.commands])
     command
       .exitOverride()
       .showHelpAfterError("(--help says more)")
       .configureOutput({
-        writeOut: (text) => output.out(text.trimEnd()),
+        // Examples name the program.
+        writeOut: (text) => output.out(text.replaceAll("clusterset-doh ", `${name} `).trimEnd()),
         writeErr: (text) => output.err(text.trimEnd()),
       });
   try {
@@ -71,7 +80,7 @@ export async function run(
   } catch (error) {
     // Commander has printed its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    output.err(`clusterset-doh: ${describe(error)}`);
+    output.err(`${name}: ${describe(error)}`);
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
   }
 }
@@ -97,5 +106,5 @@ export async function runProcess(args: readonly string[], startServer?: StartSer
     out: (line: string) => process.stdout.write(`${line}\n`),
     err: (line: string) => process.stderr.write(`${line}\n`),
   };
-  process.exitCode = await run([process.execPath, "clusterset-doh", ...args], output, startServer);
+  process.exitCode = await run([process.execPath, process.argv[1] ?? "", ...args], output, startServer);
 }

@@ -69,6 +69,18 @@ describe("the command line", () => {
     expect(status).toBe(2);
   });
 
+  it("is kubectl clusterset where kubectl starts it, in usage, examples and errors", async () => {
+    const lines: string[] = [];
+    const output = { out: (line: string) => lines.push(line), err: (line: string) => lines.push(line) };
+    const runPlugin = (...args: string[]) => runProgram(["node", "/bin/kubectl-clusterset", ...args], output);
+    expect(await runPlugin("status", "--help")).toBe(0);
+    expect(await runPlugin("query", "x", "--state-dir", "none")).toBe(2);
+    expect(lines.join("\n")).toMatch(
+      /^Usage: kubectl clusterset status .*^ {2}kubectl clusterset status .*^kubectl clusterset: /ms,
+    );
+    expect(lines.join("\n")).not.toContain("clusterset-doh ");
+  });
+
   it("makes different tokens with their digests", async () => {
     const first = await run(["token"]);
     expect(first.stdout).toMatch(/^[\w-]{43}$/);

@@ -31,6 +31,8 @@ export const goPrograms = {
   /** With the plugins that our Corefiles have: all of them take four times as long to build. */
   coredns: { version: "v1.15.0", main: "." },
   helm: { version: "v3.22.0", main: "helm.sh/helm/v3/cmd/helm" },
+  /** Installs plugins of kubectl. */
+  krew: { version: "v0.4.3", main: "sigs.k8s.io/krew/cmd/krew" },
   dnsproxy: { version: "v0.75.2", main: "github.com/AdguardTeam/dnsproxy" },
   /** The ACME server of Let's Encrypt for tests. */
   pebble: { version: "v2.10.1", main: "github.com/letsencrypt/pebble/v2/cmd/pebble" },

@@ -36,7 +36,7 @@ export const CI_TOOLS: readonly Tool[] = [
   ...(["systemd-analyze", "zsh", "fish", "ip", "certutil", "redis-server", "redis-sentinel"] as const),
   ...(["mcsCrds", "certManagerCrds", "gatewayApiCrds", "prometheusCrds", "promtool"] as const),
   ...(["deno", "bun", "dnspython", "hadolint"] as const),
-  ...(["kube-apiserver", "kubectl", "coredns", "helm"] as const),
+  ...(["kube-apiserver", "kubectl", "coredns", "helm", "krew"] as const),
 ];
 
 const ready = new Map<Tool, Promise<string>>();
