@@ -15,6 +15,7 @@ const PORT = 8743;
 /** CSS pixels. */
 const WIDTH = 1080;
 const PICTURES: readonly (readonly [file: string, path: string, height: number])[] = [
+  ["grid.png", "/", 1300],
   ["look-up.png", "/?name=web.shop.svc.clusterset.test&type=A", 1160],
   ["service.png", "/services/shop/api", 1300],
   ["cluster.png", "/clusters/cluster-b", 900],

@@ -36,6 +36,7 @@ import {
 } from "./messages/message.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import type { OpenApi } from "./openapi/open-api.ts";
+import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
 import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, type PathPolicies, rowOf } from "./path-table.ts";
@@ -143,6 +144,17 @@ export function createApp(parts: AppParts): App {
     return reject(request, status, code, message, headers);
   };
 
+  /** A browser gets the form for a token, where a token would help. */
+  const rejectPerson = (request: HttpRequest, rejection: NotAdmitted): MaybePromise<Response> => {
+    const response = toResponse(notAdmitted(request, rejection));
+    const { status, message } = rejection;
+    if (!access.kinds.bearer || status !== 401 || !prefersHtml(request.header("accept"))) return response;
+    return pageResponse(loginPage(message), parts.version).then((page) => {
+      page.headers.set("www-authenticate", response.headers.get("www-authenticate") ?? "");
+      return page;
+    });
+  };
+
   const answersFor = ({ rule }: Admitted): RuleAnswers => {
     accessCounters.admitted(rule.name);
     return answersOf.get(rule)!;
@@ -219,8 +231,8 @@ export function createApp(parts: AppParts): App {
     if (rejected !== undefined) return toResponse(rejected);
     if (kind === "readiness") return fetchReadiness(asked, request, client, background);
     if (admission !== "rule") return hono.fetch(request, { client });
-    return andThen(access.admit(asked), (admission) => {
-      if (admission.rule === undefined) return toResponse(notAdmitted(asked, admission));
+    return andThen(access.admit(kind === "page" ? withSession(asked) : asked), (admission) => {
+      if (admission.rule === undefined) return rejectPerson(asked, admission);
       const answers = answersFor(admission);
       return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, admission, answers));
     });
@@ -285,6 +297,9 @@ export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
 }
 
 interface Parts {
+  /** Default: nobody can log in to the pages. */
+  readonly access?: AccessControl;
+  readonly version?: string;
   readonly gateway: { status(): ServingStatus };
   readonly clock: () => number;
 }
@@ -302,7 +317,7 @@ export function createHono(
   counters: QueryCounters,
   ends: Ends,
 ): Hono<AppEnvironment> {
-  const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
+  const { pushRoutes, transferRoutes, stubRoutes, openApi, access, version = "" } = parts;
   const app = ownRouter(new Hono<AppEnvironment>());
   if (pushRoutes !== undefined) {
     app.use(`${MOUNTS.push}/*`, async (c, next) => {
@@ -317,6 +332,7 @@ export function createHono(
     app.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
   mountHealthRoutes(app, parts.gateway, parts.clock);
   app.route("/", createPages());
+  if (access?.kinds.bearer === true) app.route("/", createLoginRoutes(access, version));
 
   app.notFound((c) => {
     const request = new FetchRequest(c.req.raw, c.env?.client);

@@ -80,6 +80,7 @@ const ROWS: readonly PathRow[] = [
     urgent: "none",
   },
   { kind: "page", pattern: /^\/api\//, admission: "route", urgent: "none" },
+  { kind: "page", pattern: /^\/log(?:in|out)$/, admission: "none", urgent: "none" },
 ];
 const PAGE: PathRow = { kind: "page", pattern: /^/, admission: "rule", urgent: "none" };
 

@@ -84,18 +84,18 @@ ${refreshed(html`${servingSentence(status, now)}
 ${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>`}
 ${partOf(services, "No cluster exports a service.", (rows) => serviceGrid(rows, clusters, now, zone))}
 ${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
-<h2>Conflicts</h2>
-${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
-${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
-<h2>Findings</h2>
-${partOf(findings, "No finding: everything exported is served.", findingList)}
-${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}
 ${
   history === undefined
     ? ""
     : html`<h2>What happened</h2>
 ${timeLine(history, now)}`
-}`)}`,
+}
+<h2>Conflicts</h2>
+${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
+${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
+<h2>Findings</h2>
+${partOf(findings, "No finding: everything exported is served.", findingList)}
+${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`)}`,
   };
 }
 

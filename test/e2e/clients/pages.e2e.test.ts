@@ -258,3 +258,61 @@ test("without scripts a page is complete, and has no button that does nothing", 
     { javaScriptEnabled: false },
   );
 });
+
+test("without scripts the first page is a table of services by cluster", async () => {
+  await onPage(
+    "/",
+    async (page) => {
+      const table = page.getByRole("table");
+      expect(await table.getByRole("columnheader").allInnerTexts()).toEqual([
+        "Service",
+        expect.stringMatching(/^cluster-a\s+live, /),
+        expect.stringMatching(/^cluster-b\s+live, /),
+      ]);
+      expect((await table.getByRole("row", { name: WEB }).getByRole("cell").allInnerTexts()).join()).toBe(
+        "exports imports,exports imports",
+      );
+    },
+    { javaScriptEnabled: false },
+  );
+});
+
+test("the keyboard alone looks a name up, with completion, and comes from the answer to the grid", async () => {
+  await onPage("/", async (page) => {
+    expect(await page.evaluate("document.activeElement.id")).toBe("name");
+    expect(await page.locator(`#names option[value="${WEB}"]`).count()).toBe(1);
+    await page.keyboard.type(WEB);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `${WEB} A` }).waitFor();
+    const link = page.getByRole("table").getByRole("link", { name: WEB });
+    for (let presses = 0; presses < 60; presses++) {
+      if (await page.evaluate("document.activeElement.closest('.grid') !== null")) break;
+      await page.keyboard.press("Tab");
+    }
+    for (let presses = 0; presses < 20; presses++) {
+      if ((await page.evaluate("document.activeElement.textContent")) === WEB) break;
+      await page.keyboard.press("Tab");
+    }
+    expect(await link.count()).toBe(1);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/services/shop/web");
+  });
+});
+
+test("a file on /setup is copied whole", async () => {
+  await onPage(
+    "/setup",
+    async (page) => {
+      await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+      const file = page.locator("pre[data-copy]").first();
+      const name = (await file.getAttribute("data-copy"))!;
+      await page
+        .getByRole("button", { name: `Copy ${name}`, exact: true })
+        .first()
+        .click();
+      await page.getByRole("status").filter({ hasText: "Copied" }).waitFor({ state: "attached" });
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await file.textContent());
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});

@@ -1,0 +1,75 @@
+import { html } from "hono/html";
+import { Hono } from "hono/tiny";
+import type { AccessControl, ShownRequest } from "../../access/admission.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { FetchRequest } from "../messages/message.ts";
+import { type Page, pageResponse } from "./page.ts";
+
+/** A session cookie, sent to this host alone and over TLS alone (RFC 6265bis section 4.1.3.2). */
+const COOKIE = "__Host-clusterset-doh";
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+const SESSION = new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9\\-._~+/]+=*)(?:;|$)`);
+/** Browsers keep no longer cookie: name, value and attributes have 4,096 bytes. */
+const LONGEST_TOKEN = 4000;
+
+/** The request of a browser that logged in, as if it had the token in its Authorization field. For pages alone: no cache keeps them. */
+export function withSession(request: ShownRequest): ShownRequest {
+  const token = SESSION.exec(request.header("cookie") ?? "")?.[1];
+  return token === undefined || request.header("authorization") !== null
+    ? request
+    : withToken(request, token);
+}
+
+function withToken(request: ShownRequest, token: string): ShownRequest {
+  const { url, host, client } = request;
+  const header = (name: string) => (name === "authorization" ? `Bearer ${token}` : request.header(name));
+  return { url, host, client, header };
+}
+
+/** `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and sends it with requests for pages. */
+export function createLoginRoutes(access: AccessControl, version: string): Hono<AppEnvironment> {
+  const routes = new Hono<AppEnvironment>();
+  const isForeign = (site: string | undefined) =>
+    site !== undefined && site !== "same-origin" && site !== "none";
+  routes.get("/login", () => pageResponse(loginPage(), version));
+  routes.post("/login", async (c) => {
+    const request = new FetchRequest(c.req.raw, c.env.client);
+    const body = isForeign(c.req.header("sec-fetch-site"))
+      ? undefined
+      : await request.body(LONGEST_TOKEN + 100);
+    const token = new URLSearchParams(new TextDecoder().decode(body)).get("token")?.trim() ?? "";
+    if (token === "" || token.length > LONGEST_TOKEN)
+      return pageResponse(loginPage(`paste a token of 1 to ${LONGEST_TOKEN} characters`), version);
+    const admission = await access.admit(withToken(request, token));
+    if (admission.rule === undefined) return pageResponse(loginPage(admission.message), version);
+    // With a rule for everybody, an unknown token may be that of a cluster.
+    if (admission.rule.isPublic) return pageResponse(loginPage("no access rule has this token"), version);
+    return leave(`${COOKIE}=${token}; ${ATTRIBUTES}`);
+  });
+  routes.post("/logout", () => leave(`${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`));
+  return routes;
+}
+
+function leave(cookie: string): Response {
+  return new Response(null, {
+    status: 303,
+    headers: { location: "/", "set-cookie": cookie, "cache-control": "no-store" },
+  });
+}
+
+/** The form for a token. @param problem why the last one, or the request, is not admitted */
+export function loginPage(problem?: string): Page {
+  return {
+    title: "Log in",
+    status: problem === undefined ? 200 : 401,
+    body: html`<h1>Log in</h1>
+${problem === undefined ? "" : html`<p class="note" role="alert">${problem}.</p>`}
+<form action="/login" method="post">
+<div class="wide"><label for="token">Bearer token</label>
+<input id="token" name="token" type="password" required autofocus maxlength="${LONGEST_TOKEN}" autocomplete="off" autocapitalize="none" spellcheck="false"></div>
+<button>Log in</button>
+</form>
+<p class="hint">The browser keeps the token in a session cookie, which scripts cannot read, and sends it to these pages alone. It is gone when you log out or close the browser.</p>
+<form action="/logout" method="post"><button>Log out</button></form>`,
+  };
+}

@@ -1,0 +1,72 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { readPage } from "../pages/read-page.ts";
+import { accessWorld } from "./access-world.ts";
+
+const PAGE = { accept: "text/html" };
+
+let world: Awaited<ReturnType<typeof accessWorld>>;
+beforeAll(async () => {
+  world = await accessWorld();
+});
+
+const logIn = (token: string, headers: Record<string, string> = {}) =>
+  world.ask("/login", {}, { method: "POST", body: new URLSearchParams({ token }), headers });
+
+describe("a person with a bearer token", () => {
+  it("gets the form where a page needs a token, and what a program gets otherwise", async () => {
+    const rejected = await world.ask("/services", {}, { headers: PAGE });
+    expect(rejected.status).toBe(401);
+    expect(rejected.headers.get("www-authenticate")).toContain("Bearer");
+    expect((await readPage(rejected)).html).toContain('<form action="/login" method="post">');
+    const program = await world.ask("/services");
+    expect(program.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  });
+
+  it("logs in by the form, and sees with the cookie what the token may see, on pages alone", async () => {
+    const response = await logIn(" laptop ");
+    expect([response.status, response.headers.get("location")]).toEqual([303, "/"]);
+    const [cookie, ...attributes] = response.headers.get("set-cookie")!.split("; ");
+    expect(attributes.sort()).toEqual(["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]);
+    const headers = { ...PAGE, cookie: `other=1; ${cookie}` };
+    const { text } = await readPage(await world.ask("/services", {}, { headers }));
+    expect(text).toContain("web.shop.svc");
+    expect(text).not.toContain("vault.secret");
+    for (const path of ["/status", "/services"])
+      expect((await world.ask(path, {}, { headers })).status, path).toBe(200);
+    for (const path of ["/resolve?name=web.shop.svc.clusterset.test", "/metrics", "/dns-query"])
+      expect((await world.ask(path, {}, { headers })).status, path).toBe(401);
+  });
+
+  it("logs out by the form", async () => {
+    const response = await world.ask("/logout", {}, { method: "POST" });
+    expect(response.headers.get("set-cookie")).toMatch(/^__Host-clusterset-doh=; Max-Age=0; /);
+  });
+
+  it.each([
+    ["an unknown token", "other"],
+    ["no token", ""],
+    ["what is no token", "a b"],
+    ["a token too long for a cookie", "a".repeat(4001)],
+  ])("is told why %s is rejected", async (_, token) => {
+    const response = await logIn(token);
+    expect(response.status).toBe(401);
+    expect(response.headers.get("set-cookie")).toBeNull();
+    expect((await readPage(response)).html).toContain('role="alert"');
+  });
+
+  it("is not logged in by a page of another site", async () => {
+    const response = await logIn("laptop", { "sec-fetch-site": "cross-site" });
+    expect([response.status, response.headers.get("set-cookie")]).toEqual([401, null]);
+  });
+
+  it("keeps what everybody sees where a token is unknown and everybody may see something", async () => {
+    const open = await accessWorld({ everybody: { namespaces: ["shop"] } });
+    const body = new URLSearchParams({ token: "other" });
+    expect((await open.ask("/login", {}, { method: "POST", body })).status).toBe(401);
+  });
+});
+
+it("there is no form where no rule has a bearer token", async () => {
+  const { ask } = await accessWorld({ rules: [], everybody: {} });
+  expect((await ask("/login", {}, { headers: PAGE })).status).toBe(404);
+});
