@@ -35,7 +35,9 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
  * @throws {ProxyInvalid}
  */
 export function openDispatcher(server: URL, options: OutgoingOptions = {}): Dispatcher {
-  const { tls = {}, proxy: named, environment, lookup, timeout, ...pool } = options;
+  const { tls: given = {}, proxy: named, environment, lookup, timeout, ...pool } = options;
+  // Each certificate of `ca` is trusted, also one that is not self-signed, as in Go and curl.
+  const tls = given.ca === undefined ? given : { ...given, allowPartialTrustChain: true };
   const proxy = named ?? (lookup === undefined ? proxyOf(server, environment) : undefined);
   const connect = {
     ...tls,

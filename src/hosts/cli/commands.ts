@@ -37,6 +37,10 @@ export function statusCommand(output: Output, setExitCode: (code: number) => voi
   return command
     .addOption(outputOption())
     .addOption(watchOption())
+    .option(
+      "--ready",
+      "print whether the gateway, or a sync worker at its --listen, is ready; no credential is needed",
+    )
     .addHelpText(
       "after",
       `

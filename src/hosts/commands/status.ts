@@ -7,18 +7,29 @@ import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connec
 import type { Output } from "./process.ts";
 import { coloured, type ReportFlags, report } from "./report.ts";
 
+/** Flags of `status`. */
+interface StatusFlags extends ConnectionFlags, ReportFlags {
+  /** Only `/readyz`, which needs no credential and which sync workers have, too. */
+  readonly ready?: boolean | undefined;
+}
+
 /**
- * Prints the status of a gateway.
+ * Prints the status of a gateway, or the readiness of a gateway or a sync worker.
  * @returns 0 if it is ready, else 1
  * @throws {UsageError} for wrong flags
- * @throws {RequestFailed} if the gateway does not answer
+ * @throws {RequestFailed} if the gateway does not answer, or `/readyz` not with 200
  */
-export async function status(flags: ConnectionFlags & ReportFlags, output: Output): Promise<0 | 1> {
+export async function status(flags: StatusFlags, output: Output): Promise<0 | 1> {
   const server = requireServer(flags);
   return report(
     async () => {
       const connection = await connectTo(server, flags);
       try {
+        if (flags.ready === true) {
+          const { body } = await connection.get("/readyz", "text/plain");
+          const message = body.toString("utf8").trimEnd();
+          return { value: { ready: true, message }, lines: [message], exitCode: 0 };
+        }
         const { body } = await connection.get("/status", JSON_TYPE);
         const value = JSON.parse(body.toString("utf8")) as StatusReport;
         return { value, lines: statusLines(value, flags.output === "wide"), exitCode: value.ready ? 0 : 1 };

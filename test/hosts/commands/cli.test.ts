@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
+import { makeAuthority, makeServer } from "../client-certificates.ts";
 
 /** Runs a command in this process. */
 async function run(args: string[]) {
@@ -100,5 +106,37 @@ describe("the command line", () => {
   it("does not listen on other addresses than loopback without access rules", async () => {
     const { status, stderr } = await run(["serve", "--listen", "0.0.0.0:0"]);
     expect([status, stderr]).toEqual([2, expect.stringContaining("--public")]);
+  });
+});
+
+describe("status --ready trusts a certificate that an authority issued by itself, and", () => {
+  it.each([
+    ["ends with 0 where /readyz is 200", 200, "doh.example", { status: 0, stdout: "ready" }],
+    [
+      "ends with 1 and its text where it is 503",
+      503,
+      "doh.example",
+      { status: 1, stderr: expect.stringContaining("answered 503 HTTP_503: ready") },
+    ],
+    [
+      "ends with 1 where the certificate lacks --server-name",
+      200,
+      "other.example",
+      { status: 1, stderr: expect.stringContaining("not for other.example") },
+    ],
+  ])("%s", async (_, code, name, expected) => {
+    const pair = await makeServer(await makeAuthority("private"), ["doh.example"], []);
+    const server = createServer(pair, ({ url }, response) =>
+      response.writeHead(url === "/readyz" ? code : 404).end("ready\n"),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-ready-"));
+    const file = join(folder, "tls.crt");
+    writeFileSync(file, pair.cert);
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ["status", "--ready", "--server", url, "--ca-file", file, "--server-name", name];
+    expect(await run(args)).toMatchObject(expected);
+    rmSync(folder, { recursive: true });
+    await new Promise((resolve) => server.close(resolve));
   });
 });
