@@ -5,6 +5,7 @@ import { checkout } from "../harness/cli.ts";
 import { gatewayFolder, infraManifests, workerFolder } from "../harness/infra.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import type { KubeObject } from "../servers/kubernetes/objects.ts";
+import { rendered } from "./install/helm.ts";
 
 interface Container {
   securityContext: Record<string, unknown>;
@@ -78,6 +79,22 @@ describe("Pod Security", () => {
       expect(admitted.kind).toBe("Pod");
       expect(admitted.spec.securityContext).toMatchObject({ runAsNonRoot: true });
       expect(admitted.spec.securityContext.runAsUser).toBe(runAsUser);
+    },
+  );
+
+  test.each([
+    ["gateway", {}],
+    ["worker", { gateway: "https://doh.example.org", clusterId: "east" }],
+  ] as const)(
+    "the test pod of the chart of the %s is admitted, too, and has no token",
+    async (chart, values) => {
+      const pod = rendered(chart, values).find(({ kind }) => kind === "Pod") as Pod;
+      expect((await admit(pod)) as Pod).toMatchObject({
+        kind: "Pod",
+        spec: { automountServiceAccountToken: false },
+      });
+      pod.spec.containers[0]!.securityContext.allowPrivilegeEscalation = true;
+      await expect(admit(pod)).rejects.toMatchObject({ status: 403 });
     },
   );
 

@@ -81,6 +81,10 @@ labels:
 {{- toYaml (dict "ports" $ports) -}}
 {{- end }}
 
+{{- define "gateway.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
 {{- /* What the pod runs as: of one user, or of whom OpenShift chooses for the namespace. */ -}}
 {{- define "gateway.podSecurityContext" -}}
 {{- $own := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}

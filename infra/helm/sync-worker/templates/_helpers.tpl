@@ -59,6 +59,10 @@ subjects:
   {{- end }}
 {{- end }}
 
+{{- define "worker.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
 {{- /* What the pod runs as: of one user, or of whom OpenShift chooses for the namespace. */ -}}
 {{- define "worker.podSecurityContext" -}}
 {{- $own := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}

@@ -7,8 +7,8 @@ interface Metadata {
 }
 
 /**
- * Objects by kind and name, without what only one of Helm and kustomize has: Helm's own labels, the namespace, and the two ways in which a
- * changed ConfigMap replaces a pod.
+ * Objects by kind and name, without what only one of Helm and kustomize has: Helm's own labels and tests, the namespace, and the two ways in
+ * which a changed ConfigMap replaces a pod.
  */
 export function comparable(objects: readonly KubeObject[]): Record<string, object> {
   const generated = objects.flatMap(({ kind, metadata: { name } }) =>
@@ -18,7 +18,10 @@ export function comparable(objects: readonly KubeObject[]): Record<string, objec
     (json, name) => json.replaceAll(`"${name}"`, `"${name.slice(0, -11)}"`),
     JSON.stringify(objects),
   );
-  const compared = (JSON.parse(text) as KubeObject[]).filter(({ kind }) => kind !== "Namespace");
+  const compared = (JSON.parse(text) as KubeObject[]).filter(
+    ({ kind, metadata }) =>
+      kind !== "Namespace" && !("helm.sh/hook" in ((metadata as Metadata).annotations ?? {})),
+  );
   return Object.fromEntries(
     compared.map((object) => {
       strip(object.metadata as Metadata);

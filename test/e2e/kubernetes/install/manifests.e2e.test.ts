@@ -247,6 +247,21 @@ describe.each(["gateway", "worker"] as const)("the pod of the chart %s", (chart)
     expect(podIn(given).spec.securityContext).toMatchObject({ ...fixed, fsGroup: 1000 });
   });
 
+  test("is what Service, policy and budget select, and the pod of helm test is not", () => {
+    const objects = rendered(chart, needed);
+    const tester = objects.find(({ kind }) => kind === "Pod")!.metadata.labels!;
+    const { labels } = podIn(objects).metadata;
+    const selectors = objects.flatMap(({ kind, spec }) => {
+      const { selector, podSelector = selector } = (spec ?? {}) as Record<string, { matchLabels?: object }>;
+      return kind === "Pod" || podSelector === undefined ? [] : [podSelector.matchLabels ?? podSelector];
+    });
+    expect(selectors.length).toBeGreaterThan(2);
+    for (const selector of selectors) {
+      expect(labels).toMatchObject(selector);
+      expect(tester).not.toMatchObject(selector);
+    }
+  });
+
   test("has labels, annotations, variables, volumes and a priority of its values, and objects beside it", () => {
     const file = join(temporaryFolder("values"), "values.yaml");
     const values = {

@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cliPath } from "../../harness/cli.ts";
+import { cliPath, runProgram } from "../../harness/cli.ts";
 import type { ApiServer } from "../../servers/kubernetes/api-server.ts";
 import { requestToken } from "../../servers/kubernetes/service-account.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { waitFor } from "../../servers/wait.ts";
 
 interface Keyed {
   readonly data?: Record<string, string>;
@@ -12,12 +13,16 @@ interface Keyed {
 interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name: string };
-  readonly secret?: { readonly secretName: string; readonly optional?: boolean };
+  readonly secret?: {
+    readonly secretName: string;
+    readonly optional?: boolean;
+    readonly items?: readonly { readonly key: string }[];
+  };
 }
 interface PodSpec {
   readonly serviceAccountName: string;
   readonly automountServiceAccountToken: boolean;
-  readonly volumes: readonly Volume[];
+  readonly volumes?: readonly Volume[];
   readonly containers: readonly [
     {
       readonly args: readonly string[];
@@ -25,7 +30,7 @@ interface PodSpec {
         readonly name: string;
         readonly valueFrom: { readonly configMapKeyRef: { readonly name: string; readonly key: string } };
       }[];
-      readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+      readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
     },
   ];
 }
@@ -51,13 +56,52 @@ export async function startPod(
   name: string,
   options: PodOptions = {},
 ): Promise<ServerProcess> {
-  const read = <T>(path: string) => server.admin.api<T>("GET", path);
-  const inNamespace = <T>(resource: string) => read<T>(`/api/v1/namespaces/${namespace}/${resource}`);
-  const owner = await read<{ spec: { template: { spec: PodSpec } } }>(
+  const owner = await server.admin.api<{ spec: { template: { spec: PodSpec } } }>(
+    "GET",
     `/apis/apps/v1/namespaces/${namespace}/${kind}/${name}`,
   );
-  const { volumes, containers, serviceAccountName, automountServiceAccountToken } = owner.spec.template.spec;
-  const [{ args, env = [], volumeMounts }] = containers;
+  const command = await commandOf(server, namespace, name, owner.spec.template.spec, options);
+  return ServerProcess.start({
+    name,
+    command: process.execPath,
+    ...command,
+    ready: options.ready ?? (async () => true),
+  });
+}
+
+/**
+ * Waits for a pod that helm has made, runs its command to the end, and reports to the API server how it ended, as a kubelet would.
+ * @returns what it printed
+ */
+export async function runToEnd(
+  server: ApiServer,
+  namespace: string,
+  name: string,
+  options: PodOptions = {},
+): Promise<string> {
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name } };
+  const { spec } = await waitFor(`the pod ${name}`, async () => {
+    const found = await server.admin.get(pod);
+    return (found.status as { phase: string }).phase === "Pending" && (found as unknown as { spec: PodSpec });
+  });
+  const { args, folder } = await commandOf(server, namespace, name, spec, options);
+  const { code, stdout, stderr } = await runProgram(process.execPath, args, { cwd: folder });
+  await server.admin.patchStatus(pod, { phase: code === 0 ? "Succeeded" : "Failed" });
+  return stdout + stderr;
+}
+
+/** The command of a pod's container, in a folder with what it mounts. */
+async function commandOf(
+  server: ApiServer,
+  namespace: string,
+  name: string,
+  spec: PodSpec,
+  options: PodOptions,
+): Promise<{ args: string[]; folder: string; env: Record<string, string> }> {
+  const inNamespace = <T>(resource: string) =>
+    server.admin.api<T>("GET", `/api/v1/namespaces/${namespace}/${resource}`);
+  const { volumes = [], containers, serviceAccountName, automountServiceAccountToken } = spec;
+  const [{ args, env = [], volumeMounts = [] }] = containers;
   const folder = temporaryFolder(`pod-${name}`);
   const replaced: [string, string][] = [
     ...volumeMounts.map(({ name: volume, mountPath }): [string, string] => [mountPath, join(folder, volume)]),
@@ -73,7 +117,9 @@ export async function startPod(
         : secret !== undefined
           ? await inNamespace<Keyed>(`secrets/${secret.secretName}`)
           : {};
+    const { items } = secret ?? {};
     for (const [file, text] of Object.entries(data)) {
+      if (items !== undefined && !items.some(({ key }) => key === file)) continue;
       const content = configMap === undefined ? Buffer.from(text, "base64") : here(text);
       writeFileSync(join(folder, mounted, file), content, { mode: 0o440 });
     }
@@ -91,12 +137,5 @@ export async function startPod(
   const expanded = args.map((arg) =>
     here(arg.replaceAll(/\$\((\w+)\)/g, (_, variable) => variables[variable]!)),
   );
-  return ServerProcess.start({
-    name,
-    command: process.execPath,
-    args: [cliPath, ...expanded],
-    folder,
-    env: { ...account, ...variables, ...options.env },
-    ready: options.ready ?? (async () => true),
-  });
+  return { args: [cliPath, ...expanded], folder, env: { ...account, ...variables, ...options.env } };
 }

@@ -15,7 +15,7 @@ import type { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { crdModules } from "../../servers/tools/go-tools.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
-import { startPod } from "./pod.ts";
+import { runToEnd, startPod } from "./pod.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
 /** Where the page takes the CRDs from; the tests have them from the Go module of the same version. */
@@ -34,6 +34,8 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   let west: ApiServer;
   let certificate: Awaited<ReturnType<typeof certificateFor>>;
   let gateway: GatewayClient;
+  /** Where the worker's probes are. */
+  let workerAddress = "";
 
   beforeAll(async () => {
     mcsCrds = await ensureTool("mcsCrds");
@@ -79,23 +81,39 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     return path;
   }
 
-  /** Runs a line of the page; the gateway listens on a port of its own here. */
-  async function run(line: string, central: ApiServer): Promise<void> {
+  /** Runs a line of the page, and returns what it prints; the gateway listens on a port of its own here. */
+  async function run(line: string, central: ApiServer, expected = 0): Promise<string> {
     const text = line
       .replaceAll(/([= ])https:\/\/doh\.example\.org/g, `$1https://localhost:${port}`)
       .replaceAll(`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, mcsCrds);
     const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
     const command = ["env", ...environment, `KUBECONFIG=${kubeconfig(central)}`, "bash", "-ec", text];
-    const { code, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });
-    expect([code, code === 0 ? "" : stderr], line).toEqual([0, ""]);
+    const { code, stdout, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });
+    expect([code, code === expected ? "" : stderr], line).toEqual([expected, ""]);
+    return stdout;
   }
 
-  /** Carries out the steps between two headings. */
-  async function carryOut(from: string | undefined, until: string, central: ApiServer): Promise<number> {
+  /** Runs `helm test`, and the pod that it makes, whose Service leads to this machine. @returns what the pod prints */
+  async function helmTest(line: string, server: ApiServer, expected = 0): Promise<string> {
+    const [, release, namespace] = /^helm test (\S+) .*--namespace (\S+)$/.exec(line)!;
+    const replaced = {
+      [`https://gateway.${GATEWAY_NAMESPACE}.svc:443`]: gateway.url,
+      "--server-name=doh.example.org": "--server-name=localhost",
+      [`sync-worker-test.${WORKER_NAMESPACE}.svc:8080`]: workerAddress,
+    };
+    const pod = runToEnd(server, namespace!, `${release}-test`, { replaced });
+    const [printed] = await Promise.all([pod, run(line, server, expected)]);
+    return printed;
+  }
+
+  /** Carries out the steps between two headings. @returns what each command prints */
+  async function carryOut(from: string | undefined, until: string, central: ApiServer): Promise<string[]> {
+    const printed: string[] = [];
     const before = from === undefined ? 0 : stepsOf(PAGE, from).length;
     const steps = stepsOf(PAGE, until).slice(before);
     for (const step of steps) {
-      if (step.kind !== "file") await run(step.line, central);
+      if (step.kind !== "file")
+        printed.push(await (step.line.startsWith("helm test ") ? helmTest : run)(step.line, central));
       else {
         mkdirSync(dirname(join(folder, step.path)), { recursive: true });
         const text = step.text.replaceAll(
@@ -105,7 +123,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
         writeFileSync(join(folder, step.path), text);
       }
     }
-    return steps.length;
+    return printed;
   }
 
   const gatewayPod = async (server: ApiServer, at: number) => {
@@ -120,6 +138,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   const workerPod = async (server: ApiServer, replaced: Record<string, string> = {}) => {
     const env = { NODE_EXTRA_CA_CERTS: certificate.certPath };
     const at = `127.0.0.1:${await freePort()}`;
+    workerAddress = at;
     const pod = await startPod(server, WORKER_NAMESPACE, "deployments", "sync-worker", {
       replaced: { ":8080": at, ...replaced },
       env,
@@ -131,19 +150,28 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   };
 
   test("by Helm: the gateway's pod answers for the cluster whose worker pushes", async () => {
-    expect(await carryOut(undefined, HELM, east)).toBeGreaterThan(2);
-    expect(await carryOut(HELM, KUSTOMIZE, east)).toBeGreaterThan(2);
+    expect((await carryOut(undefined, HELM, east)).length).toBeGreaterThan(2);
+    const notes = (await carryOut(HELM, KUSTOMIZE, east)).join("");
     await gatewayPod(east, port);
     expect((await gateway.http("/readyz")).status).toBe(503);
+    // The command that the notes name, which the page has later.
+    const [command] = /helm test gateway --namespace .*/.exec(notes)!;
+    expect(await helmTest(command.replace(" --", " --kube-context central --"), east, 1)).toContain(
+      "no cluster has pushed a snapshot yet",
+    );
     const worker = await workerPod(east);
     await eventually(() => worker.statusOf("/readyz")).toBe(200);
     expect(await Promise.all(["/healthz", "/metrics"].map(worker.statusOf))).toEqual([200, 200]);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
-    expect(await carryOut("## First answer", "## Reach it", east)).toBe(1);
+    expect(await carryOut("## First answer", "## Reach it", east)).toEqual([
+      "ready: 1 of 1 gateway answers for this cluster\n",
+      "ready: 1 of 2 clusters live; west never seen\n",
+      expect.stringContaining("10.1.0.1"),
+    ]);
   });
 
   test("by kustomize: the worker's pod of another cluster pushes to the same gateway", async () => {
-    expect(await carryOut(KUSTOMIZE, "## First answer", west)).toBeGreaterThan(4);
+    await carryOut(KUSTOMIZE, "## First answer", west);
     const pod = await workerPod(west);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
     // Logged when the acknowledgement is there, shortly after the gateway answers.
