@@ -176,11 +176,20 @@ function chartValues(chart: string, given: Readonly<Record<string, Schema>>): Sc
   return { ...schema, properties: { ...schema.properties, global: ANY } };
 }
 
+/** The comment above a key of a map. */
+export function commentOn(map: YAMLMap<Node, Node>, index: number): string {
+  // That of the first key belongs to the map itself.
+  return map.items[index]!.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? "";
+}
+
 function objectOf(map: YAMLMap<Node, Node>, path: string, known: Readonly<Record<string, Schema>>): Schema {
-  const properties = map.items.map(({ key, value }) => {
+  const properties = map.items.map(({ key, value }, index) => {
     const name = String(isScalar(key) ? key.value : key);
-    const description = key.commentBefore?.replace(/\n? /g, " ").trim();
-    return [name, { description, ...schemaOf(value!, `${path}${name}`, known) }] as const;
+    const comment = commentOn(map, index).replace(/\n? /g, " ").trim();
+    return [
+      name,
+      { ...(comment !== "" && { description: comment }), ...schemaOf(value!, `${path}${name}`, known) },
+    ] as const;
   });
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }

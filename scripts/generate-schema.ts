@@ -1,4 +1,4 @@
-// Writes docs/reference/schema/*.json, infra/helm/*/values.schema.json and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
+// Writes docs/reference/schema/*.json, infra/helm/*/{values.schema.json,README.md} and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
 // With --check it writes nothing and fails where a committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,6 +14,7 @@ import {
 import { LeaseRequest } from "../src/http/push/push-messages.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/transfer-state.ts";
+import { chartReadmes } from "./chart-readme.ts";
 import { configSchemas } from "./config-schemas.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -25,7 +26,12 @@ const OPEN_API = "infra/workers/assets/api/v1/openapi.json";
 export function generateFiles(): ReadonlyMap<string, string> {
   const schemas = [...generateSchemas()].map(([name, text]) => [`${SCHEMAS}/${name}`, text] as const);
   const configs = [...configSchemas()].map(([path, schema]) => [path, json(schema)] as const);
-  return new Map([...schemas, ...configs, [OPEN_API, `${JSON.stringify(openApiDocument(VERSION))}\n`]]);
+  return new Map([
+    ...schemas,
+    ...configs,
+    ...chartReadmes(),
+    [OPEN_API, `${JSON.stringify(openApiDocument(VERSION))}\n`],
+  ]);
 }
 
 /** The JSON Schema files by name, as text. */

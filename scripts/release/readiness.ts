@@ -13,8 +13,12 @@ export const VERSION_PLACES: readonly VersionPlace[] = [
   { file: "src/assembly/stages.ts", pattern: /VERSION = "([^"]+)"/ },
   { file: "infra/container/Dockerfile", pattern: /image\.version="([^"]+)"/ },
   { file: "infra/container/compose.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
-  { file: "infra/helm/gateway/Chart.yaml", pattern: /^appVersion: (\S+)$/m },
-  { file: "infra/helm/sync-worker/Chart.yaml", pattern: /^appVersion: (\S+)$/m },
+  ...["gateway", "sync-worker"].flatMap((chart) =>
+    [/^version: (\S+)$/m, /^appVersion: (\S+)$/m, /image: \S+:(\S+)$/m].map((pattern) => ({
+      file: `infra/helm/${chart}/Chart.yaml`,
+      pattern,
+    })),
+  ),
   { file: "infra/kubernetes/gateway/statefulset.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
   { file: "infra/kubernetes/sync-worker/deployment.yaml", pattern: /image: clusterset-doh:(\S+)$/m },
   { file: "infra/workers/assets/api/v1/openapi.json", pattern: /"version":"([^"]+)"/ },

@@ -39,7 +39,7 @@ test("the lines of docs/reference/push-api.md are a whole push of that cluster",
   expect(new TextDecoder().decode(snapshotBody(held)).split("\n")[0]).toBe(header);
 });
 
-test("JSON Schemas and the OpenAPI document equal the code: run node scripts/generate-schema.ts", () => {
+test("JSON Schemas, the READMEs of the charts and the OpenAPI document equal the code: run node scripts/generate-schema.ts", () => {
   expect(findOutdated()).toEqual([]);
 });
 

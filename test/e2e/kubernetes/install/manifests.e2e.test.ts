@@ -173,6 +173,7 @@ test("helm lint finds no error, and each chart fails with what is missing", () =
   expect(() => rendered("worker", { clusterId: "east" })).toThrow(/gateway: give the address of the gateway/);
   expect(() => rendered("worker", { gateway: worker.gateway })).toThrow(/clusterId: give the cluster id/);
   expect(() => rendered("gateway", { "ingress.enabled": "true" })).toThrow(/host: give the name/);
+  expect(() => rendered("gateway", {}, [], ["--kube-version", "1.26.0"])).toThrow(/requires kubeVersion/);
 });
 
 describe("what the gateway listens on has ports in pod, Service and NetworkPolicy", () => {

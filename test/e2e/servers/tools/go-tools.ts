@@ -14,6 +14,8 @@ interface Build {
   readonly version: string;
   /** The package to build, or "." for the main.go in that folder. */
   readonly main: string;
+  /** For the linker. */
+  readonly ldflags?: string;
   /** Returns further flags. */
   readonly flags?: (pins: string) => Promise<string[]>;
 }
@@ -21,7 +23,12 @@ interface Build {
 const KUBERNETES = "v1.36.3";
 
 export const goPrograms = {
-  "kube-apiserver": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-apiserver" },
+  /** Reports its version, which Helm compares with `kubeVersion` of a chart. */
+  "kube-apiserver": {
+    version: KUBERNETES,
+    main: "k8s.io/kubernetes/cmd/kube-apiserver",
+    ldflags: `-X k8s.io/component-base/version.gitVersion=${KUBERNETES}`,
+  },
   "kube-controller-manager": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-controller-manager" },
   "kube-proxy": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-proxy" },
   /** Has kustomize. */
@@ -30,7 +37,15 @@ export const goPrograms = {
   kwok: { version: "v0.8.0", main: "sigs.k8s.io/kwok/cmd/kwok", flags: kwokFlags },
   /** With the plugins that our Corefiles have: all of them take four times as long to build. */
   coredns: { version: "v1.15.0", main: "." },
-  helm: { version: "v3.22.0", main: "helm.sh/helm/v3/cmd/helm" },
+  /** Without a cluster it renders for this version of Kubernetes, as released ones do for theirs; its source says 1.20. */
+  helm: {
+    version: "v3.22.0",
+    main: "helm.sh/helm/v3/cmd/helm",
+    ldflags: ["chartutil", "lint/rules"]
+      .map((part) => `helm.sh/helm/v3/pkg/${part}.k8sVersion`)
+      .map((name) => `-X ${name}Major=1 -X ${name}Minor=${KUBERNETES.split(".")[1]}`)
+      .join(" "),
+  },
   /** Installs plugins of kubectl. */
   krew: { version: "v0.4.3", main: "sigs.k8s.io/krew/cmd/krew" },
   dnsproxy: { version: "v0.75.2", main: "github.com/AdguardTeam/dnsproxy" },
@@ -56,14 +71,23 @@ let building: Promise<unknown> = Promise.resolve();
 
 /** Builds a program from the modules, and their hashes, that go/<name> has; returns its path. */
 export async function buildGoProgram(name: GoProgram, report: Report): Promise<string> {
-  const { version, main, flags }: Build = goPrograms[name];
+  const { version, main, ldflags = "", flags }: Build = goPrograms[name];
   // One after the other: a build uses all cores, and takes packages that the one before has compiled.
   const built = building.then(() =>
     cached(folderOf(name), async (target) => {
       report(`building ${name} ${version} (some minutes)`);
       const pins = pinsOf(name);
       const more = flags === undefined ? [] : await flags(pins);
-      const args = ["build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", ...more, "-o", target, main];
+      const args = [
+        "build",
+        "-mod=readonly",
+        "-trimpath",
+        `-ldflags=-s -w ${ldflags}`,
+        ...more,
+        "-o",
+        target,
+        main,
+      ];
       await goCommand(args, { cwd: pins });
     }),
   );
@@ -83,12 +107,13 @@ function pinsOf(name: string): string {
 }
 
 function folderOf(name: GoProgram): string {
-  const source = goPrograms[name].main === "." ? `-${hashOf(join(pinsOf(name), "main.go"))}` : "";
-  return `${name}-${goPrograms[name].version}${source}-${machine}`;
+  const { version, main, ldflags }: Build = goPrograms[name];
+  const own = main === "." ? readFileSync(join(pinsOf(name), "main.go")) : ldflags;
+  return `${name}-${version}${own === undefined ? "" : `-${hashOf(own)}`}-${machine}`;
 }
 
-function hashOf(file: string): string {
-  return createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 8);
+function hashOf(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex").slice(0, 8);
 }
 
 /** A module whose CRD manifests are under test. */
@@ -137,7 +162,7 @@ export const crdModules = {
 /** Fetches the CRD manifests of a module; returns their folder. */
 export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string> {
   const { module, version, sum, folder, files } = crdModules[name];
-  const chosen = createHash("sha256").update(files.source).digest("hex").slice(0, 8);
+  const chosen = hashOf(files.source);
   return cached(`${name}-${version}-${chosen}`, async (target) => {
     report(`fetching the CRDs of ${name} ${version}`);
     const found = await downloaded(module, version);
