@@ -7,7 +7,7 @@ import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { localDifferences } from "../e2e/coredns/cluster-local/differences/index.ts";
 import { renderDocument } from "../e2e/coredns/comparison/document.ts";
 import { differences } from "../e2e/coredns/differences/index.ts";
-import { blocksIn, pages, textOf } from "./pages.ts";
+import { blocksIn, textOf } from "./pages.ts";
 import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 
 const readme = textOf("README.md");
@@ -19,18 +19,6 @@ it("README.md has at most 100 lines, one diagram and one screenshot", () => {
 
 it("README.md begins with the two lines", () => {
   expect(readme).toMatch(/^# clusterset-doh\n\n```sh\nnpm ci && npm start .*\nnpm ci && npm test .*\n```\n/);
-});
-
-it("no folder of docs/ has more than fifteen entries", () => {
-  const folders = new Map<string, Set<string>>();
-  for (const page of pages.filter((path) => path.startsWith("docs/"))) {
-    const parts = page.split("/");
-    for (let depth = 1; depth < parts.length; depth++) {
-      const folder = parts.slice(0, depth).join("/");
-      folders.set(folder, (folders.get(folder) ?? new Set()).add(parts[depth]!));
-    }
-  }
-  for (const [folder, entries] of folders) expect(entries.size, folder).toBeLessThanOrEqual(15);
 });
 
 // test/e2e/commands/demo.e2e.test.ts runs each line that `npm start` prints.

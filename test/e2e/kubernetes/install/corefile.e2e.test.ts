@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -6,7 +6,7 @@ import { blocksIn } from "../../../docs/pages.ts";
 import { stepsIn } from "../../../docs/steps.ts";
 import { startListeningGateway } from "../../clients/listening-gateway.ts";
 import { world } from "../../commands/exported.ts";
-import { checkout, runProgram } from "../../harness/cli.ts";
+import { checkout } from "../../harness/cli.ts";
 import { shorten } from "../../harness/gateway-client.ts";
 import { kustomized } from "../../harness/infra.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
@@ -17,6 +17,7 @@ import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
+import { type Reader, startReader } from "./reader.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
 const patches = join(checkout, "infra/kubernetes/coredns");
@@ -63,12 +64,15 @@ interface Deployment {
   };
 }
 
-const folder = temporaryFolder("corefile");
+let reader: Reader;
+let folder: string;
 let server: ApiServer;
 let gateway: GatewayProcess;
 let coredns: ServerProcess | undefined;
 
 beforeAll(async () => {
+  reader = await startReader();
+  folder = reader.folder;
   const listening = await startListeningGateway({ publicUrl: "https://doh.example.org" });
   gateway = listening.gateway;
   server = await startApiServer();
@@ -79,6 +83,11 @@ afterAll(async () => {
   await coredns?.stop();
   await Promise.all([gateway?.stop(), server?.stop()]);
 });
+
+async function run(command: string): Promise<void> {
+  const { code, stderr } = await reader.run(command, { east: server });
+  expect([code, code === 0 ? "" : stderr], command).toEqual([0, ""]);
+}
 
 /** Replaces a text that has to be there. */
 function put(text: string, from: string, to: string): string {
@@ -111,24 +120,17 @@ test("the component makes of a cluster's objects what the patches make of them",
 });
 
 test("CoreDNS with the patched Corefile answers names of the clusterset from the gateway, and the cluster's own", async () => {
-  const [kubectl, program] = [await ensureTool("kubectl"), await ensureTool("coredns")];
+  const program = await ensureTool("coredns");
   // What the reader does: the certificate, a copy with the gateway's address, the commands.
   writeFileSync(join(folder, "ca.crt"), gateway.ca);
   const at = `https://127.0.0.1:${new URL(gateway.url).port}`;
   const copy = put(readFileSync(join(patches, "corefile.yaml"), "utf8"), "https://192.0.2.53", at);
   writeFileSync(join(folder, "corefile.yaml"), copy);
-  symlinkSync(join(checkout, "infra"), join(folder, "infra"));
   const commands = blocksIn(PAGE, "sh")
     .flatMap(stepsIn)
     .filter((step) => "line" in step && step.line.includes("kube-system"));
   expect(commands).toHaveLength(3);
-  for (const step of commands) {
-    const words = ("line" in step ? step.line : "")
-      .replace("--context east", `--kubeconfig ${server.kubeconfig()}`)
-      .split(" ");
-    const { code, stderr } = await runProgram(kubectl, words.slice(1), { cwd: folder });
-    expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
-  }
+  for (const step of commands) await run("line" in step ? step.line : "");
 
   // What the kubelet does.
   const read = <T>(path: string) => server.admin.api<T>("GET", path);
@@ -176,4 +178,21 @@ test("CoreDNS with the patched Corefile answers names of the clusterset from the
   });
   expect((await lookup("nothing.shop.svc.clusterset.local")).rcode).toBe("NXDOMAIN");
   expect((await lookup(local)).values).toEqual([expect.stringMatching(/^10\.96\./)]);
+});
+
+test("docs/how-to/uninstall.md gives CoreDNS its objects back", async () => {
+  const copy = readFileSync(join(folder, "corefile.yaml"), "utf8");
+  writeFileSync(join(folder, "corefile.yaml"), copy.replace(/ {4}clusterset\.local:53 \{.*?^ {4}\}\n/ms, ""));
+  const [block] = blocksIn("docs/how-to/uninstall.md", "sh");
+  await run(block!);
+  const [config, deployment] = await Promise.all(own.map((object) => server.admin.get(object)));
+  expect(JSON.stringify(config!.data)).not.toContain("clusterset");
+  expect(JSON.stringify(deployment!.spec)).not.toContain("clusterset");
+  expect(deployment!.spec).toMatchObject(own[1]!.spec as object);
+  const ca = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "clusterset-doh-ca", namespace: "kube-system" },
+  };
+  await expect(server.admin.get(ca)).rejects.toMatchObject({ status: 404 });
 });

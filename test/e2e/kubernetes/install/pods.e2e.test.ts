@@ -1,21 +1,21 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blocksIn } from "../../../docs/pages.ts";
 import { stepsIn, stepsOf } from "../../../docs/steps.ts";
 import { world } from "../../commands/exported.ts";
 import { eventualAnswer, eventually } from "../../harness/answers.ts";
-import { checkout, cliPath, runProgram } from "../../harness/cli.ts";
+import { cliPath, runProgram } from "../../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
 import { infraManifests } from "../../harness/infra.ts";
 import { certificateFor } from "../../servers/certificate.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
 import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
-import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { crdModules } from "../../servers/tools/go-tools.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
 import { runToEnd, startPod } from "./pod.ts";
+import { type Reader, startReader } from "./reader.ts";
 
 const PAGE = "docs/how-to/deploy/kubernetes.md";
 /** Where the page takes the CRDs from; the tests have them from the Go module of the same version. */
@@ -26,8 +26,9 @@ const GATEWAY_NAMESPACE = "clusterset-doh-gateway";
 const WORKER_NAMESPACE = "clusterset-doh";
 
 describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
-  const folder = temporaryFolder("reader");
   const running: ServerProcess[] = [];
+  let reader: Reader;
+  let folder: string;
   let port: number;
   let mcsCrds: string;
   let east: ApiServer;
@@ -39,20 +40,14 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
 
   beforeAll(async () => {
     mcsCrds = await ensureTool("mcsCrds");
+    reader = await startReader();
+    folder = reader.folder;
     [east, west, port, certificate] = await Promise.all([
       startApiServer({ name: "east" }),
       startApiServer({ name: "west" }),
       freePort(),
       certificateFor(folder),
     ]);
-    mkdirSync(join(folder, "bin"));
-    for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
-      symlinkSync(program, join(folder, "bin", program.split("/").at(-1)!));
-    const script = (name: string, command: string) =>
-      writeFileSync(join(folder, "bin", name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
-    script("npx", "");
-    script("clusterset-doh", `${process.execPath} ${cliPath}`);
-    symlinkSync(join(checkout, "infra"), join(folder, "infra"));
     // No cluster has a ClusterProperty: its id is what the reader sets.
     await east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
     await west.admin.apply(...world("shop", { web: { endpoints: ["10.2.0.1"] } }));
@@ -68,27 +63,12 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     await Promise.all([east?.stop(), west?.stop()]);
   });
 
-  /** The reader's kubeconfig; `central` is one of the two clusters. */
-  function kubeconfig(central: ApiServer): string {
-    const path = join(folder, "kubeconfig");
-    const clusters = Object.entries({ central, east, west }).map(([name, { url, ca }]) => {
-      const data = Buffer.from(ca).toString("base64");
-      return { name, cluster: { server: url, "certificate-authority-data": data } };
-    });
-    const contexts = clusters.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } }));
-    const users = [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }];
-    writeFileSync(path, JSON.stringify({ apiVersion: "v1", kind: "Config", clusters, contexts, users }));
-    return path;
-  }
-
   /** Runs a line of the page, and returns what it prints; the gateway listens on a port of its own here. */
   async function run(line: string, central: ApiServer, expected = 0): Promise<string> {
     const text = line
       .replaceAll(/([= ])https:\/\/doh\.example\.org/g, `$1https://localhost:${port}`)
       .replaceAll(`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, mcsCrds);
-    const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
-    const command = ["env", ...environment, `KUBECONFIG=${kubeconfig(central)}`, "bash", "-ec", text];
-    const { code, stdout, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });
+    const { code, stdout, stderr } = await reader.run(text, { central, east, west });
     expect([code, code === expected ? "" : stderr], line).toEqual([expected, ""]);
     return stdout;
   }
@@ -212,14 +192,22 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     });
   });
 
-  test("the commands of README.md render", async () => {
-    const steps = blocksIn("README.md", "sh").flatMap(stepsIn);
+  test("the commands of README.md, and of the charts' own, render", async () => {
+    const pages = ["README.md", "infra/helm/gateway/README.md", "infra/helm/sync-worker/README.md"];
+    const steps = pages.flatMap((page) => blocksIn(page, "sh")).flatMap(stepsIn);
     const lines = steps.flatMap((step) =>
       step.kind === "run" && step.line.startsWith("helm ") ? [step.line] : [],
     );
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(4);
     await run("clusterset-doh token > cluster-a.token", east);
     for (const line of lines)
-      await run(`${line.replace("upgrade --install", "template").replace("--create-namespace", "")}`, east);
+      await run(
+        line
+          .replace("upgrade --install", "template")
+          .replace("--create-namespace", "")
+          // The charts are there when a release has pushed them.
+          .replace("oci://ghcr.io/clusterset-doh/clusterset-doh/charts/clusterset-doh-", "infra/helm/"),
+        east,
+      );
   });
 });

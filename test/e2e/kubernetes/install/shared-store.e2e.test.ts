@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksIn } from "../../../docs/pages.ts";
 import { answered, eventualAnswer } from "../../harness/answers.ts";
-import { checkout, runProgram } from "../../harness/cli.ts";
+import { checkout } from "../../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
 import { generationOf, put } from "../../replica/many/harness/push-requests.ts";
 import { certificateFor } from "../../servers/certificate.ts";
@@ -11,21 +11,23 @@ import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-ser
 import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { type Redis, startRedis } from "../../servers/redis.ts";
-import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { ensureTool } from "../../servers/tools/tools.ts";
 import { charts } from "./helm.ts";
 import { startPod } from "./pod.ts";
+import { type Reader, startReader } from "./reader.ts";
 
 const PAGE = "docs/how-to/deploy/valkey.md";
 const { namespace } = charts.gateway;
 const PASSWORD = "of-the-engine";
-const folder = temporaryFolder("shared-store");
 const running: ServerProcess[] = [];
+let reader: Reader;
+let folder: string;
 let server: ApiServer;
 let engine: Redis;
 let certificate: Awaited<ReturnType<typeof certificateFor>>;
 
 beforeAll(async () => {
+  reader = await startReader();
+  folder = reader.folder;
   [server, engine, certificate] = await Promise.all([
     startApiServer({ crds: false }),
     startRedis(),
@@ -34,29 +36,12 @@ beforeAll(async () => {
   const page = readFileSync(join(checkout, PAGE), "utf8");
   const [, rights] = /^ *ACL SETUSER gateway (.+)$/m.exec(page)!;
   await engine.run("ACL", "SETUSER", "gateway", ...rights!.replace("PASSWORD", PASSWORD).split(" "));
+  await engine.run("ACL", "SETUSER", "operator", "on", `>${PASSWORD}`, "~*", "+@all");
   await engine.run("ACL", "SETUSER", "default", "off");
 
-  mkdirSync(join(folder, "bin"));
-  for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
-    symlinkSync(program, join(folder, "bin", program.split("/").at(-1)!));
-  symlinkSync(join(checkout, "infra"), join(folder, "infra"));
   const files = { "valkey-password": `${PASSWORD}\n`, "valkey-authority.crt": certificate.cert };
   const tokens = { "east.token": "of-east-0123456789\n", "west.token": "of-west-0123456789\n" };
   for (const [name, text] of Object.entries({ ...files, ...tokens })) writeFileSync(join(folder, name), text);
-  const cluster = {
-    server: server.url,
-    "certificate-authority-data": Buffer.from(server.ca).toString("base64"),
-  };
-  writeFileSync(
-    join(folder, "kubeconfig"),
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name: "central", cluster }],
-      contexts: [{ name: "central", context: { cluster: "central", user: "admin" } }],
-      users: [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }],
-    }),
-  );
   await server.admin.apply(
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     {
@@ -91,9 +76,7 @@ async function startReplica(): Promise<GatewayClient> {
 test(`the commands of ${PAGE} make a Deployment of two pods`, async () => {
   const [block] = blocksIn(PAGE, "sh").filter((text) => text.includes("helm "));
   const commands = block!.replace("rediss://valkey.example.org:6379", engine.url);
-  const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
-  const args = [...environment, `KUBECONFIG=${join(folder, "kubeconfig")}`, "bash", "-ec", commands];
-  const { code, stderr } = await runProgram("env", args, { cwd: folder });
+  const { code, stderr } = await reader.run(commands, { central: server });
   expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/gateway`;
   expect(await server.admin.api("GET", path)).toMatchObject({ spec: { replicas: 2 } });
@@ -105,4 +88,18 @@ test("its pods are one gateway: what one of them is pushed each of them answers,
   generationOf(await put(one, "east", { web: { addresses: ["10.1.0.1"] } }));
   await eventualAnswer(other, "web.shop").toEqual(["10.1.0.1"]);
   expect(await answered(await startReplica(), "web.shop")).toEqual(["10.1.0.1"]);
+});
+
+test("docs/how-to/uninstall.md leaves no key and no user", async () => {
+  await Promise.all(running.splice(0).map((process) => process.stop()));
+  const [block] = blocksIn("docs/how-to/uninstall.md", "sh").filter((text) => text.includes("valkey-cli"));
+  const cli = `redis-cli -p ${engine.port} --user operator --pass ${PASSWORD} --no-auth-warning`;
+  const run = async (commands: string) => {
+    const { code, stdout, stderr } = await reader.run(commands.replaceAll("valkey-cli", cli), {});
+    expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
+    return stdout.trim();
+  };
+  expect(await run("valkey-cli dbsize; valkey-cli acl users")).toMatch(/^[1-9]\d*\n.*\ngateway\n/s);
+  await run(block!);
+  expect(await run("valkey-cli dbsize; valkey-cli acl users")).toBe("0\ndefault\noperator");
 });

@@ -1,0 +1,182 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { stepsOf } from "../../../docs/steps.ts";
+import { world } from "../../commands/exported.ts";
+import { eventually } from "../../harness/answers.ts";
+import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
+import { certificateFor } from "../../servers/certificate.ts";
+import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import { serviceExport } from "../../servers/kubernetes/objects.ts";
+import { freePort } from "../../servers/ports.ts";
+import type { ServerProcess } from "../../servers/process.ts";
+import { waitFor } from "../../servers/wait.ts";
+import { startPod } from "./pod.ts";
+import { type Reader, startReader } from "./reader.ts";
+
+const PAGE = "docs/how-to/uninstall.md";
+const INSTALL = "docs/how-to/deploy/kubernetes.md";
+const CLUSTER = "## Each cluster";
+const GATEWAY_NAMESPACE = "clusterset-doh-gateway";
+const WORKER_NAMESPACE = "clusterset-doh";
+/** Of the overlays. */
+const NAMESPACES: Readonly<Record<string, string>> = { central: GATEWAY_NAMESPACE, west: WORKER_NAMESPACE };
+
+let reader: Reader;
+let server: ApiServer;
+const running: ServerProcess[] = [];
+/** The objects of the cluster before anything of ours. */
+let before: Set<string>;
+
+beforeAll(async () => {
+  reader = await startReader();
+  server = await startApiServer();
+  await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+  before = new Set(await everything());
+});
+
+afterAll(async () => {
+  for (const process of running.reverse()) await process.stop();
+  await server?.stop();
+});
+
+async function run(line: string): Promise<string> {
+  const { code, stdout, stderr } = await reader.run(line, { central: server, east: server, west: server });
+  expect([code, code === 0 ? "" : stderr], line).toEqual([0, ""]);
+  return stdout;
+}
+
+/** The kinds whose objects can be listed, as kubectl takes them. Events are left out: the page says that they stay for an hour. */
+async function kinds(more = ""): Promise<string> {
+  const listed = await run(`kubectl --context east api-resources --verbs=list,delete --output=name ${more}`);
+  return listed
+    .trim()
+    .split("\n")
+    .filter((kind) => !/^events\b/.test(kind))
+    .join(",");
+}
+
+/** Every object. */
+async function everything(): Promise<string[]> {
+  const columns = "custom-columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name";
+  const flags = `--all-namespaces --no-headers --ignore-not-found --output=${columns}`;
+  const lines = await run(`kubectl --context east get ${await kinds()} ${flags}`);
+  return lines
+    .trim()
+    .split("\n")
+    .map((line) => line.replaceAll(/ +/g, " "));
+}
+
+/** What the controllers of a cluster do when a namespace is deleted: no controller runs here. */
+async function endNamespace(name: string): Promise<void> {
+  const object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+  await waitFor(`the deletion of ${name}`, async () => {
+    const { metadata } = await server.admin.get(object);
+    return metadata.deletionTimestamp !== undefined;
+  });
+  const within = `kubectl --context east --namespace ${name}`;
+  await run(`${within} delete ${await kinds("--namespaced")} --all --wait=false`);
+  for (const claim of (await run(`${within} get persistentvolumeclaims --output=name`)).split("\n"))
+    if (claim !== "") await run(`${within} patch ${claim} --patch '{"metadata":{"finalizers":null}}'`);
+  await server.admin.deleteNamespace(name);
+}
+
+const added = async () => (await everything()).filter((one) => !before.has(one));
+
+/** The steps of a page between two headings. */
+function steps(page: string, from: string | undefined, until: string) {
+  return stepsOf(page, until).slice(from === undefined ? 0 : stepsOf(page, from).length);
+}
+
+async function carryOut(page: string, from: string | undefined, until: string): Promise<void> {
+  for (const step of steps(page, from, until))
+    if (step.kind !== "file") {
+      const [, deleted] = /delete (?:namespace|-k) (\S+)$/.exec(step.line) ?? [];
+      await Promise.all([run(step.line), deleted && endNamespace(NAMESPACES[deleted] ?? deleted)]);
+    } else {
+      mkdirSync(dirname(join(reader.folder, step.path)), { recursive: true });
+      writeFileSync(join(reader.folder, step.path), step.text);
+    }
+}
+
+/** The Secret and the tokens that a reader of the page makes first. */
+async function prepare(): Promise<void> {
+  for (const step of steps(INSTALL, undefined, "## With Helm"))
+    if (step.kind === "run" && !step.line.includes("raw.githubusercontent.com")) await run(step.line);
+}
+
+/** Starts the pods of both charts, with a control plane; they answer each other. */
+async function startPods(port: number, certificate: string): Promise<GatewayClient> {
+  const client = gatewayClient(
+    `https://localhost:${port}`,
+    () => certificate,
+    (clusterId) => join(reader.folder, `${clusterId}.token`),
+  );
+  const replaced = { ":8443": `127.0.0.1:${port}`, "https://doh.example.org": client.url };
+  running.push(
+    await startPod(server, GATEWAY_NAMESPACE, "statefulsets", "gateway", {
+      replaced,
+      ready: async () => (await client.http("/healthz")).status === 200,
+    }),
+    await startPod(server, WORKER_NAMESPACE, "deployments", "sync-worker", {
+      replaced: { ...replaced, ":8080": `127.0.0.1:${await freePort()}` },
+      env: { NODE_EXTRA_CA_CERTS: join(reader.folder, "tls.crt") },
+    }),
+  );
+  return client;
+}
+
+test("after Helm nothing is left of gateway, worker and control plane", async () => {
+  const certificate = await certificateFor(reader.folder);
+  await prepare();
+  for (const step of steps(INSTALL, "## With Helm", "## With kustomize"))
+    if (step.kind === "run") {
+      const more = step.line.includes("infra/helm/gateway")
+        ? "--set clusters.east.control=true"
+        : "--set control.enabled=true --set 'extraArgs={--clusterset=mine}'";
+      await run(`${step.line} ${more}`);
+    }
+  await run(
+    "kubectl --context east apply --filename infra/kubernetes/sync-worker/components/control/cluster-properties.yaml",
+  );
+  await startPods(await freePort(), certificate.cert);
+  await server.admin.apply({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "state-gateway-0", namespace: GATEWAY_NAMESPACE },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  });
+  // What the worker writes.
+  await eventually(added).toEqual(
+    expect.arrayContaining([
+      "ClusterProperty <none> clusterset.k8s.io",
+      expect.stringMatching(/^EndpointSlice shop web-\w+-v4-\w+$/),
+      "Lease clusterset-doh clusterset-doh-control",
+      "Service shop clusterset-web",
+      "ServiceImport shop web",
+    ]),
+  );
+  await carryOut(PAGE, CLUSTER, "## With kustomize");
+  // The worker has no rights any more, so it has written nothing back.
+  expect(await added()).toEqual([]);
+  for (const process of running.splice(0)) await process.stop();
+  expect(await added()).toEqual([]);
+  // What the page says that stays.
+  const { status } = await server.admin.get(serviceExport("shop", "web"));
+  expect(status).toMatchObject({ conditions: expect.any(Array) });
+  expect(await run("kubectl --context east --namespace shop get events")).toContain("web");
+});
+
+test("after kustomize nothing is left either", async () => {
+  await prepare();
+  await carryOut(INSTALL, "## With kustomize", "## First answer");
+  expect((await added()).length).toBeGreaterThan(10);
+  await carryOut(PAGE, "## With kustomize", "## CRDs");
+  expect(await added()).toEqual([]);
+});
+
+test("without the CRDs the cluster has fewer objects than before", async () => {
+  await carryOut(PAGE, "## CRDs", "## Outside Kubernetes");
+  expect(await added()).toEqual([]);
+  expect((await everything()).join("\n")).not.toMatch(/multicluster|ServiceExport/);
+});
