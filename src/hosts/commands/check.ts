@@ -106,6 +106,8 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   }
   const loaded = await loadAccess(config, createLogger("serve", "error"));
   await loaded.close();
+  const { sharedToken } = loaded.pushing;
+  if (sharedToken !== undefined) throw new UsageError(`push.credentials: ${sharedToken}`);
   if (store !== undefined) await readEngineAddress(store);
   await UpstreamConnector.load(config.stub.upstreams);
   await (await openUpstreams(config.forward)).close();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -270,6 +271,29 @@ describe("serve --check-config", () => {
       2,
       expect.stringMatching(/tls\.certificateFile: the certificate expired at 2.*replace it/),
     ]);
+  });
+
+  it("exits with 2 for two clusters with one token, and so does the gateway where a file has it", async () => {
+    const token = join(folder, "one.token");
+    writeFileSync(token, "a".repeat(32));
+    const said = /clusters a and b have one token.*clusterset-doh token --out b\.token/;
+    const flags = ["a", "b"].flatMap((id) => ["--cluster-token", `${id}=${token}`]);
+    for (const args of [["--check-config"], []]) {
+      const { status, stderr } = await run(
+        "serve",
+        ...args,
+        "--listen",
+        "127.0.0.1:0",
+        "--state-dir",
+        join(folder, "state"),
+        ...flags,
+      );
+      expect([status, stderr]).toEqual([2, expect.stringMatching(said)]);
+    }
+    const hash = createHash("sha256").update("t").digest("hex");
+    const list = ["a", "b"].map((clusterId) => `{ clusterId: ${clusterId}, tokenSha256: ${hash} }`).join();
+    const { status, stderr } = await check(`push: { credentials: [${list}] }\n`);
+    expect([status, stderr]).toEqual([2, expect.stringMatching(said)]);
   });
 
   it.each([

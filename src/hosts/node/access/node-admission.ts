@@ -196,6 +196,8 @@ export async function loadAccess(config: ServeConfig, logger: Logger): Promise<N
   const admission = await NodeAdmission.load(config, onFailure);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  if (pushing.sharedToken !== undefined)
+    logger.warn({ event: "shared-token" }, `push.credentials: ${pushing.sharedToken}`);
   return {
     pushing,
     secondaries,

@@ -15,6 +15,8 @@ export interface NodeAuthority extends PushAuthority {
    * @throws {UsageError} naming the file that cannot be read
    */
   refresh(): Promise<boolean>;
+  /** What is wrong where two clusters have one token; undefined where none do. */
+  readonly sharedToken: string | undefined;
   close(): Promise<void>;
 }
 
@@ -56,10 +58,14 @@ async function loadAuthority(
   }));
   /** The hashes that were read last; undefined before the first read. */
   let read: string | undefined;
+  let shared: ReturnType<typeof describeShared>;
   let current = createAuthority({});
 
   const refresh = async (): Promise<boolean> => {
     const list = (await Promise.all(named.map(readCredential))).flat();
+    shared = describeShared(list);
+    // A list of hashes may mean it: queries with such a token name their cluster by the EDNS option.
+    if (shared?.isOfFile === true) throw new UsageError(`${setting}: ${shared.message}`);
     const hashes = list.map(({ tokenSha256 }) => tokenSha256).join();
     const changed = [hashes !== read];
     for (const keys of issuers.values()) changed.push(await keys.refresh());
@@ -79,10 +85,29 @@ async function loadAuthority(
     clustersOf: (authorization) => current.clustersOf(authorization),
     isOfHolder: (identity) => current.isOfHolder(identity),
     refresh,
+    get sharedToken() {
+      return shared?.message;
+    },
     close: async () => {
       await Promise.all([...issuers.values()].map((keys) => keys.close()));
     },
   };
+}
+
+/** Two clusters with one token: each may replace what the other reports. */
+function describeShared(list: readonly Credential[]): { message: string; isOfFile: boolean } | undefined {
+  const first = new Map<string, Credential>();
+  for (const one of list) {
+    const { tokenSha256, clusterId } = one;
+    if (tokenSha256 === undefined || clusterId === undefined) continue;
+    const other = first.get(tokenSha256) ?? one;
+    first.set(tokenSha256, other);
+    if (other.clusterId === clusterId) continue;
+    const file = one.tokenFile ?? other.tokenFile;
+    const message = `the clusters ${other.clusterId} and ${clusterId} have one token${file === undefined ? "" : ` (${file})`}, so that each may replace what the other reports: give each its own (clusterset-doh token --out ${clusterId}.token)`;
+    return { message, isOfFile: file !== undefined };
+  }
+  return undefined;
 }
 
 async function readCredential(credential: Credential): Promise<Credential[]> {
