@@ -17,8 +17,11 @@ it("README.md has at most 100 lines, one diagram and one screenshot", () => {
   expect(readme.match(/```mermaid|!\[/g)).toHaveLength(2);
 });
 
-it("README.md begins with the two lines", () => {
-  expect(readme).toMatch(/^# clusterset-doh\n\n```sh\nnpm ci && npm start .*\nnpm ci && npm test .*\n```\n/);
+it("README.md says what has to be there before its first commands, the two lines", () => {
+  const [before, commands] = readme.split("```sh\n", 2) as [string, string];
+  expect(before).toMatch(/In a checkout, with Node\.js [\d.]+ or newer/);
+  expect(before).not.toContain("```");
+  expect(commands).toMatch(/^npm ci && npm start .*\nnpm ci && npm test .*\n```\n/);
 });
 
 // test/e2e/commands/demo.e2e.test.ts runs each line that `npm start` prints.
