@@ -5,6 +5,7 @@ import { checkAddressHeader } from "./limits.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
 import { EdgeConfig, EdgePushCredentials } from "./settings.ts";
+import { suggestKey } from "./suggest-key.ts";
 import { type ConfigIssue, countOf, listIssues, UsageError } from "./values.ts";
 
 /**
@@ -58,7 +59,7 @@ function parse<Schema extends z.ZodType>(variable: string, schema: Schema, value
   if (result.success) return result.data;
   throw new UsageError(
     listIssues(result.error)
-      .map((issue) => say(variable, issue))
+      .map((issue) => say(variable, issue, schema))
       .join("\n"),
   );
 }
@@ -68,10 +69,13 @@ function fromText(variable: string, text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The text may be a secret, so the message does not repeat it.
-    throw new UsageError(`${variable}: is not JSON`);
+    throw new UsageError(
+      `${variable}: is not JSON: names and texts are in double quotes, and nothing follows the last brace`,
+    );
   }
 }
 
-function say(variable: string, { key, message }: ConfigIssue): string {
-  return key === "" ? `${variable}: ${message}` : `${variable}.${key}: ${message}`.replace(".[", "[");
+function say(variable: string, { path, key, message, isUnknown }: ConfigIssue, schema: z.ZodType): string {
+  const place = key === "" ? variable : `${variable}.${key}`.replace(".[", "[");
+  return `${place}: ${message}${isUnknown === true ? `: ${suggestKey(schema, path)}` : ""}`;
 }

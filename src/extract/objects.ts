@@ -1,3 +1,4 @@
+import { editDistance } from "../dns/edit-distance.ts";
 import { isClusterId } from "../snapshot/schema.ts";
 import { compareText, omitUndefined, quote, readBoundedText, readLabel, readText } from "./fields.ts";
 import type { Report } from "./findings.ts";
@@ -138,29 +139,9 @@ function nearestKind(kind: string): string | undefined {
   const written = kind.toLowerCase().replace(/ies$/, "y");
   const nearest = KIND_NAMES.map((name) => ({
     name,
-    distance: editDistance(name.toLowerCase(), written),
+    distance: editDistance(name.toLowerCase(), written, 2),
   })).sort((left, right) => left.distance - right.distance)[0]!;
   return nearest.distance <= (nearest.name.length < LONG_NAME ? 1 : 2) ? nearest.name : undefined;
-}
-
-/** The number of insertions, deletions, replacements and swaps of neighbours between two texts. */
-function editDistance(left: string, right: string): number {
-  let [before, last]: [number[], number[]] = [
-    [],
-    Array.from({ length: right.length + 1 }, (_, index) => index),
-  ];
-  for (let row = 1; row <= left.length; row++) {
-    const next = [row];
-    for (let column = 1; column <= right.length; column++) {
-      const same = left[row - 1] === right[column - 1];
-      let distance = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
-      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1])
-        distance = Math.min(distance, (before[column - 2] ?? Number.POSITIVE_INFINITY) + 1);
-      next.push(distance);
-    }
-    [before, last] = [last, next];
-  }
-  return last[right.length]!;
 }
 
 /** The label that ties an EndpointSlice to a Service of its own cluster. */

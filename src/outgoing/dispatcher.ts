@@ -27,6 +27,25 @@ export interface OutgoingOptions extends Pick<Agent.Options, "connections" | "al
   readonly timeout?: number;
 }
 
+/** What to look at where a connection fails, by code. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there: start the server, or correct host and port",
+  ENOTFOUND: "no name server knows the host: correct its name",
+  ETIMEDOUT: "nothing answers there: look at host, port, firewalls and HTTPS_PROXY",
+  UND_ERR_CONNECT_TIMEOUT: "nothing answers there: look at host, port, firewalls and HTTPS_PROXY",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the port does not speak TLS: is the address http://?",
+};
+
+/** What to do about an error of a connection, to follow its message; empty where nobody knows. */
+export function nextStep(error: unknown): string {
+  const all = error instanceof AggregateError ? error.errors : [error];
+  for (let one: unknown = all[0]; one instanceof Error; one = one.cause) {
+    const step = NEXT_STEPS[(one as NodeJS.ErrnoException).code ?? ""];
+    if (step !== undefined) return `: ${step}`;
+  }
+  return "";
+}
+
 /** Milliseconds of silence until TCP probes a connection, as in client-go: load balancers drop what is idle for a minute. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 

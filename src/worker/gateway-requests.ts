@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { buffer } from "node:stream/consumers";
 import { createGzip } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { openDispatcher } from "../outgoing/dispatcher.ts";
+import { nextStep, openDispatcher } from "../outgoing/dispatcher.ts";
 import type { Degradation } from "../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
@@ -246,7 +246,7 @@ export class GatewayRequests {
   }
 
   #unreachable(cause: unknown): GatewayError {
-    const message = `${this.name} cannot be reached: ${describe(cause)}`;
+    const message = `${this.name} cannot be reached: ${describe(cause)}${nextStep(cause)}`;
     return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon", cause });
   }
 

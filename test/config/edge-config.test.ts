@@ -34,7 +34,7 @@ describe("the variable CONFIG", () => {
   });
 
   test.each([
-    [{ zone: ["a.test"] }, "CONFIG.zone: this key does not exist"],
+    [{ zone: ["a.test"] }, "CONFIG.zone: this key does not exist: did you mean zones?"],
     [{ zones: ["no name"] }, "CONFIG.zones[0]: must be a domain name such as clusterset.example.org"],
     [
       { lease: { minimumSeconds: 60, defaultSeconds: 5 } },
@@ -128,6 +128,8 @@ describe("the secret PUSH_CREDENTIALS", () => {
       { clusterId: "east", tokenSha256: OTHER },
     ]);
     const wrong = { ...environment, PUSH_CREDENTIALS_2: "{" };
-    expect(complaint(() => readAllPushCredentials(wrong))).toBe("PUSH_CREDENTIALS_2: is not JSON");
+    expect(complaint(() => readAllPushCredentials(wrong))).toBe(
+      "PUSH_CREDENTIALS_2: is not JSON: names and texts are in double quotes, and nothing follows the last brace",
+    );
   });
 });

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { UsageError } from "../../config/values.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
-import { openDispatcher } from "../../outgoing/dispatcher.ts";
+import { nextStep, openDispatcher } from "../../outgoing/dispatcher.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";
 import { readCertificates } from "../node/tls.ts";
@@ -91,9 +91,13 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
     } catch (cause) {
       const rejected = await explainCertificate(url.origin, ca !== undefined, cause, servername);
       const { code = "UNREACHABLE", message } = rejected ?? {};
-      throw new RequestFailed(code, message ?? `${name} cannot be reached: ${(cause as Error).message}`, {
-        cause,
-      });
+      throw new RequestFailed(
+        code,
+        message ?? `${name} cannot be reached: ${(cause as Error).message}${nextStep(cause)}`,
+        {
+          cause,
+        },
+      );
     }
     if (status === 200) return { body, milliseconds: Math.round(performance.now() - started) };
     throw failure(name, status, body.toString("utf8"));

@@ -4,13 +4,12 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml
 import type * as z from "zod";
 import { checkAccess } from "../../config/check-access.ts";
 import { checkFederations } from "../../config/federations.ts";
-import { isElsewhere } from "../../config/hosts.ts";
 import { readListenFlags } from "../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
 import { checkDesignatedName, withAlwaysServed } from "../../config/own-names.ts";
 import { MOST_THREADS, ServeConfig } from "../../config/settings.ts";
+import { suggestKey } from "../../config/suggest-key.ts";
 import { listIssues, UsageError } from "../../config/values.ts";
-import { editDistance } from "../../explain/near.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/schema.ts";
 
 /** Flags of `serve`; each overrides the config file. */
@@ -197,7 +196,9 @@ function readConfigFile(path: string): ConfigFile {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const problem = document.errors[0];
   if (problem !== undefined)
-    throw new UsageError(`${path}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`);
+    throw new UsageError(
+      `${path}:${lines.linePos(problem.pos[0]).line}: this is not valid YAML: ${problem.message}: look at the indentation, brackets and quotes before it`,
+    );
   const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   if (!isMapping(values)) throw new UsageError(`${path}:1: a config file holds keys and values`);
   const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
@@ -233,68 +234,5 @@ function fromFolder(folder: string, value: unknown): unknown {
       if (typeof held === "string") return [key, IS_PATH.test(key) ? resolve(folder, held) : held];
       return [key, NAMED_ELSEWHERE.has(key) ? held : fromFolder(folder, held)];
     }),
-  );
-}
-
-/** Known keys are listed in a message if there are at most so many. */
-const MOST_LISTED = 10;
-
-/** The next step for a key that does not exist: the key that was probably meant, or all keys there. @param path of the key */
-function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): string {
-  const wanted = String(path.at(-1));
-  const keys = keysAt(schema, path.slice(0, -1));
-  const near = keys
-    .map((key) => ({ key, distance: distanceOf(wanted, key) }))
-    .filter(({ distance }) => distance <= mostOf(wanted))
-    .sort((one, other) => one.distance - other.distance);
-  if (near.length > 0) return `did you mean ${near[0]!.key}?`;
-  if (keys.length > 0 && keys.length <= MOST_LISTED) return `the keys here are ${keys.join(", ")}`;
-  return "docs/reference/configuration.md has all keys";
-}
-
-/** The longer of two keys may say more (`ttl`, `ttlSeconds`). */
-function distanceOf(wanted: string, key: string): number {
-  const [one, other] = [wanted.toLowerCase(), key.toLowerCase()];
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  const most = mostOf(wanted);
-  return short.length >= 3 && long.startsWith(short) ? most : editDistance(one, other, most);
-}
-
-/** The most changed characters of a key that was meant. */
-function mostOf(wanted: string): number {
-  return wanted.length < 4 ? 1 : 2;
-}
-
-/** The keys that a schema has at a path; of all alternatives of a union. */
-function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let schemas = objectsAndArrays(schema);
-  for (const part of path)
-    schemas = schemas.flatMap(({ def }) => {
-      const inner = def.type === "array" ? def.element : def.shape?.[String(part)];
-      return inner === undefined ? [] : objectsAndArrays(inner);
-    });
-  return [...new Set(schemas.flatMap(({ def }) => keysHere(def.shape ?? {})))];
-}
-
-function keysHere(shape: Readonly<Record<string, z.ZodType>>): string[] {
-  return Object.keys(shape).filter((key) => !isElsewhere(shape[key]!));
-}
-
-/** The part of a schema's definition that is read. */
-interface Definition {
-  readonly type: string;
-  readonly shape?: Readonly<Record<string, z.ZodType>>;
-  readonly element?: z.ZodType;
-  readonly innerType?: z.ZodType;
-  readonly in?: z.ZodType;
-  readonly options?: readonly z.ZodType[];
-}
-
-/** The objects and arrays below defaults, unions and transformations. */
-function objectsAndArrays(schema: z.ZodType): { readonly def: Definition }[] {
-  const def = schema.def as unknown as Definition;
-  if (def.type === "object" || def.type === "array") return [{ def }];
-  return [def.innerType, def.in, ...(def.options ?? [])].flatMap((inner) =>
-    inner === undefined ? [] : objectsAndArrays(inner),
   );
 }
