@@ -1,18 +1,15 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { describe, expect, it } from "vitest";
+import { anchorOf } from "../../docs/.vitepress/markdown.ts";
 import { filesBelow, pages, root, textOf, withoutCode } from "./pages.ts";
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub and the site make them. */
 function anchorsOf(page: string): Set<string> {
   const seen = new Map<string, number>();
   const anchors = new Set<string>();
   for (const [, heading] of withoutCode(textOf(page)).matchAll(/^#{1,6} (.+)$/gm)) {
-    const slug = heading!
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .trim()
-      .replaceAll(/\s/g, "-");
+    const slug = anchorOf(heading!);
     const count = seen.get(slug) ?? 0;
     seen.set(slug, count + 1);
     anchors.add(count === 0 ? slug : `${slug}-${count}`);

@@ -43,10 +43,11 @@ describe("the package", () => {
     expect(packed.run(["token"]).stdout.trim()).toMatch(/^[\w-]{43}$/);
   });
 
-  it("holds JavaScript with declarations, and neither tests nor TypeScript", () => {
+  it("holds JavaScript with declarations, and neither tests nor TypeScript nor the site", () => {
     expect(packed.files).toContain("dist/hosts/cli.js");
     const isSource = (file: string) => file.endsWith(".ts") && !file.endsWith(".d.ts");
     expect(packed.files.filter((file) => isSource(file) || file.startsWith("test"))).toEqual([]);
+    expect(packed.files.filter((file) => file.includes(".vitepress"))).toEqual([]);
   });
 
   it("holds every file that its pages link to", () => {
