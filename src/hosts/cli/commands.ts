@@ -199,8 +199,11 @@ export function exportCommand(output: Output, setExitCode: (code: number) => voi
     .requiredOption("--federation <name>", "the federation's name, as in web.shop.<name>.svc.<domain>")
     .requiredOption("--domain <domain>", "the registered domain of the external zone")
     .addOption(
-      new Option("--format <format>", "zone file, or ExternalDNS's DNSEndpoint objects as YAML")
-        .choices(["zone", "dnsendpoint"])
+      new Option(
+        "--format <format>",
+        "zone file, ExternalDNS's DNSEndpoint objects as YAML, or headscale's extra records as JSON",
+      )
+        .choices(["zone", "dnsendpoint", "headscale"])
         .default("zone"),
     )
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the folder's name)")
@@ -220,6 +223,8 @@ Examples:
       --name-server ns1.example.com clusters/cluster-a clusters/cluster-b > federation.example.com.zone
   clusterset-doh export --federation prod --domain federation.example.com --format dnsendpoint \\
       clusters/cluster-a clusters/cluster-b | kubectl apply -f -
+  clusterset-doh export --federation prod --domain federation.example.com --format headscale \\
+      clusters/cluster-a clusters/cluster-b > extra-records.json
 
 Records go to stdout; problems, findings and conflicts to stderr. ExternalDNS reads the objects with
 --source=crd; there is one for each service, labelled app.kubernetes.io/managed-by=clusterset-doh.

@@ -15,7 +15,7 @@ export interface ExportFlags {
   readonly federation: string;
   /** The registered domain; names for external clients are below it. */
   readonly domain: string;
-  readonly format: "zone" | "dnsendpoint";
+  readonly format: "zone" | "dnsendpoint" | "headscale";
   readonly clusterId?: string | undefined;
   /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
   readonly speaksFor?: readonly string[] | undefined;
@@ -43,7 +43,7 @@ export async function exportFederation(
   const federation = readFederation("--federation and --domain", given);
   const nameServers = (flags.nameServer ?? []).map(readNameServer);
   if (nameServers.length > 0 && flags.format !== "zone")
-    throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
+    throw new UsageError("--name-server is for --format zone: the other formats have no NS records");
   const grants = (flags.speaksFor ?? []).map(readGrant);
   const read = await readCheckInputs(inputs, flags.clusterId, undefined);
   const entries = entriesOf(read.map(({ snapshot }) => snapshot));
@@ -62,14 +62,21 @@ export async function exportFederation(
     return 1;
   }
   const records = [...listRecords(world, { zone })];
+  const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");
+  let count = ofServices.length;
   if (flags.format === "zone") {
     for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
-  } else {
+  } else if (flags.format === "dnsendpoint") {
     const objects = describeDnsEndpoints(records, federation.name, services);
     for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
+  } else {
+    const extra = ofServices.filter(({ type }) => type !== "CNAME");
+    output.out(JSON.stringify(extra.map(extraRecord), undefined, 2));
+    for (const { name, type } of ofServices.filter(({ type }) => type === "CNAME"))
+      output.err(`left out: ${name} ${type}: headscale has addresses only`);
+    count = extra.length;
   }
-  const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");
-  output.err(describeCounts({ cluster: clusterIds(entries).length, record: ofServices.length }));
+  output.err(describeCounts({ cluster: clusterIds(entries).length, record: count }));
   return 0;
 }
 
@@ -91,6 +98,11 @@ function withNameServers(
 function readNameServer(text: string): string {
   if (ZoneName.safeParse(text).success) return canonicalZone(text)!;
   throw new UsageError(`--name-server ${JSON.stringify(text)} is not a host name such as ns1.example.org`);
+}
+
+/** A record of headscale's `dns.extra_records_path`; Tailscale's clients take A and AAAA records alone. */
+function extraRecord({ name, type, rdata }: ListedRecord) {
+  return { name: withoutDot(name), type, value: rdata };
 }
 
 /** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */

@@ -113,6 +113,24 @@ describe("DNSEndpoint objects", () => {
   });
 });
 
+it("headscale's extra records are the addresses of the zone file, and the others are named on stderr", async () => {
+  const zone = await run();
+  const { code, out, err } = await run({ format: "headscale" });
+  const expected = zone.out.flatMap((line) => {
+    const [name, , , type, value] = line.split("\t") as [string, string, string, string, string];
+    return type === "A" || type === "AAAA" ? [{ name: name.slice(0, -1), type, value }] : [];
+  });
+  expect(code).toBe(0);
+  expect(JSON.parse(out.join("\n"))).toEqual(expected);
+  expect(expected).toContainEqual({
+    name: `api.shop.prod.svc.${ZONE.slice(0, -1)}`,
+    type: "A",
+    value: "192.0.2.10",
+  });
+  expect(err).toContain(`left out: tickets.shop.prod.svc.${ZONE} CNAME: headscale has addresses only`);
+  expect(err.at(-1)).toBe(`2 clusters, ${expected.length} records`);
+});
+
 describe("problems of the inputs", () => {
   let folder: string;
   beforeEach(() => {
