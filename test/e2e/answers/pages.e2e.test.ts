@@ -21,7 +21,11 @@ interface Page {
 }
 
 const pages: readonly Page[] = [
-  { page: "docs/tutorials/three-clusters.md", enters: "three-clusters" },
+  {
+    page: "docs/tutorials/three-clusters.md",
+    enters: "three-clusters",
+    until: "## 9. Take your own clusters",
+  },
   { page: "docs/how-to/back-up.md" },
   { page: "docs/how-to/certificates.md" },
   { page: "docs/how-to/federation.md" },
