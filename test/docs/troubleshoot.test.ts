@@ -36,9 +36,8 @@ const events = new Set(
 /** The page, and the sections to which it links for codes of pushes and the like. */
 const explaining = [
   page,
-  ...["reference/push-api", "reference/control-api", "reference/transfer", "how-to/federation"].map((path) =>
-    textOf(`docs/${path}.md`),
-  ),
+  ...["push-api", "limits", "control-api", "transfer"].map((name) => textOf(`docs/reference/${name}.md`)),
+  textOf("docs/how-to/federation.md"),
 ].join("\n");
 const named = new Set([...explaining.matchAll(/`([A-Za-z][\w-]*)`/g)].map(([, name]) => name!));
 
