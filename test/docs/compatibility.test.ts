@@ -11,7 +11,7 @@ const { engines, devDependencies } = JSON.parse(readFileSync(join(root, "package
   readonly devDependencies: Readonly<Record<string, string>>;
 };
 
-it.each([
+it.each<readonly [string, string]>([
   ["Kubernetes", goPrograms["kube-apiserver"].version],
   ["Helm", goPrograms.helm.version],
   ["krew", goPrograms.krew.version],
