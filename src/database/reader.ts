@@ -64,7 +64,7 @@ export interface HistoryEntry {
   readonly clusterId: string;
   /** As in `LogRow`, or `load`: everything was loaded from a shared log. */
   readonly kind: string;
-  /** Of the last time: keys as in `LogRow`. */
+  /** Of the last time: some services of the clusterset, `<namespace>/<name>`. */
   readonly keys: readonly string[];
   /** How often. */
   readonly count: number;
@@ -360,20 +360,30 @@ export class Reader {
     return isNext ? rows.map(logRow) : undefined;
   }
 
-  /** What happened to clusters, the newest first. */
-  history(most: number): HistoryEntry[] {
-    const sql = `SELECT cluster, kind, max(position), keys, count(*) AS count, sum(ranked) AS ranked, at FROM log
-      GROUP BY cluster, kind, at / 60000 ORDER BY max(position) DESC LIMIT ?`;
-    return this.#statement(sql)
-      .all(most)
-      .map(({ cluster, kind, keys, count, ranked, at }) => ({
-        clusterId: String(cluster),
-        kind: String(kind),
-        keys: keys === null ? [] : JSON.parse(String(keys)),
-        count: Number(count),
-        ranked: Number(ranked),
-        at: Number(at),
-      }));
+  /** What happened to clusters, the newest first. @param hasCluster default: all exist */
+  history(most: number, hasCluster?: (clusterId: string) => boolean): HistoryEntry[] {
+    const columns = "SELECT cluster, kind, count, ranked, at, keys FROM happened";
+    const newest = "ORDER BY at DESC LIMIT ?";
+    const rows =
+      hasCluster === undefined
+        ? this.#statement(`${columns} ${newest}`).all(most)
+        : this.#statement("SELECT DISTINCT cluster FROM happened")
+            .all()
+            .flatMap(({ cluster }) =>
+              hasCluster(String(cluster))
+                ? this.#statement(`${columns} WHERE cluster = ?`).all(cluster!)
+                : [],
+            )
+            .sort((one, other) => Number(other.at) - Number(one.at))
+            .slice(0, most);
+    return rows.map(({ cluster, kind, count, ranked, at, keys }) => ({
+      clusterId: String(cluster),
+      kind: String(kind),
+      keys: JSON.parse(String(keys)),
+      count: Number(count),
+      ranked: Number(ranked),
+      at: Number(at),
+    }));
   }
 
   /** A single value; undefined if there is none. */

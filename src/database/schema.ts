@@ -3,7 +3,7 @@ import type { Database } from "./driver.ts";
 /** The version of the tables. A database of another version is emptied: workers push again. */
 export const DATABASE_VERSION = 2;
 
-const TABLES = ["entry", "claim", "cluster", "log", "meta"] as const;
+const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const;
 
 /**
  * - `entry`: what clusters report, by the key in which queries are answered (`places.ts`). A large entry has several parts. `text` is JSON, empty
@@ -11,15 +11,20 @@ const TABLES = ["entry", "claim", "cluster", "log", "meta"] as const;
  *   table `WITHOUT ROWID` texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the CPU to write and to read.
  * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
  * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which are not in the log.
- * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster. `ranked` is how many ranks changed, `at` a time of the gateway's clock.
+ * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster.
+ * - `happened`: what of one kind happened to a cluster in one minute, for people: the newest ones of each cluster. `keys` is a JSON array of some services, `at` a
+ *   time of the gateway's clock.
  * - `meta`: single values. `id` is that of this database, no other one has it.
  */
 const CREATE = `
   ${createRowTables("")}
   CREATE TABLE log (
-    position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT,
-    ranked INTEGER NOT NULL, at INTEGER NOT NULL
+    position INTEGER PRIMARY KEY, cluster TEXT NOT NULL, generation INTEGER NOT NULL, kind TEXT NOT NULL, keys TEXT
   );
+  CREATE TABLE happened (
+    cluster TEXT NOT NULL, kind TEXT NOT NULL, minute INTEGER NOT NULL, count INTEGER NOT NULL, ranked INTEGER NOT NULL, at INTEGER NOT NULL,
+    keys TEXT NOT NULL, PRIMARY KEY (cluster, kind, minute)
+  ) WITHOUT ROWID;
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `;
 

@@ -1,5 +1,6 @@
 import type { ClusterMeta, ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
+import { Kind } from "./places.ts";
 import { type Change, type Decision, type EntryChange, prepare } from "./prepare.ts";
 import { FoundingDay, foundingAt, type Sight } from "./ranks.ts";
 import { type Damage, Reader } from "./reader.ts";
@@ -34,6 +35,9 @@ export interface LogMark {
 const MOST_KEYS = 1000;
 /** Changes that the log keeps, at least. */
 const LOG_ROWS = 10_000;
+/** Entries of `happened` that are kept of each cluster, and services that one names. */
+const MOST_HAPPENED = 30;
+const SOME_SERVICES = 3;
 /** After how many changes older ones are removed from the log. */
 const TRIM_AFTER = 256;
 
@@ -45,7 +49,7 @@ export class Writer {
   readonly planner: RowPlanner;
   readonly #database: Database;
   readonly #rows: RowTables;
-  readonly #sql: Readonly<Record<"log" | "trim" | "meta", Statement>>;
+  readonly #sql: Readonly<Record<"log" | "trim" | "meta" | "note" | "forget", Statement>>;
   readonly #now: () => number;
   #latest = 0;
 
@@ -60,9 +64,17 @@ export class Writer {
     this.planner = new RowPlanner(database, this.reader);
     this.#sql = {
       log: database.prepare(
-        "INSERT INTO log (position, cluster, generation, kind, keys, ranked, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO log (position, cluster, generation, kind, keys) VALUES (?, ?, ?, ?, ?)",
       ),
       trim: database.prepare("DELETE FROM log WHERE position <= ?"),
+      note: database.prepare(
+        `INSERT INTO happened (cluster, kind, minute, count, ranked, at, keys) VALUES (?, ?, ?, 1, ?, ?, ?)
+         ON CONFLICT (cluster, kind, minute) DO UPDATE
+         SET count = count + 1, ranked = ranked + excluded.ranked, at = excluded.at, keys = excluded.keys`,
+      ),
+      forget: database.prepare(
+        "DELETE FROM happened WHERE cluster = ? AND at < (SELECT at FROM happened WHERE cluster = ? ORDER BY at DESC LIMIT 1 OFFSET ?)",
+      ),
       meta: database.prepare(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       ),
@@ -139,7 +151,8 @@ export class Writer {
     this.#database.atomically(() => {
       load.moveInto(this.#database);
       this.#database.exec("DELETE FROM log");
-      this.#sql.log.run(mark.position, "", 0, "load", null, 0, this.#now());
+      this.#sql.log.run(mark.position, "", 0, "load", null);
+      this.#note("", "load", 0, []);
       if (founding !== undefined) this.#sql.meta.run("founding", founding);
       this.#sql.meta.run("log", log);
       this.#sql.meta.run("entry", mark.id);
@@ -185,16 +198,36 @@ export class Writer {
     if (data?.over !== true) this.#sql.meta.run("founding", founding);
   }
 
+  /** One cluster's many changes leave others' entries as they are. */
+  #note(cluster: string, kind: string, ranked: number, keys: readonly string[]): void {
+    const at = this.#now();
+    this.#sql.note.run(cluster, kind, Math.floor(at / 60_000), ranked, at, JSON.stringify(keys));
+    this.#sql.forget.run(cluster, cluster, MOST_HAPPENED - 1);
+  }
+
   /** Renewals alone are not in a log of this gateway's own. @returns the position */
-  #log({ kind, cluster, keys, isWide, isCleared, ranked = 0 }: RowChange, mark?: LogMark): number {
+  #log(change: RowChange, mark?: LogMark): number {
+    const { kind, cluster, keys, isWide, isCleared } = change;
     const newest = this.reader.position();
+    if (keys.length > 0 || isWide) this.#note(cluster.id, kind, change.ranked ?? 0, someServices(change));
     if (mark === undefined && keys.length === 0 && !isWide) return newest;
     const position = mark?.position ?? newest + 1;
     const listed = isCleared || keys.length > MOST_KEYS ? null : JSON.stringify(keys);
-    this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed, ranked, this.#now());
+    this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed);
     if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
     return position;
   }
+}
+
+/** Some services of the clusterset that a change concerns. */
+function someServices({ isCleared, keys, entries }: RowChange): string[] {
+  if (isCleared) return [...new Set(keys)].slice(0, SOME_SERVICES);
+  const services = new Set<string>();
+  for (const { kind, key } of entries) {
+    if (kind === Kind.export || kind === Kind.import) services.add(key);
+    if (services.size === SOME_SERVICES) break;
+  }
+  return [...services];
 }
 
 /** Entries or rows of one transaction, and characters of them beyond which it has no more. */

@@ -37,10 +37,6 @@ import { withFirstOrders } from "./reverse-names.ts";
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
 
-/** Of the keys of a change. */
-const SERVICE_KEY = /^[^#!@/]+\/[^/]+$/;
-const MOST_LOOKED_UP = 3;
-
 const NOT_CONTESTED: ReadonlyMap<string, readonly string[]> = new Map();
 
 /** The rows of a database as far as they count: those of live clusters that exist in a scope. */
@@ -73,18 +69,15 @@ export class DatabaseEntries implements EntryReader {
     });
   }
 
+  /** Whether and how much a cluster changes is also a matter of what does not exist in a scope: there it is only shown that the cluster came, went or pushed in full. */
   history(most: number): HistoryEntry[] {
     const filter = this.#filter;
-    return this.#reader.history(most).flatMap((entry) => {
-      if (filter?.hasCluster(entry.clusterId) === false) return [];
-      const keys = entry.keys
-        .filter((key) => SERVICE_KEY.test(key))
-        .slice(0, MOST_LOOKED_UP)
-        .filter((key) => this.service(namespaceOf(key), nameOf(key)) !== undefined);
-      if (filter === undefined) return { ...entry, keys };
-      // How much changed is also a matter of services that do not exist here.
-      return entry.kind === "changes" && keys.length === 0 ? [] : { ...entry, keys, count: 1, ranked: 0 };
-    });
+    if (filter === undefined) return this.#reader.history(most);
+    const entries = this.#reader.history(Number.MAX_SAFE_INTEGER, filter.hasCluster);
+    return entries
+      .filter(({ kind }) => kind !== "changes")
+      .slice(0, most)
+      .map((entry) => ({ ...entry, keys: [], count: 1, ranked: 0 }));
   }
 
   service(namespace: string, name: string): KeyEntries | undefined {

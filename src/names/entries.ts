@@ -63,7 +63,7 @@ export interface EntryReader {
   podKeys(clusterId: string): Iterable<string>;
   /** What clusters report that they do not serve. */
   findings(): Iterable<ClusterFinding>;
-  /** What happened to clusters, the newest first; `keys` are some services that changed and exist. */
+  /** What happened to clusters, the newest first. */
   history(most: number): readonly HistoryEntry[];
 }
 

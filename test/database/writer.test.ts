@@ -419,3 +419,52 @@ it("a full disk and a connection that only reads change nothing", () => {
   reading.close();
   database.close();
 });
+
+it("notes what happened by minute, the newest of each cluster, however often another one changes", () => {
+  let now = NOON;
+  const database = DRIVERS[0]![1]();
+  const writer = new Writer(
+    database,
+    () => expect.unreachable(),
+    () => now,
+  );
+  const sight = { now: NOON, live: true };
+  push(writer, "west", "whole", wholeLines(shop("west", NOON - 9)), sight);
+  const patch = (ready: boolean) => ({
+    "shop/web": { endpoints: { "*": { ports: [], members: { a: { address: "10.0.0.1", ready } } } } },
+  });
+  push(writer, "east", "whole", wholeLines(shop("east", NOON - 9)), sight);
+  for (let change = 0; change < 100; change++) {
+    push(writer, "east", "changes", patchLines("east", { exports: patch(change % 2 === 0) }), sight);
+    // A renewal is none.
+    push(writer, "east", "changes", [], sight);
+    now += 30_000;
+  }
+  const all = writer.reader.history(1000);
+  const [newest] = all;
+  expect(newest).toEqual({
+    clusterId: "east",
+    kind: "changes",
+    keys: ["shop/web"],
+    count: 2,
+    ranked: 0,
+    at: now - 30_000,
+  });
+  expect(all.filter(({ clusterId }) => clusterId === "east")).toHaveLength(30);
+  expect(all.at(-1)).toEqual({
+    clusterId: "west",
+    kind: "return",
+    keys: ["shop/web"],
+    count: 1,
+    ranked: 1,
+    at: NOON,
+  });
+  expect(writer.reader.history(5, (id) => id === "west").map(({ clusterId }) => clusterId)).toEqual(["west"]);
+  writer.apply({ kind: "departure", cluster: "west" });
+  expect(writer.reader.history(1)[0]).toMatchObject({
+    clusterId: "west",
+    kind: "departure",
+    keys: ["shop/web"],
+  });
+  database.close();
+});
