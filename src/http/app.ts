@@ -3,7 +3,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { Hono } from "hono/tiny";
 import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
-import type { AccessRule, Admitted, NotAdmitted } from "../access/rule.ts";
+import type { AccessRule, Admission, Admitted, NotAdmitted } from "../access/rule.ts";
 import { andThen, type MaybePromise } from "../access/url-tokens.ts";
 import { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
@@ -144,11 +144,22 @@ export function createApp(parts: AppParts): App {
     return reject(request, status, code, message, headers);
   };
 
+  const hasLogin = access.kinds.bearer && [...answersOf.values()].some(({ pages }) => pages !== undefined);
+
+  /** A session that no rule admits (any more) counts as none. */
+  const admitPerson = (request: HttpRequest): MaybePromise<Admission> => {
+    const session = hasLogin ? withSession(request) : undefined;
+    if (session === undefined) return access.admit(request);
+    return andThen(access.admit(session), (admission) =>
+      admission.rule === undefined ? access.admit(request) : admission,
+    );
+  };
+
   /** A browser gets the form for a token, where a token would help. */
   const rejectPerson = (request: HttpRequest, rejection: NotAdmitted): MaybePromise<Response> => {
     const response = toResponse(notAdmitted(request, rejection));
     const { status, message } = rejection;
-    if (!access.kinds.bearer || status !== 401 || !prefersHtml(request.header("accept"))) return response;
+    if (!hasLogin || status !== 401 || !prefersHtml(request.header("accept"))) return response;
     return pageResponse(loginPage(message), parts.version).then((page) => {
       page.headers.set("www-authenticate", response.headers.get("www-authenticate") ?? "");
       return page;
@@ -170,7 +181,12 @@ export function createApp(parts: AppParts): App {
     origins: openOrigins,
   });
 
-  const hono = createHono(parts, counters, {
+  const loginRoutes = createLoginRoutes({
+    access,
+    version: parts.version,
+    onRejection: ({ outcome }) => accessCounters.rejected(outcome),
+  });
+  const hono = createHono({ ...parts, ...(hasLogin && { loginRoutes }) }, counters, {
     notFound,
     failed,
     notAllowed: (request, answers) =>
@@ -231,8 +247,9 @@ export function createApp(parts: AppParts): App {
     if (rejected !== undefined) return toResponse(rejected);
     if (kind === "readiness") return fetchReadiness(asked, request, client, background);
     if (admission !== "rule") return hono.fetch(request, { client });
-    return andThen(access.admit(kind === "page" ? withSession(asked) : asked), (admission) => {
-      if (admission.rule === undefined) return rejectPerson(asked, admission);
+    return andThen(kind === "page" ? admitPerson(asked) : access.admit(asked), (admission) => {
+      if (admission.rule === undefined)
+        return kind === "page" ? rejectPerson(asked, admission) : toResponse(notAdmitted(asked, admission));
       const answers = answersFor(admission);
       return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, admission, answers));
     });
@@ -266,6 +283,8 @@ interface OwnRoutes {
   readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;
+  /** `/login` and `/logout`. Default: nobody can log in to the pages. */
+  readonly loginRoutes?: Hono<AppEnvironment>;
   /** The document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file. */
   readonly openApi?: OpenApi;
 }
@@ -297,9 +316,6 @@ export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
 }
 
 interface Parts {
-  /** Default: nobody can log in to the pages. */
-  readonly access?: AccessControl;
-  readonly version?: string;
   readonly gateway: { status(): ServingStatus };
   readonly clock: () => number;
 }
@@ -317,7 +333,7 @@ export function createHono(
   counters: QueryCounters,
   ends: Ends,
 ): Hono<AppEnvironment> {
-  const { pushRoutes, transferRoutes, stubRoutes, openApi, access, version = "" } = parts;
+  const { pushRoutes, transferRoutes, stubRoutes, loginRoutes, openApi } = parts;
   const app = ownRouter(new Hono<AppEnvironment>());
   if (pushRoutes !== undefined) {
     app.use(`${MOUNTS.push}/*`, async (c, next) => {
@@ -332,7 +348,7 @@ export function createHono(
     app.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
   mountHealthRoutes(app, parts.gateway, parts.clock);
   app.route("/", createPages());
-  if (access?.kinds.bearer === true) app.route("/", createLoginRoutes(access, version));
+  if (loginRoutes !== undefined) app.route("/", loginRoutes);
 
   app.notFound((c) => {
     const request = new FetchRequest(c.req.raw, c.env?.client);

@@ -31,6 +31,14 @@ export interface ServiceListing {
   readonly hasConflict?: boolean | undefined;
 }
 
+/** What a cluster has in a service. */
+export interface ServicePart {
+  readonly clusterId: string;
+  /** `counted`: its export is served. `refused`: it is not. */
+  readonly exported: "counted" | "refused" | undefined;
+  readonly imported: boolean;
+}
+
 /** Which services are listed. */
 export interface ServiceSearch {
   /** Words that `<service>.<namespace>` must contain, without regard to case. Empty for all services. */
@@ -162,6 +170,23 @@ export class Accounts {
       likeOutside,
       conflicts,
     };
+  }
+
+  /** What clusters have in a service, in order of cluster id. */
+  partsOf(key: string): ServicePart[] {
+    const entries = this.#entriesOf(key);
+    const counted = this.#countedOf(key, entries);
+    const name = { namespace: namespaceOf(key), name: nameOf(key) };
+    const declared =
+      counted.length === 0 ? undefined : declareService(name, counted, this.world.rules.grants);
+    const exporters = new Set(
+      declared?.isExported === true ? declared.declarations.map(({ clusterId }) => clusterId) : [],
+    );
+    return entries.contributions.flatMap(({ clusterId, exported, imported }) => {
+      if (exported === undefined && imported === undefined) return [];
+      const kind = exporters.has(clusterId) ? "counted" : "refused";
+      return { clusterId, exported: exported && kind, imported: imported !== undefined };
+    });
   }
 
   /** Whether a cluster has a part in a service that counts. */

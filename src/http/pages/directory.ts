@@ -10,6 +10,7 @@ import {
   listServices,
   type Objections,
   type ServiceListing,
+  type ServicePart,
   serviceAt,
 } from "../../names/services.ts";
 import type { World } from "../../zone/world.ts";
@@ -94,14 +95,6 @@ export interface ClusterExports {
   readonly findings: readonly ClusterFinding[];
   /** How many findings there are; at most 100 are among the others. */
   readonly findingCount: number;
-}
-
-/** What a cluster has in a service. */
-export interface ServicePart {
-  readonly clusterId: string;
-  /** `counted`: its export is served. `refused`: it is not. */
-  readonly exported: "counted" | "refused" | undefined;
-  readonly imported: boolean;
 }
 
 /** A service, and what clusters have in it where that is known. */
@@ -195,9 +188,7 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
         const list = await now.services?.(request);
         return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
       }
-      const { accounts, turns } = merged;
-      const { total, services } = await turns.run(listServices(accounts.world, request));
-      return { total, entries: services.map((one) => ({ ...one, parts: partsOf(accounts, one) })) };
+      return merged.turns.run(gridRows(merged.accounts, request));
     },
     history: () => listed()?.merged?.accounts.world.entries.history(MOST_HISTORY),
     conflicts: (range) => part("Conflicts", range, ({ conflicts }) => conflicts),
@@ -205,16 +196,14 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
   };
 }
 
-function partsOf(accounts: Accounts, { namespace, name }: ServiceListing): ServicePart[] {
-  const { parts, service } = accounts.of(`${namespace}/${name}`);
-  return parts.map(({ clusterId, exported, imported }) => {
-    const counts = exported && service?.exporters.includes(clusterId);
-    return {
-      clusterId,
-      exported: exported && (counts ? "counted" : "refused"),
-      imported: imported !== undefined,
-    };
-  });
+function* gridRows(accounts: Accounts, request: ServicesRequest): Generator<void, ListPart<GridRow>> {
+  const { total, services } = yield* listServices(accounts.world, request);
+  const entries: GridRow[] = [];
+  for (const service of services) {
+    entries.push({ ...service, parts: accounts.partsOf(`${service.namespace}/${service.name}`) });
+    yield;
+  }
+  return { total, entries };
 }
 
 /** The kinds of objects that are, or stand for, a service. */

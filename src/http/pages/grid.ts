@@ -2,7 +2,8 @@ import { html } from "hono/html";
 import type { HistoryEntry } from "../../database/reader.ts";
 import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
-import type { GridRow, ServicePart } from "./directory.ts";
+import type { ServicePart } from "../../names/services.ts";
+import type { GridRow } from "./directory.ts";
 import { clusterLink, counted, duration, type Html, natural, serviceLink } from "./page.ts";
 
 /** The most clusters that have a column. */

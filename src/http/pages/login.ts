@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { Hono } from "hono/tiny";
 import type { AccessControl, ShownRequest } from "../../access/admission.ts";
+import type { NotAdmitted } from "../../access/rule.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { type Page, pageResponse } from "./page.ts";
@@ -9,14 +10,15 @@ import { type Page, pageResponse } from "./page.ts";
 const COOKIE = "__Host-clusterset-doh";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 const SESSION = new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9\\-._~+/]+=*)(?:;|$)`);
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 /** Browsers keep no longer cookie: name, value and attributes have 4,096 bytes. */
 const LONGEST_TOKEN = 4000;
 
-/** The request of a browser that logged in, as if it had the token in its Authorization field. For pages alone: no cache keeps them. */
-export function withSession(request: ShownRequest): ShownRequest {
+/** The request of a browser that logged in, as if it had the token in its Authorization field; undefined for any other. For pages alone: no cache keeps them. */
+export function withSession(request: ShownRequest): ShownRequest | undefined {
   const token = SESSION.exec(request.header("cookie") ?? "")?.[1];
   return token === undefined || request.header("authorization") !== null
-    ? request
+    ? undefined
     : withToken(request, token);
 }
 
@@ -26,28 +28,46 @@ function withToken(request: ShownRequest, token: string): ShownRequest {
   return { url, host, client, header };
 }
 
-/** `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and sends it with requests for pages. */
-export function createLoginRoutes(access: AccessControl, version: string): Hono<AppEnvironment> {
+/** The parts of the log-in. */
+interface LoginParts {
+  readonly access: AccessControl;
+  readonly version: string;
+  /** Called for each token that no rule has. */
+  readonly onRejection: (rejection: Pick<NotAdmitted, "outcome">) => void;
+}
+
+/** `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and pages take it from there. */
+export function createLoginRoutes({ access, version, onRejection }: LoginParts): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
-  const isForeign = (site: string | undefined) =>
-    site !== undefined && site !== "same-origin" && site !== "none";
+  const rejected = (problem: string) => pageResponse(loginPage(problem), version);
   routes.get("/login", () => pageResponse(loginPage(), version));
   routes.post("/login", async (c) => {
     const request = new FetchRequest(c.req.raw, c.env.client);
-    const body = isForeign(c.req.header("sec-fetch-site"))
-      ? undefined
-      : await request.body(LONGEST_TOKEN + 100);
+    if (isForeign(request)) return rejected("another site sent this form");
+    const body = await request.body(LONGEST_TOKEN + 100);
     const token = new URLSearchParams(new TextDecoder().decode(body)).get("token")?.trim() ?? "";
-    if (token === "" || token.length > LONGEST_TOKEN)
-      return pageResponse(loginPage(`paste a token of 1 to ${LONGEST_TOKEN} characters`), version);
+    if (!TOKEN.test(token) || token.length > LONGEST_TOKEN)
+      return rejected(`this is no bearer token of 1 to ${LONGEST_TOKEN} characters (RFC 6750)`);
     const admission = await access.admit(withToken(request, token));
-    if (admission.rule === undefined) return pageResponse(loginPage(admission.message), version);
     // With a rule for everybody, an unknown token may be that of a cluster.
-    if (admission.rule.isPublic) return pageResponse(loginPage("no access rule has this token"), version);
-    return leave(`${COOKIE}=${token}; ${ATTRIBUTES}`);
+    if (admission.rule?.isPublic === false) return leave(`${COOKIE}=${token}; ${ATTRIBUTES}`);
+    onRejection({ outcome: "unknown" });
+    return rejected(admission.rule === undefined ? admission.message : "no access rule has this token");
   });
-  routes.post("/logout", () => leave(`${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`));
+  routes.post("/logout", (c) =>
+    isForeign(new FetchRequest(c.req.raw, c.env.client))
+      ? rejected("another site sent this form")
+      : leave(`${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`),
+  );
   return routes;
+}
+
+/** Whether a page of another site sends a form (Fetch Metadata, section 2.4); older browsers name their page's origin. */
+function isForeign(request: FetchRequest): boolean {
+  const site = request.header("sec-fetch-site");
+  if (site !== null) return site !== "same-origin" && site !== "none";
+  const origin = request.header("origin");
+  return origin !== null && URL.parse(origin)?.host !== request.host;
 }
 
 function leave(cookie: string): Response {
@@ -69,7 +89,7 @@ ${problem === undefined ? "" : html`<p class="note" role="alert">${problem}.</p>
 <input id="token" name="token" type="password" required autofocus maxlength="${LONGEST_TOKEN}" autocomplete="off" autocapitalize="none" spellcheck="false"></div>
 <button>Log in</button>
 </form>
-<p class="hint">The browser keeps the token in a session cookie, which scripts cannot read, and sends it to these pages alone. It is gone when you log out or close the browser.</p>
+<p class="hint">The browser keeps the token in a session cookie for this host name, which scripts cannot read, and pages alone take it from there. It is gone when you log out or close the browser.</p>
 <form action="/logout" method="post"><button>Log out</button></form>`,
   };
 }

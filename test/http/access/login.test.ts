@@ -54,9 +54,31 @@ describe("a person with a bearer token", () => {
     expect((await readPage(response)).html).toContain('role="alert"');
   });
 
-  it("is not logged in by a page of another site", async () => {
-    const response = await logIn("laptop", { "sec-fetch-site": "cross-site" });
-    expect([response.status, response.headers.get("set-cookie")]).toEqual([401, null]);
+  it.each([
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+    { origin: "https://evil.example" },
+    { origin: "null" },
+  ])("is neither logged in nor out by a page of another site: %j", async (headers) => {
+    for (const response of [
+      await logIn("laptop", headers),
+      await world.ask("/logout", {}, { method: "POST", headers }),
+    ])
+      expect([response.status, response.headers.get("set-cookie")]).toEqual([401, null]);
+    expect((await logIn("laptop", { origin: "https://gateway.example" })).status).toBe(303);
+  });
+
+  it("is counted like any other client with an unknown token", async () => {
+    const { access, ask } = await accessWorld();
+    await ask("/login", {}, { method: "POST", body: new URLSearchParams({ token: "other" }) });
+    expect([...access.counts()]).toEqual([{ rule: "", outcome: "unknown", count: 1 }]);
+  });
+
+  it("with a session that is not valid any more sees what everybody sees", async () => {
+    const open = await accessWorld({ everybody: { namespaces: ["shop"] } });
+    const headers = { ...PAGE, cookie: "__Host-clusterset-doh=gone" };
+    expect((await open.ask("/services", {}, { headers })).status).toBe(200);
+    expect((await world.ask("/services", {}, { headers })).status).toBe(401);
   });
 
   it("keeps what everybody sees where a token is unknown and everybody may see something", async () => {
