@@ -17,14 +17,22 @@ const ClientConfig = z.strictObject({
 /**
  * Sets the options of a command that the client config has, and neither the command line nor the environment. They are for the gateway that the
  * file names: another one gets none of them, above all no token.
- * @throws {UsageError} for a file that cannot be read or is wrong
+ * @throws {UsageError} for a file that cannot be read or is wrong, where no other option names the gateway
  */
 export function applyClientConfig(command: Command): void {
   const { CLUSTERSET_DOH_CONFIG: named, XDG_CONFIG_HOME: home } = process.env;
   const file = named || join(home || join(homedir(), ".config"), "clusterset-doh/config.yaml");
   if (!named && !existsSync(file)) return;
-  const config = readConfigOf(file, ClientConfig);
-  const { server = config.server } = command.opts<{ server?: string }>();
+  const { server: given } = command.opts<{ server?: string }>();
+  let config: z.infer<typeof ClientConfig>;
+  try {
+    config = readConfigOf(file, ClientConfig);
+  } catch (error) {
+    // It says nothing of another gateway.
+    if (given !== undefined) return;
+    throw error;
+  }
+  const server = given ?? config.server;
   if (URL.parse(server)?.href !== URL.parse(config.server)?.href) return;
   for (const [option, value] of Object.entries(config))
     if (command.getOptionValueSource(option) === undefined)

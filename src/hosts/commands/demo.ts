@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
 import { UsageError } from "../../config/values.ts";
+import { hostOf } from "../../dns/address.ts";
 import { runSyncWorker } from "../../worker/sync.ts";
 import { readServeConfig } from "../node/config.ts";
 import { prepareStateFolder, StateFolderInUse } from "../node/database.ts";
@@ -83,8 +84,9 @@ export async function demo(
 
 /** The output of the demo: the running parts, and example queries. */
 export function describeDemo(url: string, certificateFile: string): string[] {
-  const { hostname, port } = new URL(url);
-  const host = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
+  const parsed = new URL(url);
+  const { hostname, port } = parsed;
+  const host = hostname === "localhost" ? "127.0.0.1" : hostOf(parsed);
   const certificate = relative(process.cwd(), certificateFile);
   const web = `web.shop.svc.${ALIAS}`;
   const query = Buffer.from(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../../config/values.ts";
-import { usableAddress } from "../../dns/address.ts";
+import { hostOf, usableAddress } from "../../dns/address.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
 import { explain } from "../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
@@ -29,7 +29,7 @@ import {
   rulesFor,
 } from "./offline-world.ts";
 import type { Output } from "./process.ts";
-import { printReport, type ReportFlags, report } from "./report.ts";
+import { printable, printReport, type ReportFlags, report } from "./report.ts";
 
 /** Flags of `query` and `explain`. */
 interface QueryFlags extends ConnectionFlags, PinFlags, ReportFlags {
@@ -176,9 +176,8 @@ function needsExplanation({ explain: isWanted, output }: QueryFlags): boolean {
 
 /** A name as people write it: `web.shop` and `shop/web` are services, and a URL has a host. A dot at the end makes it a whole name. */
 export function nameFrom(text: string): string {
-  const host = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
-    ? URL.parse(text)?.hostname.replace(/^\[(.*)\]$/, "$1")
-    : undefined;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
+  const host = url === null ? undefined : hostOf(url);
   const name = host ?? text;
   const [, namespace, service] = /^([a-z0-9-]+)\/([a-z0-9-]+)$/i.exec(name) ?? [];
   if (namespace !== undefined) return `${service}.${namespace}.svc.clusterset.local`;
@@ -265,7 +264,7 @@ function explanationLines(explanation: JsonExplanation): string[] {
     lines.push(`finding: ${finding.clusterId}: ${finding.reason}: ${finding.message}`);
   for (const { name, because } of suggestions) lines.push(`did you mean ${name} (${because})`);
   lines.push(...omitted);
-  return lines.map((line) => `; ${line}`);
+  return lines.map((line) => `; ${printable(line)}`);
 }
 
 function describeView({ view: { cluster, region, zone, byLocation } }: JsonExplanation): string {

@@ -26,7 +26,7 @@ const PAUSE = 2000;
 
 /**
  * Prints a report. With `--watch` it reads again and prints what has changed, until SIGINT ends the process with 0; errors after the first report are
- * printed once, until the next reading that succeeds.
+ * printed once, and the next report that succeeds is printed again.
  */
 export async function report<Code extends number>(
   read: () => Promise<Report<Code>>,
@@ -43,9 +43,9 @@ export async function report<Code extends number>(
     await sleep(PAUSE);
     try {
       const next = await read();
-      isFailing = false;
       const essence = essenceOf(next.value);
-      if (essence !== printed) printReport(next, flags, output);
+      if (isFailing || essence !== printed) printReport(next, flags, output);
+      isFailing = false;
       printed = essence;
     } catch (error) {
       // An error without a code is a bug.
@@ -66,15 +66,25 @@ export function printReport(
   const { output: format, watch } = flags;
   if (format === "json") output.out(JSON.stringify(value, undefined, watch === true ? 0 : 2));
   else if (format === "yaml") {
-    const text = stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd();
+    const text = stringify(value, {
+      aliasDuplicateObjects: false,
+      lineWidth: 0,
+      compat: "yaml-1.1",
+    }).trimEnd();
     output.out(watch === true ? `---\n${text}` : text);
   } else for (const line of lines) output.out(line);
+}
+
+/** A text of a cluster for a terminal, in which control characters would move the cursor or forge other lines. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
 /** What makes a change: neither the time that passes, nor the order, which rotates. */
 export function essenceOf(value: unknown): string {
   const text = JSON.stringify(value, (key, part: unknown) => {
-    if (/(?:ttl|seconds)$/i.test(key)) return undefined;
+    // Of a shared log the position grows with each renewal.
+    if (/(?:ttl|seconds|^position)$/i.test(key)) return undefined;
     return Array.isArray(part) ? part.map(essenceOf).sort() : part;
   });
   return text.replaceAll(/\d+ (?:s|min|h)\b/g, "");

@@ -5,7 +5,7 @@ import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
-import { coloured, type ReportFlags, report } from "./report.ts";
+import { coloured, printable, type ReportFlags, report } from "./report.ts";
 
 /** Flags of `status`. */
 interface StatusFlags extends ConnectionFlags, ReportFlags {
@@ -94,7 +94,7 @@ function listLines<Entry>(
   const rest = list.total - list.entries.length;
   return [
     counted(list.total, noun),
-    ...list.entries.map((entry) => `  ${describe(entry)}`),
+    ...list.entries.map((entry) => `  ${printable(describe(entry))}`),
     ...(rest > 0 ? [`  ${rest} more`] : []),
   ];
 }
@@ -123,14 +123,17 @@ export function describeObjections(
 ): string[] {
   const start = (colour: "yellow" | "red", word: string) => coloured(colour, `${word}:`, process.stderr);
   return [
-    ...inputs.flatMap(({ problems }) => problems).map((problem) => `${start("red", "problem")} ${problem}`),
+    ...inputs
+      .flatMap(({ problems }) => problems)
+      .map((problem) => `${start("red", "problem")} ${printable(problem)}`),
     ...findings.map((finding) => {
       const { clusterId, kind, namespace, name, reason, message } = finding;
       const object = namespace === undefined ? name : `${namespace}/${name}`;
-      return `${start("yellow", "finding")} ${locateFinding(inputs, finding) ?? clusterId}: ${kind} ${object}: ${reason}: ${message}`;
+      return `${start("yellow", "finding")} ${printable(`${locateFinding(inputs, finding) ?? clusterId}: ${kind} ${object}: ${reason}: ${message}`)}`;
     }),
     ...conflicts.map(
-      ({ namespace, name, message }) => `${start("yellow", "conflict")} ${namespace}/${name}: ${message}`,
+      ({ namespace, name, message }) =>
+        `${start("yellow", "conflict")} ${printable(`${namespace}/${name}: ${message}`)}`,
     ),
   ];
 }

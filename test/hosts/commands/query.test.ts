@@ -221,6 +221,10 @@ describe("the client config", () => {
     write(text);
     const { status, stderr } = await run("status");
     expect([status, stderr]).toEqual([2, expect.stringMatching(message)]);
+    // It says nothing of another gateway.
+    expect((await run("status", "--server", "https://localhost:2")).stderr).toContain(
+      "localhost:2 cannot be reached",
+    );
   });
 
   it("is the file of CLUSTERSET_DOH_CONFIG, which has to exist", async () => {
@@ -294,7 +298,10 @@ describe("serve --check-config", () => {
       expect([status, stderr]).toEqual([2, expect.stringMatching(said)]);
     }
     const hash = createHash("sha256").update("t").digest("hex");
-    const list = ["a", "b"].map((clusterId) => `{ clusterId: ${clusterId}, tokenSha256: ${hash} }`).join();
+    const hashes = [hash, hash.toUpperCase()];
+    const list = ["a", "b"]
+      .map((clusterId, at) => `{ clusterId: ${clusterId}, tokenSha256: ${hashes[at]} }`)
+      .join();
     const { status, stderr } = await check(`push: { credentials: [${list}] }\n`);
     expect([status, stderr]).toEqual([2, expect.stringMatching(said)]);
   });

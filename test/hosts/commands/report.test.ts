@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { essenceOf } from "../../../src/hosts/commands/report.ts";
+import { essenceOf, printReport } from "../../../src/hosts/commands/report.ts";
 import { statusLines } from "../../../src/hosts/commands/status.ts";
 
 const record = (data: string, TTL = 5) => ({ name: "web.", TTL, data });
@@ -14,6 +14,7 @@ it.each([
   ],
   ["a lease", { leases: [{ expiresInSeconds: 3 }] }, { leases: [{ expiresInSeconds: 60 }] }, true],
   ["the age in a sentence", ["a change waits for 12 s"], ["a change waits for 2 min"], true],
+  ["the position of a shared log", { position: 1 }, { position: 2 }, true],
   ["another address", { Answer: [record("10.0.0.1")] }, { Answer: [record("10.0.0.2")] }, false],
   ["one record more", [record("10.0.0.1")], [record("10.0.0.1"), record("10.0.0.2")], false],
   ["a cluster that is no longer live", [{ live: true }], [{ live: false }], false],
@@ -37,4 +38,23 @@ it("status -o wide adds the position in a shared log, and whose values a conflic
   const lines = statusLines({ ...report, conflicts: { total: 1, entries: [conflict] } }, true);
   expect(lines[0]).toBe("ready: 0 of 0 clusters live, 1 service; position 7");
   expect(lines).toContain("  shop/web: Conflicting type. (set aside: north, west)");
+});
+
+it("-o yaml is the same for readers of YAML 1.1: words and numbers of theirs are quoted", () => {
+  const out: string[] = [];
+  const value = { no: ["on", "y", "1_000", "12:30:45", "0b1", "east"] };
+  printReport({ value, lines: [] }, { output: "yaml" }, { out: (line) => out.push(line), err: () => {} });
+  expect(out.join()).toBe(
+    ['"no":', ...['"on"', '"y"', '"1_000"', '"12:30:45"', '"0b1"', "east"].map((one) => `  - ${one}`)].join(
+      "\n",
+    ),
+  );
+});
+
+it("a cluster's message cannot move the cursor of a terminal", () => {
+  const finding = { clusterId: "east", kind: "Service", namespace: "shop", name: "web", reason: "X" };
+  const entries = [{ ...finding, message: "a\u001b[2J\nready: 1 of 1" }];
+  const report = { ready: true, stale: [], services: 1, clusters: [], conflicts: null };
+  const lines = statusLines({ ...report, findings: { total: 1, entries } });
+  expect(lines).toContain("  east: Service shop/web: X: a\\x1b[2J\\x0aready: 1 of 1");
 });

@@ -97,8 +97,12 @@ async function loadAuthority(
 /** Two clusters with one token: each may replace what the other reports. */
 function describeShared(list: readonly Credential[]): { message: string; isOfFile: boolean } | undefined {
   const first = new Map<string, Credential>();
-  for (const one of list) {
-    const { tokenSha256, clusterId } = one;
+  // Those of files are refused, so they are looked for first.
+  for (const one of list.toSorted(
+    (a, b) => Number(b.tokenFile !== undefined) - Number(a.tokenFile !== undefined),
+  )) {
+    const { clusterId } = one;
+    const tokenSha256 = one.tokenSha256?.toLowerCase();
     if (tokenSha256 === undefined || clusterId === undefined) continue;
     const other = first.get(tokenSha256) ?? one;
     first.set(tokenSha256, other);
