@@ -44,11 +44,11 @@ export function leasedAt(
 
 /** A cluster's meta after a request that pushes nothing. */
 export function renewed(
-  { generation, pushedAt, instance }: ClusterMeta,
+  { degraded: _, uptime: __, ...meta }: ClusterMeta,
   now: number,
   terms: LeaseTerms,
 ): ClusterMeta {
-  return { generation, pushedAt, ...leasedAt(now, terms, instance) };
+  return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
 /** What is logged of a worker's report; undefined where it says what the one before said. */
@@ -79,16 +79,22 @@ export function withTimesAhead<Held extends { readonly degraded?: readonly Degra
     : { degraded: degraded.map((one) => ({ ...one, since: one.since + ahead })) };
 }
 
+/** A cluster's meta with times of a clock that is ahead by so many milliseconds. */
+function movedAhead({ uptime: _, ...meta }: ClusterMeta, ahead: number): ClusterMeta {
+  return {
+    ...meta,
+    pushedAt: meta.pushedAt + ahead,
+    renewedAt: meta.renewedAt + ahead,
+    expiresAt: meta.expiresAt + ahead,
+    ...withTimesAhead(meta, ahead),
+  };
+}
+
 /** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
 export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
   const uptime = clock.uptime?.();
   return {
-    generation: meta.generation,
-    pushedAt: unixTime(clock, meta.pushedAt),
-    renewedAt: unixTime(clock, meta.renewedAt),
-    expiresAt: unixTime(clock, meta.expiresAt),
-    ...withTimesAhead(meta, unixTime(clock, 0)),
-    ...(meta.instance !== undefined && { instance: meta.instance }),
+    ...movedAhead(meta, unixTime(clock, 0)),
     ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
   };
 }
@@ -105,14 +111,11 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
 
 /** @param renewedAt when the lease was renewed, by the clock that it goes on with */
 function goneOn(stored: ClusterMeta, renewedAt: number): ClusterMeta {
-  const { generation, pushedAt, expiresAt, instance } = stored;
+  const moved = movedAhead(stored, renewedAt - stored.renewedAt);
   return {
-    generation,
-    pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
-    renewedAt,
-    expiresAt: renewedAt + Math.max(0, expiresAt - stored.renewedAt),
-    ...withTimesAhead(stored, renewedAt - stored.renewedAt),
-    ...(instance !== undefined && { instance }),
+    ...moved,
+    pushedAt: Math.min(moved.pushedAt, renewedAt),
+    expiresAt: Math.max(moved.expiresAt, renewedAt),
   };
 }
 

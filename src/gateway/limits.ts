@@ -134,21 +134,23 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
   );
 }
 
-/** Why a push is not taken although it is well formed. */
-export type PushRefusal =
-  | "LEASE_OUT_OF_RANGE"
-  | "TOO_MANY_CLUSTERS"
-  | "TOO_MANY_NAMESPACES"
-  | "TOO_MANY_EXPORTS"
-  | "TOO_MANY_IMPORTS"
-  | "TOO_MANY_SERVICES"
-  | "TOO_MANY_PODS"
-  | "TOO_MANY_ENDPOINTS"
-  | "TOO_MANY_PORTS"
-  | "TOO_MANY_FINDINGS"
-  | "METADATA_TOO_LARGE"
-  | "SERVICE_TOO_LARGE"
-  | "SNAPSHOT_TOO_LARGE";
+/** Why a push is not taken although it is well formed: the status of the response, and the setting under `limits` whose bound it exceeds. */
+export const PUSH_REFUSALS = {
+  LEASE_OUT_OF_RANGE: { status: 422, limit: undefined },
+  TOO_MANY_CLUSTERS: { status: 503, limit: "clusters" },
+  TOO_MANY_NAMESPACES: { status: 413, limit: "namespaces" },
+  TOO_MANY_EXPORTS: { status: 413, limit: "exports" },
+  TOO_MANY_IMPORTS: { status: 413, limit: "imports" },
+  TOO_MANY_SERVICES: { status: 413, limit: "services" },
+  TOO_MANY_PODS: { status: 413, limit: "pods" },
+  TOO_MANY_ENDPOINTS: { status: 413, limit: "endpoints" },
+  TOO_MANY_PORTS: { status: 413, limit: "ports" },
+  TOO_MANY_FINDINGS: { status: 413, limit: "findings" },
+  METADATA_TOO_LARGE: { status: 413, limit: "metadataCharacters" },
+  SERVICE_TOO_LARGE: { status: 413, limit: "endpointsPerService" },
+  SNAPSHOT_TOO_LARGE: { status: 413, limit: "snapshotCharacters" },
+} as const;
+type PushRefusal = keyof typeof PUSH_REFUSALS;
 
 /** A push above the gateway's bounds. */
 export class PushRefused extends Error {

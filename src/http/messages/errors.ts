@@ -3,7 +3,7 @@ import { AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/schema.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
-import { type PushRefusal, PushRefused } from "../../gateway/limits.ts";
+import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
 import { OtherInstance } from "../../gateway/other-instance.ts";
 import type { Limit, LimitCounters } from "../../limits/counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/json-syntax.ts";
@@ -112,38 +112,6 @@ export function jsonResponse(
   return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
 }
 
-/** The statuses of refused pushes. */
-export const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
-  LEASE_OUT_OF_RANGE: 422,
-  SERVICE_TOO_LARGE: 413,
-  SNAPSHOT_TOO_LARGE: 413,
-  TOO_MANY_CLUSTERS: 503,
-  TOO_MANY_NAMESPACES: 413,
-  TOO_MANY_EXPORTS: 413,
-  TOO_MANY_IMPORTS: 413,
-  TOO_MANY_SERVICES: 413,
-  TOO_MANY_PODS: 413,
-  TOO_MANY_ENDPOINTS: 413,
-  TOO_MANY_PORTS: 413,
-  TOO_MANY_FINDINGS: 413,
-  METADATA_TOO_LARGE: 413,
-};
-
-const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
-  SERVICE_TOO_LARGE: "limits.endpointsPerService",
-  SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
-  TOO_MANY_CLUSTERS: "limits.clusters",
-  TOO_MANY_NAMESPACES: "limits.namespaces",
-  TOO_MANY_EXPORTS: "limits.exports",
-  TOO_MANY_IMPORTS: "limits.imports",
-  TOO_MANY_SERVICES: "limits.services",
-  TOO_MANY_PODS: "limits.pods",
-  TOO_MANY_ENDPOINTS: "limits.endpoints",
-  TOO_MANY_PORTS: "limits.ports",
-  TOO_MANY_FINDINGS: "limits.findings",
-  METADATA_TOO_LARGE: "limits.metadataCharacters",
-};
-
 /** The statuses of wrong lines. */
 export const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
   INVALID_UTF8: 400,
@@ -197,10 +165,10 @@ export function toApiError(error: unknown): ApiError | undefined {
       limit: code === "JSON_TOO_DEEP" ? "limits.pushLevels" : undefined,
     });
   }
-  if (error instanceof PushRefused)
-    return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {
-      limit: PUSH_LIMIT[error.code],
-    });
+  if (error instanceof PushRefused) {
+    const { status, limit } = PUSH_REFUSALS[error.code];
+    return new ApiError(status, error.code, error.message, { limit: limit && `limits.${limit}` });
+  }
   if (isDiskFailure(error))
     return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
   return undefined;

@@ -1,5 +1,6 @@
+import { PUSH_REFUSALS } from "../../gateway/limits.ts";
 import { UNKNOWN_PART } from "../../transfer/http-source.ts";
-import { ACCESS_STATUS, LINES_STATUS, PUSH_STATUS } from "../messages/errors.ts";
+import { ACCESS_STATUS, LINES_STATUS } from "../messages/errors.ts";
 
 /** Stable codes by HTTP status. */
 export type ErrorCodes = Readonly<Record<number, readonly string[]>>;
@@ -82,11 +83,15 @@ export const OF_BODIES: ErrorCodes = {
 export const OF_JSON: ErrorCodes = { 400: ["INVALID_JSON", "INVALID_UTF8", "JSON_TOO_DEEP"] };
 
 /** Of snapshots and deltas. */
-export const OF_LINES = joinCodes(byStatus(LINES_STATUS), byStatus(PUSH_STATUS), {
-  413: ["TOO_MANY_VALUES"],
-  422: ["CLUSTER_ID_MISMATCH", "INVALID_SNAPSHOT"],
-  429: ["TOO_MUCH_WORK"],
-});
+export const OF_LINES = joinCodes(
+  byStatus(LINES_STATUS),
+  ...Object.entries(PUSH_REFUSALS).map(([code, { status }]) => ({ [status]: [code] })),
+  {
+    413: ["TOO_MANY_VALUES"],
+    422: ["CLUSTER_ID_MISMATCH", "INVALID_SNAPSHOT"],
+    429: ["TOO_MUCH_WORK"],
+  },
+);
 
 /** Of pushes to a secondary, which forwards them. */
 export const OF_SECONDARIES: ErrorCodes = { 502: ["PRIMARY_UNREACHABLE"] };

@@ -71,7 +71,8 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
     status: error === undefined ? 200 : 400,
-    ...WITH_SCRIPT,
+    // What is read below an answer does not move.
+    ...(typed === undefined && WITH_SCRIPT),
     body: html`<h1>Look up a name</h1>
 <p>Services of the clusterset have names in ${zones.map(
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
