@@ -22,6 +22,7 @@ import {
   isObjectLabel,
   portLabels,
 } from "../zone/kinds/endpoint-records.ts";
+import { srvWeight } from "../zone/record-block.ts";
 import type {
   ExplainedExporter,
   ExplainedProperty,
@@ -101,8 +102,7 @@ function recordsFrom(
   }
   const records = [...found.values()];
   if (type !== RecordType.SRV) return records;
-  // RFC 2782: equal weights, as the gateway writes them.
-  const weight = Math.max(1, Math.floor(100 / records.length));
+  const weight = srvWeight(records.length);
   return records.map((record) =>
     record.type === RecordType.SRV ? { ...record, data: `0 ${weight} ${record.data}` } : record,
   );

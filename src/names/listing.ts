@@ -11,6 +11,7 @@ import {
   recordCount,
   recordsOf,
   setEnd,
+  srvWeight,
   targetOf,
 } from "../zone/record-block.ts";
 import { type Names, present } from "../zone/world.ts";
@@ -168,7 +169,7 @@ function formatRdata(
   const { bytes: heap } = names;
   if (type === RecordType.A || type === RecordType.AAAA) return formatAddress(heap.subarray(at, at + bytes));
   if (type === RecordType.SRV) {
-    const weight = Math.max(1, Math.floor(100 / count));
+    const weight = srvWeight(count);
     return `0 ${weight} ${read16(heap, at)} ${nameText(names, targetOf(heap, at), zone)}`;
   }
   if (type === RecordType.CNAME) return formatName(heap, at + 2);

@@ -7,6 +7,7 @@ import {
   read16,
   recordCount,
   recordsOf,
+  srvWeight,
   targetOf,
 } from "../zone/record-block.ts";
 import type { Leased, Names, World } from "../zone/world.ts";
@@ -77,7 +78,7 @@ export function writeAnswerSet(
     if (wholeOnly && most < count) writer.truncated = true;
     else writer.answers += writeAddresses(writer, heap, data, owner, type, size, ttl, count, start, most);
   } else if (type === RecordType.SRV) {
-    const weight = Math.max(1, Math.floor(100 / count));
+    const weight = srvWeight(count);
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
       if (!writeService(writer, names, at, owner, zone, ttl, weight, targets)) break;

@@ -246,3 +246,8 @@ export class RecordSets {
     return set;
   }
 }
+
+/** The weight of each of so many SRV records (RFC 2782): they are equal, share 100, and none is 0. */
+export function srvWeight(count: number): number {
+  return Math.max(1, Math.floor(100 / count));
+}
