@@ -1,6 +1,6 @@
 import type { Database } from "../database/driver.ts";
 import type { Change } from "../database/prepare.ts";
-import { storeFailure } from "../database/schema.ts";
+import { storeFailure } from "../database/store-error.ts";
 import type { Applied, Event, Writer } from "../database/writer.ts";
 import type { Turns } from "./clock.ts";
 import { type Clock, unixTime } from "./clock.ts";

@@ -1,4 +1,4 @@
-import { type StoreError, storeFailure } from "../database/schema.ts";
+import { type StoreError, storeFailure } from "../database/store-error.ts";
 import type { Degradation, DegradedSince } from "../snapshot/degradation.ts";
 import { type Clock, unixTime } from "./clock.ts";
 

@@ -1,8 +1,8 @@
 import type { ClusterMeta, Totals } from "../database/cluster-row.ts";
 import { type Change, NoState } from "../database/prepare.ts";
 import type { Damage, Reader } from "../database/reader.ts";
-import { isDiskFailure, StoreError } from "../database/schema.ts";
 import { Stage, type Staged } from "../database/stage.ts";
+import { isDiskFailure, StoreError } from "../database/store-error.ts";
 import { type Applied, DamagedCluster, type Event, StaleChange, type Writer } from "../database/writer.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";

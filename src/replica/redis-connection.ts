@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorReply } from "@redis/client";
-import { messageOf, StoreError } from "../database/schema.ts";
+import { messageOf, StoreError } from "../database/store-error.ts";
 import { type Endpoint, type RedisAddress, readUrl } from "./redis-address.ts";
 import {
   type Client,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rowSum } from "../database/reader.ts";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../database/row-change.ts";
-import { StoreError } from "../database/schema.ts";
+import { StoreError } from "../database/store-error.ts";
 import type { RedisAddress } from "./redis-address.ts";
 import { RedisConnection, refuseEviction } from "./redis-connection.ts";
 import { script } from "./redis-servers.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createClient, ErrorReply } from "@redis/client";
-import { messageOf, StoreError } from "../database/schema.ts";
+import { messageOf, StoreError } from "../database/store-error.ts";
 import type { Endpoint, Login, RedisAddress, SentinelAddress } from "./redis-address.ts";
 
 /** How to connect to a server. */

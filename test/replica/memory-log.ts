@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sumOf } from "../../src/database/driver.ts";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../../src/database/row-change.ts";
-import { StoreError } from "../../src/database/schema.ts";
+import { StoreError } from "../../src/database/store-error.ts";
 import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "../../src/replica/shared-log.ts";
 
 interface State {

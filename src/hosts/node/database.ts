@@ -5,7 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Log } from "../../assembly/log.ts";
 import { UsageError } from "../../config/values.ts";
 import { type Database, overSqlite } from "../../database/driver.ts";
-import { migrate, StoreError, sqliteCode, storeFailure } from "../../database/schema.ts";
+import { migrate } from "../../database/schema.ts";
+import { StoreError, sqliteCode, storeFailure } from "../../database/store-error.ts";
 
 /** Bytes of the write-ahead log after a checkpoint, at most. */
 const LOG_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Context, Env } from "hono";
 import { AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
-import { isDiskFailure } from "../../database/schema.ts";
+import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
 import { OtherInstance } from "../../gateway/other-instance.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { storeFailure } from "../../../src/database/schema.ts";
+import { storeFailure } from "../../../src/database/store-error.ts";
 import { Writer } from "../../../src/database/writer.ts";
 import { openForReading, openStateDatabase, type StateDatabase } from "../../../src/hosts/node/database.ts";
 import { push, wholeLines } from "../../database/pushing.ts";

@@ -1,6 +1,6 @@
 import type { Store } from "../../../config/store.ts";
 import { UsageError } from "../../../config/values.ts";
-import { StoreError } from "../../../database/schema.ts";
+import { StoreError } from "../../../database/store-error.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";
 import { type Endpoint, type RedisAddress, readUrl } from "../../../replica/redis-address.ts";
 import type { SharedLog } from "../../../replica/shared-log.ts";
