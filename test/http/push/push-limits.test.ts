@@ -36,13 +36,22 @@ describe("limits", () => {
   test("of one cluster only so many pushes are read at once, and a renewal is none of them", async () => {
     const { put, send } = await openPushApi({ limits: { pushesInFlight: 1 } });
     let finish = () => {};
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(snapshotBody(shopSnapshot("west")));
-        finish = () => controller.close();
+    const reading = Promise.withResolvers<void>();
+    const parts = [snapshotBody(shopSnapshot("west"))];
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const part = parts.shift();
+          if (part !== undefined) return controller.enqueue(part);
+          finish = () => controller.close();
+          return reading.resolve();
+        },
       },
-    });
+      { highWaterMark: 0 },
+    );
     const slow = put(undefined, { body: () => stream });
+    // Tokens are hashed on other threads: the second push could come first.
+    await reading.promise;
     const refused = await refusal(put());
     expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_PUSHES" });
     expect(refused.headers.get("retry-after")).toBe("1");
