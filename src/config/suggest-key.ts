@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { editDistance } from "../dns/edit-distance.ts";
+import { editDistance, mostChanges } from "../dns/edit-distance.ts";
 import { isElsewhere } from "./hosts.ts";
 
 /** Known keys are listed in a message if there are at most so many. */
@@ -11,7 +11,7 @@ export function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): str
   const keys = keysAt(schema, path.slice(0, -1));
   const near = keys
     .map((key) => ({ key, distance: distanceOf(wanted, key) }))
-    .filter(({ distance }) => distance <= mostOf(wanted))
+    .filter(({ distance }) => distance <= mostChanges(wanted))
     .sort((one, other) => one.distance - other.distance);
   if (near.length > 0) return `did you mean ${near[0]!.key}?`;
   if (keys.length > 0 && keys.length <= MOST_LISTED) return `the keys here are ${keys.join(", ")}`;
@@ -22,13 +22,8 @@ export function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): str
 function distanceOf(wanted: string, key: string): number {
   const [one, other] = [wanted.toLowerCase(), key.toLowerCase()];
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  const most = mostOf(wanted);
+  const most = mostChanges(wanted);
   return short.length >= 3 && long.startsWith(short) ? most : editDistance(one, other, most);
-}
-
-/** The most changed characters of a key that was meant. */
-function mostOf(wanted: string): number {
-  return wanted.length < 4 ? 1 : 2;
 }
 
 /** The keys that a schema has at a path; of all alternatives of a union. */

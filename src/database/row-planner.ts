@@ -198,7 +198,7 @@ class ChangedParts {
 
   add({ before, after }: EntryChange): void {
     const { kind, name } = (before ?? after)!;
-    if (rankOf(before) !== rankOf(after)) this.ranked++;
+    if ((kind === Kind.export || kind === Kind.import) && !haveSameRank(before, after)) this.ranked++;
     const [old, now] = [before?.texts.length ?? 0, after?.texts.length ?? 0];
     for (let part = 0; part < Math.max(old, now); part++) {
       const was = part < old ? partOf(before!, part) : undefined;
@@ -212,10 +212,12 @@ class ChangedParts {
   }
 }
 
-/** Equal for equal ranks of an export or import that is there. */
-function rankOf(row: EntryRow | undefined): string {
-  const isRanked = row?.kind === Kind.export || row?.kind === Kind.import;
-  return isRanked && row.texts[0] !== "" ? `${row.reported} ${row.counts}` : "";
+/** An entry that is gone has none. */
+function haveSameRank(one: EntryRow | undefined, other: EntryRow | undefined): boolean {
+  const isThere = one !== undefined && one.texts[0] !== "";
+  const isOther = other !== undefined && other.texts[0] !== "";
+  if (!isThere || !isOther) return isThere === isOther;
+  return one.reported === other.reported && one.counts === other.counts;
 }
 
 function partOf(row: EntryRow, part: number): Omit<StoredRow, "sum"> {

@@ -127,13 +127,18 @@ export class Writer {
     const parts = partsOf(change.entries);
     const given: GivenUp = new Map();
     let { base } = change;
+    let ranked = 0;
+    const counted = (rows: RowChange): RowChange => {
+      ranked += rows.ranked ?? 0;
+      return { ...rows, ranked };
+    };
     for (const entries of parts.slice(0, -1)) {
-      const applied = this.#write(() => this.planner.part(change, base, entries, given));
+      const applied = this.#write(() => counted(this.planner.part(change, base, entries, given)));
       base = applied.cluster.sum;
       yield applied;
     }
     const last = { ...change, base, entries: parts.at(-1)! };
-    yield this.#write(() => this.planner.push(last, given));
+    yield this.#write(() => counted(this.planner.push(last, given)));
   }
 
   /** What a change makes of rows. @throws {StaleChange} */
@@ -209,7 +214,9 @@ export class Writer {
   #log(change: RowChange, mark?: LogMark): number {
     const { kind, cluster, keys, isWide, isCleared } = change;
     const newest = this.reader.position();
-    if (keys.length > 0 || isWide) this.#note(cluster.id, kind, change.ranked ?? 0, someServices(change));
+    // A push in parts happens once, with the last of them.
+    if ((keys.length > 0 || isWide) && cluster.isPartial !== true)
+      this.#note(cluster.id, kind, change.ranked ?? 0, someServices(change));
     if (mark === undefined && keys.length === 0 && !isWide) return newest;
     const position = mark?.position ?? newest + 1;
     const listed = isCleared || keys.length > MOST_KEYS ? null : JSON.stringify(keys);
@@ -239,12 +246,14 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
   const parts: EntryChange[][] = [[]];
   let characters = 0;
   for (const entry of entries) {
-    const part = parts.at(-1)!;
+    let part = parts.at(-1)!;
+    if (part.length >= MOST_ROWS || characters >= MOST_CHARACTERS) {
+      part = [];
+      parts.push(part);
+      characters = 0;
+    }
     part.push(entry);
     for (const text of entry.after?.texts ?? []) characters += text.length;
-    if (part.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
-    parts.push([]);
-    characters = 0;
   }
   return parts;
 }

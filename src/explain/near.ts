@@ -1,4 +1,4 @@
-import { editDistance } from "../dns/edit-distance.ts";
+import { editDistance, mostChanges } from "../dns/edit-distance.ts";
 import { nameOf } from "../merge/order.ts";
 import type { Accounts } from "../names/services.ts";
 import type { Frame } from "../zone/frame.ts";
@@ -17,12 +17,10 @@ export interface KnownNames {
 
 /** The most names that are suggested. */
 const MOST_SUGGESTED = 5;
-/** The most changed characters; of short texts one, since everything is near them. */
-const mostOf = (wanted: string) => (wanted.length < 4 ? 1 : 2);
 /** At most one more than the most changed characters. */
-export const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostOf(wanted));
+export const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostChanges(wanted));
 /** Whether so many changed characters are few. */
-const isNear = (wanted: string, distance: number) => distance <= mostOf(wanted);
+const isNear = (wanted: string, distance: number) => distance <= mostChanges(wanted);
 
 /** A name with its distance from that of the query. */
 interface Near extends Suggestion {

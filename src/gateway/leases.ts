@@ -69,32 +69,26 @@ function degradedSince(report: readonly Degradation[], now: number): { readonly 
   return { degraded: report.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
 }
 
-/** The same with times of a clock that is ahead by so many milliseconds. */
-export function withTimesAhead<Held extends { readonly degraded?: readonly DegradedSince[] | undefined }>(
-  { degraded }: Held,
-  ahead: number,
-): { readonly degraded?: DegradedSince[] } {
-  return degraded === undefined
-    ? {}
-    : { degraded: degraded.map((one) => ({ ...one, since: one.since + ahead })) };
-}
+/** The times that are held of a cluster. */
+type HeldTimes = Pick<ClusterMeta, "pushedAt" | "renewedAt" | "expiresAt" | "degraded">;
 
-/** A cluster's meta with times of a clock that is ahead by so many milliseconds. */
-function movedAhead({ uptime: _, ...meta }: ClusterMeta, ahead: number): ClusterMeta {
+/** What is held of a cluster, with times of a clock that is ahead by so many milliseconds. */
+export function withTimesAhead<Held extends HeldTimes>(held: Held, ahead: number): Held {
+  const { pushedAt, renewedAt, expiresAt, degraded } = held;
   return {
-    ...meta,
-    pushedAt: meta.pushedAt + ahead,
-    renewedAt: meta.renewedAt + ahead,
-    expiresAt: meta.expiresAt + ahead,
-    ...withTimesAhead(meta, ahead),
+    ...held,
+    pushedAt: pushedAt + ahead,
+    renewedAt: renewedAt + ahead,
+    expiresAt: expiresAt + ahead,
+    ...(degraded && { degraded: degraded.map((one) => ({ ...one, since: one.since + ahead })) }),
   };
 }
 
 /** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
-export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
+export function toStored({ uptime: _, ...meta }: ClusterMeta, clock: Clock): ClusterMeta {
   const uptime = clock.uptime?.();
   return {
-    ...movedAhead(meta, unixTime(clock, 0)),
+    ...withTimesAhead(meta, unixTime(clock, 0)),
     ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
   };
 }
@@ -110,8 +104,8 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
 }
 
 /** @param renewedAt when the lease was renewed, by the clock that it goes on with */
-function goneOn(stored: ClusterMeta, renewedAt: number): ClusterMeta {
-  const moved = movedAhead(stored, renewedAt - stored.renewedAt);
+function goneOn({ uptime: _, ...stored }: ClusterMeta, renewedAt: number): ClusterMeta {
+  const moved = withTimesAhead(stored, renewedAt - stored.renewedAt);
   return {
     ...moved,
     pushedAt: Math.min(moved.pushedAt, renewedAt),

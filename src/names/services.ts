@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { countParts } from "../merge/merge-key.ts";
 import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
-import { declareService } from "../merge/service.ts";
+import { type DeclaredService, declareService } from "../merge/service.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
@@ -159,13 +159,11 @@ export class Accounts {
     const { rules } = this.world;
     const entries = this.#entriesOf(key);
     const { service, likeOutside, conflicts } = mergeEntries(key, entries, rules);
-    const counted = this.#countedOf(key, entries);
-    const name = { namespace: namespaceOf(key), name: nameOf(key) };
     return {
       parts: entries.contributions.filter(
         ({ exported, imported }) => exported !== undefined || imported !== undefined,
       ),
-      declared: counted.length === 0 ? undefined : declareService(name, counted, rules.grants),
+      declared: this.#declaredOf(key, entries),
       service,
       likeOutside,
       conflicts,
@@ -175,10 +173,7 @@ export class Accounts {
   /** What clusters have in a service, in order of cluster id. */
   partsOf(key: string): ServicePart[] {
     const entries = this.#entriesOf(key);
-    const counted = this.#countedOf(key, entries);
-    const name = { namespace: namespaceOf(key), name: nameOf(key) };
-    const declared =
-      counted.length === 0 ? undefined : declareService(name, counted, this.world.rules.grants);
+    const declared = this.#declaredOf(key, entries);
     const exporters = new Set(
       declared?.isExported === true ? declared.declarations.map(({ clusterId }) => clusterId) : [],
     );
@@ -240,6 +235,13 @@ export class Accounts {
 
   #entriesOf(key: string): KeyEntries {
     return this.world.entries.service(namespaceOf(key), nameOf(key)) ?? NO_ENTRIES;
+  }
+
+  /** Undefined where no part counts. */
+  #declaredOf(key: string, entries: KeyEntries): DeclaredService | undefined {
+    const counted = this.#countedOf(key, entries);
+    const name = { namespace: namespaceOf(key), name: nameOf(key) };
+    return counted.length === 0 ? undefined : declareService(name, counted, this.world.rules.grants);
   }
 
   #countedOf(key: string, { contributions, clusters }: KeyEntries) {

@@ -121,13 +121,7 @@ export class HttpTransferSource implements TransferSource {
 /** A state that was requested at `asked`, with its times moved as if the primary had said it then. */
 function byClock({ at, status, ...rest }: TransferState, asked: number): TransferState {
   const ahead = asked - at;
-  const clusters = status.clusters.map((cluster) => ({
-    ...cluster,
-    pushedAt: cluster.pushedAt + ahead,
-    renewedAt: cluster.renewedAt + ahead,
-    expiresAt: cluster.expiresAt + ahead,
-    ...withTimesAhead(cluster, ahead),
-  }));
+  const clusters = status.clusters.map((cluster) => withTimesAhead(cluster, ahead));
   const behind = status.behindSince === undefined ? {} : { behindSince: status.behindSince + ahead };
   return { ...rest, at: asked, status: { ...status, ...behind, clusters } };
 }

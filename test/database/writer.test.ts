@@ -172,6 +172,10 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     atOnce.writer.apply(prepared(atOnce.writer));
     const { entries, clusters } = dump(database) as Record<string, unknown>;
     expect(dump(atOnce.database)).toMatchObject({ entries, clusters });
+    const happened = ({ reader }: Writer) =>
+      reader.history(9).map(({ kind, count, ranked }) => ({ kind, count, ranked }));
+    expect(happened(writer)).toEqual([{ kind: "return", count: 1, ranked: names.length }]);
+    expect(happened(writer)).toEqual(happened(atOnce.writer));
 
     // The same push ends after two steps: what is there is whole, and only a whole push goes on from it.
     const less = wholeLines({ ...large, exports: {}, namespaces: { other: {} } });

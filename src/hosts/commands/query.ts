@@ -17,6 +17,7 @@ import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
+import { printable } from "../node/terminal-log.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
 import { type ConnectionFlags, connectTo, RequestFailed, requireServer } from "./gateway-connection.ts";
@@ -29,7 +30,7 @@ import {
   rulesFor,
 } from "./offline-world.ts";
 import type { Output } from "./process.ts";
-import { printable, printReport, type ReportFlags, report } from "./report.ts";
+import { printReport, type ReportFlags, report } from "./report.ts";
 
 /** Flags of `query` and `explain`. */
 interface QueryFlags extends ConnectionFlags, PinFlags, ReportFlags {

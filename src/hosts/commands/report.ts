@@ -75,11 +75,6 @@ export function printReport(
   } else for (const line of lines) output.out(line);
 }
 
-/** A text of a cluster for a terminal, in which control characters would move the cursor or forge other lines. */
-export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
-}
-
 /** What makes a change: neither the time that passes, nor the order, which rotates. */
 export function essenceOf(value: unknown): string {
   const text = JSON.stringify(value, (key, part: unknown) => {

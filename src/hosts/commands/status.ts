@@ -2,10 +2,11 @@ import { JSON_TYPE } from "../../http/messages/fields.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import { printable } from "../node/terminal-log.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
 import type { Output } from "./process.ts";
-import { coloured, printable, type ReportFlags, report } from "./report.ts";
+import { coloured, type ReportFlags, report } from "./report.ts";
 
 /** Flags of `status`. */
 interface StatusFlags extends ConnectionFlags, ReportFlags {

@@ -38,8 +38,8 @@ function fieldText(value: unknown): string {
   return typeof message === "string" ? JSON.stringify(message) : JSON.stringify(value);
 }
 
-/** Line breaks stay as spaces; other control and format characters are escaped. */
-function printable(text: string): string {
+/** A text from elsewhere for a terminal: line breaks become spaces, other control and format characters are escaped. */
+export function printable(text: string): string {
   return text
     .replaceAll(/\s*\n\s*/g, " ")
     .replaceAll(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);

@@ -107,7 +107,7 @@ ${service === undefined || service.properties.length === 0 ? "" : html`<h2>Who d
 ${
   conflicts.length === 0
     ? ""
-    : html`<h2>Conflicts</h2>
+    : html`<h2 id="conflicts">Conflicts</h2>
 <p class="hint">${counted(conflicts.length, "conflict")}: the oldest export decides (KEP-1645).</p>${conflictList(conflicts)}`
 }
 ${findings.length === 0 ? "" : html`<h2>Findings</h2>${findingList(findings)}`}

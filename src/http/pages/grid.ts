@@ -4,7 +4,7 @@ import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import type { ServicePart } from "../../names/services.ts";
 import type { GridRow } from "./directory.ts";
-import { clusterLink, counted, duration, type Html, natural, serviceLink } from "./page.ts";
+import { clusterLink, counted, duration, type Html, natural, serviceLink, servicePath } from "./page.ts";
 
 /** The most clusters that have a column. */
 const MOST_COLUMNS = 20;
@@ -38,7 +38,7 @@ export function serviceGrid(
     (
       row,
     ) => html`<tr><th scope="row">${serviceLink(row.namespace, row.name, `${row.name}.${row.namespace}.svc.${zone}`)}
-${row.hasConflict === true ? html`<a class="badge bad" href="/services/${encodeURIComponent(row.namespace)}/${encodeURIComponent(row.name)}#conflicts">conflict</a>` : ""}
+${row.hasConflict === true ? html`<a class="badge bad" href="${servicePath(row.namespace, row.name)}#conflicts">conflict</a>` : ""}
 <p class="soft">${summaryOf(row)}</p></th>${columns.map(({ clusterId }) => html`<td>${cell(row, clusterId)}</td>`)}</tr>`,
   )}</tbody></table></div>
 ${columns.length < clusters.length ? html`<p class="hint"><a href="/clusters">All ${clusters.length} clusters</a></p>` : ""}`;
@@ -110,7 +110,7 @@ export function timeLine(entries: readonly HistoryEntry[], now: number): Html {
     .sort(natural);
   const oldest = Math.min(...entries.map(({ at }) => at), now - 60_000);
   const x = (at: number) => NAMES + 8 + ((WIDTH - NAMES - 16) * (at - oldest)) / Math.max(1, now - oldest);
-  return html`<div class="sheet" tabindex="0" role="region" aria-label="Time line"><svg class="lanes" viewBox="0 0 ${WIDTH} ${LANE * Math.min(lanes.length, MOST_LANES)}" role="img" aria-label="Pushes and losses of the last ${duration(now - oldest)}, by cluster; the list below has the newest">${lanes
+  return html`<div class="sheet" tabindex="0" role="region" aria-label="Time line"><svg class="lanes" viewBox="0 0 ${WIDTH} ${LANE * Math.min(lanes.length, MOST_LANES)}" role="img" aria-label="Pushes and losses of ${duration(now - oldest)}, by cluster, as listed below">${lanes
     .slice(0, MOST_LANES)
     .map((clusterId, lane) => {
       const y = LANE * lane + LANE / 2;

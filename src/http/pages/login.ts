@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { Hono } from "hono/tiny";
 import type { AccessControl, ShownRequest } from "../../access/admission.ts";
 import type { NotAdmitted } from "../../access/rule.ts";
+import { bearerToken } from "../../access/secrets.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { type Page, pageResponse } from "./page.ts";
@@ -9,8 +10,7 @@ import { type Page, pageResponse } from "./page.ts";
 /** A session cookie, sent to this host alone and over TLS alone (RFC 6265bis section 4.1.3.2). */
 const COOKIE = "__Host-clusterset-doh";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
-const SESSION = new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9\\-._~+/]+=*)(?:;|$)`);
-const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+const SESSION = new RegExp(`(?:^|;\\s*)${COOKIE}=([^;]+)`);
 /** Browsers keep no longer cookie: name, value and attributes have 4,096 bytes. */
 const LONGEST_TOKEN = 4000;
 
@@ -45,8 +45,9 @@ export function createLoginRoutes({ access, version, onRejection }: LoginParts):
     const request = new FetchRequest(c.req.raw, c.env.client);
     if (isForeign(request)) return rejected("another site sent this form");
     const body = await request.body(LONGEST_TOKEN + 100);
-    const token = new URLSearchParams(new TextDecoder().decode(body)).get("token")?.trim() ?? "";
-    if (!TOKEN.test(token) || token.length > LONGEST_TOKEN)
+    const text = new URLSearchParams(new TextDecoder().decode(body)).get("token")?.trim() ?? "";
+    const token = bearerToken(`Bearer ${text}`);
+    if (token === undefined || token.length > LONGEST_TOKEN)
       return rejected(`this is no bearer token of 1 to ${LONGEST_TOKEN} characters (RFC 6750)`);
     const admission = await access.admit(withToken(request, token));
     // With a rule for everybody, an unknown token may be that of a cluster.
@@ -89,7 +90,7 @@ ${problem === undefined ? "" : html`<p class="note" role="alert">${problem}.</p>
 <input id="token" name="token" type="password" required autofocus maxlength="${LONGEST_TOKEN}" autocomplete="off" autocapitalize="none" spellcheck="false"></div>
 <button>Log in</button>
 </form>
-<p class="hint">The browser keeps the token in a session cookie for this host name, which scripts cannot read, and pages alone take it from there. It is gone when you log out or close the browser.</p>
+<p class="hint">The browser keeps the token in a session cookie of this host name, which counts for pages alone. It is gone when you log out or close the browser.</p>
 <form action="/logout" method="post"><button>Log out</button></form>`,
   };
 }

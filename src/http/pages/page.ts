@@ -201,7 +201,7 @@ const TYPE_NAMES = new Map<number, string>([
 ]);
 
 /** The path of a service's page. */
-function servicePath(namespace: string, name: string): string {
+export function servicePath(namespace: string, name: string): string {
   return `/services/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 

@@ -247,10 +247,6 @@ async function describeCluster(gateway: PushGateway, clusterId: string): Promise
   if (cluster === undefined)
     throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
   return {
-    ...cluster,
-    pushedAt: gateway.unixTime(cluster.pushedAt),
-    renewedAt: gateway.unixTime(cluster.renewedAt),
-    expiresAt: gateway.unixTime(cluster.expiresAt),
     ...withTimesAhead(cluster, gateway.unixTime(0)),
     conflicts: conflicts.filter(
       ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),

@@ -56,5 +56,5 @@ it("a cluster's message cannot move the cursor of a terminal", () => {
   const entries = [{ ...finding, message: "a\u001b[2J\nready: 1 of 1" }];
   const report = { ready: true, stale: [], services: 1, clusters: [], conflicts: null };
   const lines = statusLines({ ...report, findings: { total: 1, entries } });
-  expect(lines).toContain("  east: Service shop/web: X: a\\x1b[2J\\x0aready: 1 of 1");
+  expect(lines).toContain("  east: Service shop/web: X: a\\u{1b}[2J ready: 1 of 1");
 });
