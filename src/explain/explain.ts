@@ -1,23 +1,18 @@
 import { type FoldedName, labelText, RecordType, ResponseCode } from "../dns/name.ts";
-import type { ServiceAccount } from "../merge/account.ts";
-import type { ClusterFinding } from "../merge/clusterset.ts";
-import { sizeOfService } from "../merge/service.ts";
 import type { Accounts } from "../names/services.ts";
 import { isInAnyZone } from "../resolve/in-zone.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import type { World } from "../zone/world.ts";
 import {
   clustersOfRecord,
-  type ExplainedRecord,
   type Explanation,
   foldedName,
   type ServedName,
   servedName,
 } from "./explanation.ts";
-import { type Facts, type Verdict, verdict } from "./facts.ts";
+import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
 import { type KnownNames, nearZones, withSvc } from "./near.ts";
-import type { AnsweredQuestion } from "./question.ts";
-import { type NamedService, readSubject, type Subject } from "./question.ts";
+import { type AnsweredQuestion, readSubject, type Subject } from "./question.ts";
 import type { ServiceExplainer } from "./service.ts";
 
 /** What answers come from, as far as it exists for the client. */
@@ -31,18 +26,10 @@ export interface ExplainSource {
   readonly leaseOf: (clusterId: string) => number | undefined;
 }
 
-/** Ports, endpoints and addresses of a service that is explained record by record: one with 9000 took 236 ms on a busy machine. */
-const MOST_SIZE = 5000;
 /** Conflicts and findings of a name that are listed. */
 const MOST_OBJECTIONS = 50;
-/** Characters of what clusters report of a service with about as many: a larger one is not merged to be explained. */
-const MOST_CHARACTERS = 1024 * 1024;
-/** The types that a service's names have. */
-const SERVICE_TYPES: ReadonlySet<number> = new Set([RecordType.A, RecordType.AAAA, RecordType.SRV]);
-
 const NOT_MERGED =
   "This host answers from compiled zones: who decides a service's properties, conflicts, findings and similar names are known to the primary.";
-const TOO_LARGE = `The service has more than ${MOST_SIZE} ports, endpoints and addresses: it is not explained record by record.`;
 
 /**
  * Explains an answer: which clusters its records come from and until when, who decides the service's properties, and what was perhaps meant where
@@ -77,88 +64,32 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
     };
 
   const service = subject?.service;
-  const explained = accounts && service && explainedService(accounts, service.key);
-  const { account, findings = [] } = explained ?? {};
-  const records = recordsOf(source, question, subject, account, view);
+  const explained = accounts && service && explainer?.accountOf(accounts, service.key);
+  const { account, findings = [], omitted = [] } = explained ?? {};
+  const viewName = frame.viewName(view);
+  const reportersOf = account && subject && explainer?.reportersOf(account, subject, question.type, viewName);
+  const records = question.records.map(({ name, type, data }) => ({
+    name,
+    type,
+    data,
+    from: reportersOf?.({ type, data }) ?? clustersOfRecord(world, name, type, view),
+  }));
   const clusters = new Set(
     question.records.flatMap((record) => clustersOfRecord(world, record.name, record.type, view)),
   );
-  const verdict = judge(
-    {
-      question,
-      subject,
-      account,
-      findings,
-      known,
-      isTooLarge: explained?.isTooLarge === true,
-      served: subject && servedName(world, name, subject, view),
-    },
-    explainer,
-  );
+  const served = subject && servedName(world, name, subject, view);
   return {
-    ...verdict,
-    service:
-      account?.service === undefined
-        ? undefined
-        : explainer?.explainService(account.service, account, frame.viewName(view)),
+    ...judge(
+      { question, subject, account, findings, known, isTooLarge: omitted.length > 0, served },
+      explainer,
+    ),
+    service: account && explainer?.explainService(account, viewName),
     records,
     leases: [...clusters].sort().map((clusterId) => ({ clusterId, expiresAt: source.leaseOf(clusterId) })),
     conflicts: account?.conflicts.slice(0, MOST_OBJECTIONS) ?? [],
     findings: findings.slice(0, MOST_OBJECTIONS),
-    omitted: accounts === undefined ? [NOT_MERGED] : explained?.isTooLarge ? [TOO_LARGE] : [],
+    omitted: accounts === undefined ? [NOT_MERGED] : omitted,
   };
-}
-
-interface ExplainedAccount {
-  readonly account?: ServiceAccount;
-  readonly findings?: readonly ClusterFinding[];
-  readonly isTooLarge: boolean;
-}
-
-function explainedService(accounts: Accounts, key: string): ExplainedAccount {
-  if (accounts.charactersOf(key) > MOST_CHARACTERS) return { isTooLarge: true };
-  const account = accounts.of(key);
-  if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE)
-    return { isTooLarge: true };
-  return { account, findings: accounts.findingsOf(key), isTooLarge: false };
-}
-
-/** The records of the answer, with the clusters that report each of them. */
-function recordsOf(
-  source: ExplainSource,
-  question: AnsweredQuestion,
-  subject: Subject | undefined,
-  account: ServiceAccount | undefined,
-  view: number,
-): readonly ExplainedRecord[] {
-  const derived = derivedRecords(source, question.type, subject, account, view);
-  const known = new Map(derived.map((record) => [record.data.toLowerCase(), record]));
-  return question.records.map(({ name, type, data }) => ({
-    name,
-    type,
-    data,
-    from: known.get(data.toLowerCase())?.from ?? clustersOfRecord(source.world, name, type, view),
-  }));
-}
-
-/** The records of a service's name as they follow from the merge; none of another name. */
-export function derivedRecords(
-  { world: { frame }, accounts, explainer }: ExplainSource,
-  type: number,
-  subject: Subject | undefined,
-  account: ServiceAccount | undefined,
-  view: number,
-): readonly ExplainedRecord[] {
-  if (subject?.key !== CLUSTERSET_TREE || subject.service === undefined) return [];
-  if (account?.service === undefined || explainer === undefined || !SERVICE_TYPES.has(type)) return [];
-  const { namespace, below } = subject.service;
-  if (accounts?.isLacking(view, namespace)) return [];
-  const zones = frame.zones.filter((zone) => frame.treeFor(zone, -1) === subject.tree);
-  return explainer.recordsFrom(
-    { ...account, service: account.service },
-    { prefix: below.join("."), type, view: frame.viewName(view) },
-    { name: subject.zone.name, shortestBytes: Math.min(...zones.map(({ wire }) => wire.length)) },
-  );
 }
 
 function labelsOf(name: FoldedName): string[] {
@@ -166,8 +97,8 @@ function labelsOf(name: FoldedName): string[] {
 }
 
 /** Judges an answer of a zone of the gateway. @param explainer undefined on hosts that do not merge */
-export function judge(facts: Facts, explainer: ServiceExplainer | undefined): Verdict {
-  const { question, subject, served } = facts;
+function judge(facts: Facts, explainer: ServiceExplainer | undefined): Verdict {
+  const { question, subject, served, known } = facts;
   const count = question.records.length;
   if (count > 0)
     return verdict(
@@ -179,7 +110,9 @@ export function judge(facts: Facts, explainer: ServiceExplainer | undefined): Ve
   if (served === "missing") return verdict("NO_SUCH_NAME", "This host does not have the name in memory.");
   if (served !== undefined) return judgeExisting(facts, subject, served, explainer);
   if (subject.service === undefined || subject.key !== CLUSTERSET_TREE) return judgeOther(facts, subject);
-  return judgeMissing(facts, subject.service, subject.zone.name, explainer);
+  if (known.accounts !== undefined && explainer !== undefined)
+    return explainer.judgeMissing(facts, subject.service, known.accounts);
+  return notServed(subject.service);
 }
 
 function judgeExisting(
@@ -226,31 +159,4 @@ function judgeOther({ known }: Facts, { key, labels, zone }: Subject): Verdict {
       ? withSvc(labels, zone.name, known).map(({ name, because }) => ({ name, because }))
       : [];
   return verdict("NO_SUCH_NAME", `The zone ${zone.name} does not have this name.`, suggestions);
-}
-
-function judgeMissing(
-  facts: Facts,
-  service: NamedService,
-  zone: string,
-  explainer: ServiceExplainer | undefined,
-): Verdict {
-  const { known } = facts;
-  const { accounts } = known;
-  const { namespace, name } = service;
-  if (accounts === undefined || explainer === undefined)
-    return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
-  const near = () => explainer.nearServices(service, zone, known);
-  const having = accounts.clustersWith(namespace);
-  if (having.length === 0)
-    return verdict("NO_NAMESPACE", `No live cluster has the namespace ${namespace}.`, near());
-  if (accounts.isLacking(known.view, namespace)) {
-    const cluster = known.frame.viewName(known.view);
-    return verdict(
-      "NAMESPACE_NOT_IN_VIEW",
-      `The cluster of this view (${cluster}) does not have the namespace ${namespace}.`,
-    );
-  }
-  if (facts.isTooLarge)
-    return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
-  return explainer.judgeMissing(facts, service, having, near);
 }

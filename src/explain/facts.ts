@@ -2,7 +2,7 @@ import type { ServiceAccount } from "../merge/account.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { Explanation, ServedName, Suggestion } from "./explanation.ts";
 import type { KnownNames } from "./near.ts";
-import type { AnsweredQuestion, Subject } from "./question.ts";
+import type { AnsweredQuestion, NamedService, Subject } from "./question.ts";
 
 /** What a verdict rests on. */
 export interface Facts {
@@ -29,4 +29,9 @@ export function verdict(
   suggestions: readonly Suggestion[] = [],
 ): Verdict {
   return { code, message, suggestions };
+}
+
+/** The verdict on a name of a service, where nothing more is known of the service. */
+export function notServed({ name, namespace }: NamedService): Verdict {
+  return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
 }

@@ -1,5 +1,5 @@
 import { formatAddress, usableAddress } from "../dns/address.ts";
-import { canonicalName, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
+import { canonicalName, RecordType } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import {
   ABSENT_CLUSTER,
@@ -11,18 +11,13 @@ import { PROPERTIES } from "../merge/conflicts.ts";
 import { type AdjustedTime, type Contribution, inSeconds } from "../merge/declaration.ts";
 import { describePort, gatherEndpoints } from "../merge/endpoints.ts";
 import { PINNED } from "../merge/grants.ts";
-import type { DeclaredService } from "../merge/service.ts";
+import { type DeclaredService, sizeOfService } from "../merge/service.ts";
+import type { Accounts } from "../names/services.ts";
 import { type EndpointPort, type ServicePort, UNDATED } from "../snapshot/schema.ts";
 import { isLocalityView } from "../zone/frame.ts";
 import { portsIn } from "../zone/kinds/clusterset.ts";
-import {
-  addressLabel,
-  clusterIdLabels,
-  isHostLabel,
-  isObjectLabel,
-  portLabels,
-} from "../zone/kinds/endpoint-records.ts";
-import { srvWeight } from "../zone/record-block.ts";
+import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
+import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import type {
   ExplainedExporter,
   ExplainedProperty,
@@ -30,27 +25,9 @@ import type {
   ExplainedService,
   Suggestion,
 } from "./explanation.ts";
-import { type Facts, type Verdict, verdict } from "./facts.ts";
+import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
 import { type KnownNames, nearPrefixes, nearServices, servicesIn } from "./near.ts";
-import type { NamedService } from "./question.ts";
-
-/** The zone of a question. */
-interface RecordZone {
-  /** With the trailing dot. */
-  readonly name: string;
-  /** The length in bytes of the shortest zone of its tree: names that do not fit that are not served. */
-  readonly shortestBytes: number;
-}
-
-/** A record below a service, and whose it is. */
-interface Derived {
-  /** The labels before the service's name; empty for the name itself. */
-  readonly prefix: string;
-  readonly type: number;
-  /** Of an SRV record: port number and the labels of its target before the service's name. */
-  readonly data: string | { readonly port: number; readonly target: string };
-  readonly from: readonly string[];
-}
+import type { NamedService, Subject } from "./question.ts";
 
 /** The addresses that a service has in a view. @param view the name of a view; undefined for outside */
 export function addressesIn(
@@ -65,54 +42,118 @@ export function addressesIn(
   return byCluster.get(ABSENT_CLUSTER) ?? outside;
 }
 
+/** How a service comes about, and what there is to say of it. */
+interface ExplainedAccount {
+  /** Undefined for a service that is too large; `omitted` says so. */
+  readonly account?: ServiceAccount;
+  readonly findings?: readonly ClusterFinding[];
+  readonly omitted: readonly string[];
+}
+
+/** Ports, endpoints and addresses of a service that is explained record by record: one with 9000 took 236 ms on a busy machine. */
+const MOST_SIZE = 5000;
+/** Characters of what clusters report of a service with about as many: a larger one is not merged to be explained. */
+const MOST_CHARACTERS = 1024 * 1024;
+const TOO_LARGE = {
+  omitted: [
+    `The service has more than ${MOST_SIZE} ports, endpoints and addresses: it is not explained record by record.`,
+  ],
+};
+
+function accountOf(accounts: Accounts, key: string): ExplainedAccount {
+  if (accounts.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
+  const account = accounts.of(key);
+  if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE) return TOO_LARGE;
+  return { account, findings: accounts.findingsOf(key), omitted: [] };
+}
+
+/** The types that a service's names have. */
+const SERVICE_TYPES: ReadonlySet<number> = new Set([RecordType.A, RecordType.AAAA, RecordType.SRV]);
+
+/** Returns the clusters that report a record of an answer; undefined where that is not known. */
+type ReportersOf = (record: Pick<ExplainedRecord, "type" | "data">) => readonly string[] | undefined;
+
+/** Which clusters report the records of a name in the clusterset zone; undefined for other names. @param type of the question */
+function reportersOf(
+  account: ServiceAccount,
+  { key, service, zone }: Subject,
+  type: number,
+  view: string | undefined,
+): ReportersOf | undefined {
+  if (service === undefined || key !== CLUSTERSET_TREE || !SERVICE_TYPES.has(type)) return undefined;
+  const own = `${service.name}.${service.namespace}.svc.${zone.name}`;
+  const reported = reportedRecords(account, service.below.join("."), own, view);
+  const byData = Map.groupBy(reported, ([data]) => data.toLowerCase());
+  return (record) => {
+    const data = record.type === RecordType.SRV ? record.data.replace(/^\d+ \d+ /, "") : record.data;
+    const reports = byData.get(data.toLowerCase());
+    return reports && [...new Set(reports.map(([, clusterId]) => clusterId))].sort();
+  };
+}
+
+/** A record's data, without the priority and weight of an SRV record, and a cluster that reports it. */
+type Reported = readonly [data: string, clusterId: string];
+
 /**
- * The records of one name and type, as they follow from the merged service (multicluster DNS specification 1.0.0, sections 2.3 and 2.4), each with
- * the clusters that report it.
- * @param prefix the labels before the service's name, in lower case
+ * What clusters report for a name (multicluster DNS specification 1.0.0, sections 2.3 and 2.4). That may be more than the name has.
+ * @param prefix the labels before the service's name, in lower case @param own the service's name
  */
-function recordsFrom(
-  account: ServiceAccount & { readonly service: ClustersetService },
-  {
-    prefix,
-    type,
-    view,
-  }: { readonly prefix: string; readonly type: number; readonly view: string | undefined },
-  zone: RecordZone,
-): readonly ExplainedRecord[] {
-  const { service } = account;
-  if (!isObjectLabel(service.name) || !isObjectLabel(service.namespace)) return [];
-  const own = `${service.name}.${service.namespace}.svc.`;
-  const fits = (labels: string) => nameBytes(labels, own) + zone.shortestBytes <= MAX_NAME_BYTES;
-  const derived =
-    service.type === "Headless" ? headlessRecords(service, fits) : clusterSetIPRecords(account, view, fits);
-  const found = new Map<string, ExplainedRecord>();
-  for (const record of derived) {
-    // A CNAME record answers queries of every type (RFC 1034 section 3.6.2).
-    if (record.type !== type && record.type !== RecordType.CNAME) continue;
-    if (record.prefix.toLowerCase() !== prefix) continue;
-    const data =
-      typeof record.data === "string"
-        ? record.data
-        : `${record.data.port} ${below(record.data.target, own)}${zone.name}`;
-    const key = data.toLowerCase();
-    const before = found.get(key);
-    const from = [...new Set([...(before?.from ?? []), ...record.from])].sort();
-    const name = `${below(prefix, own)}${zone.name}`;
-    found.set(key, { name, type: record.type, data: before?.data ?? data, from });
+function* reportedRecords(
+  { service, declared, likeOutside }: ServiceAccount,
+  prefix: string,
+  own: string,
+  view: string | undefined,
+): Generator<Reported> {
+  if (service === undefined) return;
+  const isHere = (port: ServicePort | EndpointPort) => {
+    const labels = portPrefix(port);
+    return labels !== undefined && (prefix === "" || prefix === labels);
+  };
+  for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
+    const host = hostOf(address, hostname, clusterId);
+    if (prefix === "" || prefix === host?.toLowerCase()) yield [dataOf(address), reportedBy];
+    if (host === undefined) continue;
+    for (const port of ports.filter(isHere)) yield [`${port.port} ${host}.${own}`, reportedBy];
   }
-  const records = [...found.values()];
-  if (type !== RecordType.SRV) return records;
-  const weight = srvWeight(records.length);
-  return records.map((record) =>
-    record.type === RecordType.SRV ? { ...record, data: `0 ${weight} ${record.data}` } : record,
-  );
+  if (service.type === "Headless") return;
+  const addresses = addressesIn(service, likeOutside, view);
+  for (const [address, clusterId] of reportedAddresses(service, declared, addresses))
+    yield [dataOf(address), clusterId];
+  if (addresses.hostname !== undefined)
+    for (const clusterId of addresses.reportedBy) yield [canonicalName(addresses.hostname), clusterId];
+  // Without an address in the view, SRV records are those of clients outside.
+  const deciding = addresses.source === "none" ? service.outside : addresses;
+  for (const { port, winner } of declared?.union.united ?? [])
+    for (const listening of portsIn({ ports: [port] }, deciding).filter(isHere))
+      yield [`${listening.port} ${own}`, winner];
+}
+
+function dataOf(address: string): string {
+  const bytes = usableAddress(address);
+  return bytes === undefined ? address : formatAddress(bytes);
+}
+
+/** The addresses of a source, each with a cluster that reports it. */
+function* reportedAddresses(
+  { shards }: ClustersetService,
+  declared: DeclaredService | undefined,
+  { source, addresses, reportedBy, reporters }: ClustersetAddresses,
+): Generator<Reported> {
+  if (source === "Endpoint")
+    for (const one of gatherEndpoints(declared?.contributions ?? [])) yield [one.address, one.reportedBy];
+  else if (source === "LoadBalancer")
+    for (const { clusterId, externalAddresses } of shards)
+      for (const address of reportedBy.includes(clusterId) ? externalAddresses : [])
+        yield [address, clusterId];
+  else
+    for (const address of addresses)
+      for (const clusterId of reporters?.get(address) ?? reportedBy) yield [address, clusterId];
 }
 
 /** The named ports of a service, as labels: `_http._tcp`. */
 function portPrefixes({ type, ports, endpoints }: ClustersetService): string[] {
-  const all: readonly (ServicePort | EndpointPort)[] =
-    type === "Headless" ? endpoints.flatMap((endpoint) => endpoint.ports) : ports;
-  return [...new Set(all.flatMap((port) => portPrefix(port)?.prefix ?? []))];
+  const all = type === "Headless" ? endpoints.flatMap((endpoint) => endpoint.ports) : ports;
+  return [...new Set(all.flatMap((port) => portPrefix(port) ?? []))];
 }
 
 /** The names of a headless service's endpoints, as labels: `db-0.cluster-a`. */
@@ -124,84 +165,6 @@ function endpointPrefixes({ endpoints }: ClustersetService): string[] {
   ];
 }
 
-type Fits = (labels: string) => boolean;
-
-function* clusterSetIPRecords(
-  account: ServiceAccount & { readonly service: ClustersetService },
-  view: string | undefined,
-  fits: Fits,
-): Generator<Derived> {
-  const { service, declared, likeOutside } = account;
-  const addresses = addressesIn(service, likeOutside, view);
-  const reporters = addressReporters(declared?.contributions ?? [], addresses);
-  for (const text of addresses.addresses) {
-    const bytes = usableAddress(text);
-    if (bytes !== undefined) yield { prefix: "", ...addressRecord(bytes), from: reporters(text) };
-  }
-  if (addresses.hostname !== undefined)
-    yield {
-      prefix: "",
-      type: RecordType.CNAME,
-      data: canonicalName(addresses.hostname),
-      from: addresses.reportedBy,
-    };
-  // An SRV target must have an address (RFC 2782): in this view, or for clients outside.
-  const deciding = hasAny(addresses) ? addresses : service.outside;
-  if (!hasAny(deciding) || deciding.hostname !== undefined) return;
-  for (const { port, winner } of declared?.union.united ?? [])
-    for (const listening of portsIn({ ports: [port] }, deciding)) {
-      const named = portPrefix(listening);
-      if (named === undefined) continue;
-      yield srv("", named.number, "", [winner]);
-      if (fits(named.prefix)) yield srv(named.prefix, named.number, "", [winner]);
-    }
-}
-
-function hasAny({ addresses, hostname }: ClustersetAddresses): boolean {
-  return hostname !== undefined || addresses.some((text) => usableAddress(text) !== undefined);
-}
-
-function* headlessRecords({ endpoints }: ClustersetService, fits: Fits): Generator<Derived> {
-  for (const { address, hostname, clusterId, reportedBy, ports } of endpoints) {
-    const bytes = usableAddress(address);
-    if (bytes === undefined) continue;
-    const from = [reportedBy];
-    yield { prefix: "", ...addressRecord(bytes), from };
-    const host = hostOf(address, hostname, clusterId);
-    if (host === undefined || !fits(host)) continue;
-    yield { prefix: host, ...addressRecord(bytes), from };
-    for (const port of ports) {
-      const named = portPrefix(port);
-      if (named === undefined) continue;
-      yield srv("", named.number, host, from);
-      if (fits(named.prefix)) yield srv(named.prefix, named.number, host, from);
-    }
-  }
-}
-
-/** The clusters that report an address of a source. */
-function addressReporters(
-  contributions: readonly Contribution[],
-  { source, reportedBy, reporters }: ClustersetAddresses,
-): (address: string) => readonly string[] {
-  if (reportedBy.length < 2) return () => reportedBy;
-  if (reporters !== undefined) return (address) => reporters.get(address) ?? reportedBy;
-  if (source === "Endpoint") {
-    const endpoints = gatherEndpoints(contributions);
-    return (address) => [
-      ...new Set(endpoints.flatMap((one) => (one.address === address ? one.reportedBy : []))),
-    ];
-  }
-  return (address) =>
-    contributions.flatMap(({ clusterId, exported, imported }) => {
-      const reported =
-        source === "ClusterSetIP"
-          ? imported?.ips
-          : [...(exported?.loadBalancer ?? []).map(({ ip }) => ip), ...(exported?.externalIPs ?? [])];
-      return reported?.includes(address) ? clusterId : [];
-    });
-}
-
 function hostOf(address: string, hostname: string | undefined, clusterId: string): string | undefined {
   const bytes = usableAddress(address);
   const cluster = clusterIdLabels(clusterId);
@@ -210,27 +173,9 @@ function hostOf(address: string, hostname: string | undefined, clusterId: string
   return [host, ...cluster].join(".");
 }
 
-function portPrefix(port: ServicePort | EndpointPort) {
+function portPrefix(port: ServicePort | EndpointPort): string | undefined {
   const labels = portLabels(port);
-  if (labels.kind !== "named") return undefined;
-  return { prefix: `${labels.portLabel}.${labels.protocolLabel}`, number: labels.number };
-}
-
-function srv(prefix: string, port: number, target: string, from: readonly string[]): Derived {
-  return { prefix, type: RecordType.SRV, data: { port, target }, from };
-}
-
-function addressRecord(bytes: Uint8Array): Pick<Derived, "type" | "data"> {
-  return { type: bytes.length === 4 ? RecordType.A : RecordType.AAAA, data: formatAddress(bytes) };
-}
-
-function below(prefix: string, own: string): string {
-  return prefix === "" ? own : `${prefix}.${own}`;
-}
-
-/** The length of a relative name on the wire: a byte for each label's length, and its characters. */
-function nameBytes(prefix: string, own: string): number {
-  return prefix === "" ? own.length : prefix.length + 1 + own.length;
+  return labels.kind === "named" ? `${labels.portLabel}.${labels.protocolLabel}` : undefined;
 }
 
 const ADJUSTED: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>> = {
@@ -244,10 +189,10 @@ const MOST_VALUE = 256;
 
 /** A service, who decides which of its properties, and why. @param view the name of a view; undefined for outside */
 function explainService(
-  service: ClustersetService,
-  { parts, declared, likeOutside }: ServiceAccount,
+  { service, parts, declared, likeOutside }: ServiceAccount,
   view: string | undefined,
-): ExplainedService {
+): ExplainedService | undefined {
+  if (service === undefined) return undefined;
   const { namespace, name, type, exporters } = service;
   const partOf = new Map(parts.map((part) => [part.clusterId, part]));
   const endpoints = new Map<string, number>();
@@ -346,19 +291,21 @@ function shown(value: string): string {
   return (value.length > MOST_VALUE ? `${value.slice(0, MOST_VALUE - 1)}…` : value).toWellFormed();
 }
 
-/**
- * The verdict on a name below a namespace that the view has, where no such name is served.
- * @param having the clusters that have the namespace @param near services with a similar name
- */
-export function judgeMissing(
-  facts: Facts,
-  service: NamedService,
-  having: readonly string[],
-  near: () => Suggestion[],
-): Verdict {
-  const { subject, account, findings } = facts;
+/** The verdict on a name of a service that is not served. */
+function judgeMissing(facts: Facts, service: NamedService, accounts: Accounts): Verdict {
+  const { subject, account, findings, known } = facts;
   const { namespace, name, below } = service;
   const zone = subject!.zone.name;
+  const near = () => nearServices(service, zone, known);
+  const having = accounts.clustersWith(namespace);
+  if (having.length === 0)
+    return verdict("NO_NAMESPACE", `No live cluster has the namespace ${namespace}.`, near());
+  if (accounts.isLacking(known.view, namespace))
+    return verdict(
+      "NAMESPACE_NOT_IN_VIEW",
+      `The cluster of this view (${known.frame.viewName(known.view)}) does not have the namespace ${namespace}.`,
+    );
+  if (facts.isTooLarge) return notServed(service);
   const merged = account?.service;
   if (merged !== undefined) {
     const own = `${name}.${namespace}.svc.${zone}`;
@@ -382,10 +329,10 @@ export function judgeMissing(
         );
   }
   if ((account?.parts.length ?? 0) > 0 || findings.length > 0) return leftOut(findings);
-  const where = having.length === 0 ? "" : ` (${having.slice(0, 10).join(", ")})`;
+  const where = having.slice(0, 10).join(", ");
   return verdict(
     "NOT_EXPORTED",
-    `The namespace ${namespace} exists${where}, but no cluster exports a service ${name} in it.`,
+    `The namespace ${namespace} exists (${where}), but no cluster exports a service ${name} in it.`,
     near(),
   );
 }
@@ -398,10 +345,10 @@ function leftOut(findings: readonly ClusterFinding[]): Verdict {
 
 /** Explains services by the functions that merge them. */
 export const SERVICE_EXPLAINER: ServiceExplainer = {
+  accountOf,
   explainService,
-  recordsFrom,
+  reportersOf,
   judgeMissing,
-  nearServices,
   servicesIn,
 };
 
@@ -410,26 +357,19 @@ export const SERVICE_EXPLAINER: ServiceExplainer = {
  * that only have compiled zones: a Worker's bundle is 3 KB smaller, compressed, without it.
  */
 export interface ServiceExplainer {
+  /** @param key `<namespace>/<name>` */
+  accountOf(accounts: Accounts, key: string): ExplainedAccount;
   /** @param view the name of a view; undefined for outside */
-  explainService(
-    service: ClustersetService,
+  explainService(account: ServiceAccount, view: string | undefined): ExplainedService | undefined;
+  /** Undefined for names that are no service's in the clusterset zone. @param type of the question */
+  reportersOf(
     account: ServiceAccount,
+    subject: Subject,
+    type: number,
     view: string | undefined,
-  ): ExplainedService;
-  recordsFrom(
-    account: ServiceAccount & { readonly service: ClustersetService },
-    question: { readonly prefix: string; readonly type: number; readonly view: string | undefined },
-    zone: RecordZone,
-  ): readonly ExplainedRecord[];
-  /** The verdict on a name below a namespace that the view has, where no such name is served. @param having the clusters that have the namespace */
-  judgeMissing(
-    facts: Facts,
-    service: NamedService,
-    having: readonly string[],
-    near: () => Suggestion[],
-  ): Verdict;
-  /** Services with a similar name. @param zone with the trailing dot */
-  nearServices(service: NamedService, zone: string, known: KnownNames): Suggestion[];
+  ): ReportersOf | undefined;
+  /** The verdict on a name of a service that is not served. */
+  judgeMissing(facts: Facts, service: NamedService, accounts: Accounts): Verdict;
   /** Some services of a namespace. */
   servicesIn(namespace: string, known: KnownNames): Suggestion[];
 }

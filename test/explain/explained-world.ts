@@ -1,7 +1,4 @@
-import { derivedRecords, type ExplainSource, explain } from "../../src/explain/explain.ts";
-import type { ExplainedRecord } from "../../src/explain/explanation.ts";
-import { foldedName } from "../../src/explain/explanation.ts";
-import { readSubject } from "../../src/explain/question.ts";
+import { type ExplainSource, explain } from "../../src/explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
 import { LeaseTables } from "../../src/gateway/leases.ts";
 import { renderJsonAnswer } from "../../src/http/json.ts";
@@ -19,7 +16,7 @@ export type LeaseOf = ExplainSource["leaseOf"];
 
 /** A world that answers and explains its answers, at time 0. */
 export interface ExplainedWorld {
-  /** The answer in JSON, its explanation, and the records that follow from the merge. */
+  /** The answer in JSON, and its explanation. */
   ask(
     name: string,
     type: string,
@@ -27,8 +24,6 @@ export interface ExplainedWorld {
   ): {
     readonly json: ReturnType<typeof renderJsonAnswer>;
     readonly explanation: ReturnType<typeof explain>;
-    /** Undefined for a name that is not a service's. */
-    readonly derived: readonly ExplainedRecord[] | undefined;
   };
 }
 
@@ -67,14 +62,7 @@ export function explainedWorld(
       const json = renderJsonAnswer(answer.bytes, "");
       const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };
       const explanation = explain(source, { ...question, records: json.Answer ?? [] });
-      const viewIndex = world.frame.viewOf(view);
-      const subject = readSubject(world.frame, foldedName(question.name), viewIndex);
-      const isServices = subject?.key === "clusterset" && subject.service !== undefined;
-      const account = isServices ? accounts.of(subject.service!.key) : undefined;
-      const derived = isServices
-        ? derivedRecords(source, question.type, subject, account, viewIndex)
-        : undefined;
-      return { json, explanation, derived };
+      return { json, explanation };
     },
   };
 }
