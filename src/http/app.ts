@@ -15,7 +15,7 @@ import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./doh/rule-answers.ts";
 import { createExplainRoute } from "./explain.ts";
-import { createJsonRoute, createResolveRoute } from "./json.ts";
+import { createJsonRoute, readingRoute } from "./json.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { createReject, NOTHING_HERE } from "./messages/errors.ts";
 import {
@@ -118,10 +118,10 @@ export function createApp(parts: AppParts): App {
     access.rules.all.map((rule) => [rule, createRuleAnswers(shared, rule, access.kinds, parts.within(rule))]),
   );
 
-  const answerJson = createJsonRoute({ clock });
+  const answerJson = createJsonRoute(clock);
   const answerDns = createDnsRoute({ queryBytes, answerJson, limits: counters.limits });
-  const resolveJson = createResolveRoute(answerJson);
-  const explainJson = createExplainRoute({ clock });
+  const resolveJson = readingRoute(answerJson);
+  const explainJson = readingRoute(createExplainRoute(clock));
   const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson, explainJson });
 
   /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */

@@ -1,75 +1,36 @@
 import { type View, viewName } from "../access/view.ts";
-import type { Answered, Unanswered } from "../answer/answer-query.ts";
+import type { Answered } from "../answer/answer-query.ts";
 import { type ExplainSource, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
-import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { originsOfAnswer, rejectMethod, rejectUnanswered, varyByCredential } from "./doh/rule-answers.ts";
-import type { JsonRoute, JsonRouteParts } from "./json.ts";
-import { describeAnswered, type JsonAnswer, renderJsonAnswer } from "./json.ts";
-import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
-import { acceptQuality, crossOriginHeaders, JSON_TYPE, preflight } from "./messages/fields.ts";
-import type { HttpResponse } from "./messages/message.ts";
-import type { Listed } from "./pages/directory.ts";
+import type { RuleAnswers } from "./doh/rule-answers.ts";
+import {
+  answerQuestion,
+  JSON_TEXT,
+  type JsonAnswer,
+  type JsonRoute,
+  jsonBody,
+  readAnswered,
+} from "./json.ts";
+import { readJsonQuestion } from "./json-question.ts";
+import { acceptQuality, JSON_TYPE } from "./messages/fields.ts";
 import { nameOfCode, nameOfType } from "./pages/page.ts";
 
-/** The methods of `/explain`. */
-export const EXPLAIN_METHODS = "GET, HEAD, OPTIONS";
-
-/** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. */
-export function createExplainRoute({ clock }: JsonRouteParts): JsonRoute {
+/** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. @param clock Unix milliseconds */
+export function createExplainRoute(clock: () => number): JsonRoute {
   return (request, answers, endpoint) => {
     const { reject } = answers;
-    const { method } = request;
-    if (method === "OPTIONS") return preflight(request, EXPLAIN_METHODS, answers.origins);
-    if (method !== "GET" && method !== "HEAD") return rejectMethod(request, answers, EXPLAIN_METHODS);
     if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
       return reject(request, 406, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
-    let query: Uint8Array<ArrayBuffer>;
-    try {
-      ({ query } = readJsonQuestion(request.url));
-    } catch (error) {
-      if (!(error instanceof JsonQuestionError)) throw error;
-      return reject(request, 400, error.code, error.message);
-    }
-    const respond = (answered: Answered | Unanswered): HttpResponse => {
-      if (typeof answered === "string" || answered.retryAfter !== undefined)
-        return rejectUnanswered(reject, request, answered);
-      const status = () => answers.gateway.status();
-      let json: JsonAnswer;
-      try {
-        json = renderJsonAnswer(answered.answer.bytes, describeAnswered(answered, status, clock()));
-      } catch (error) {
-        if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
-      }
-      const explanation = explainAnswer({ listed: answers.listed, status }, answered, json);
-      const body = new TextEncoder().encode(
-        `${JSON.stringify(jsonExplanation(explanation, json, answered.view, clock()))}\n`,
-      );
-      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(answers.origins, answered));
-      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
-      return {
-        status: 200,
-        headers: {
-          ...crossOrigin,
-          "cache-control": "no-store",
-          "content-length": String(body.length),
-          "content-type": `${JSON_TYPE}; charset=utf-8`,
-          "x-content-type-options": "nosniff",
-          vary: answered.variesByCredential ? varyByCredential(vary) : vary,
-        },
-        body,
-      };
-    };
-    const answered = answers.answerQuery(request, query, endpoint);
-    return answered instanceof Promise ? answered.then(respond) : respond(answered);
+    const question = readJsonQuestion(request.url);
+    if ("error" in question) return reject(request, 400, "INVALID_QUESTION", question.error);
+    return answerQuestion(request, answers, endpoint, question.query, (answered) => {
+      const read = readAnswered(answered, answers.gateway, clock());
+      if (read === undefined) return undefined;
+      const explanation = explainAnswer(answers, answered, read.json);
+      const body = jsonBody(jsonExplanation(explanation, read.json, answered.view, clock()));
+      return { type: JSON_TEXT, body, caching: "no-store" };
+    });
   };
-}
-
-/** Where an explanation comes from: both as far as things exist for the client. */
-interface ExplainedFrom {
-  readonly listed: () => Listed | undefined;
-  readonly status: () => ServingStatus;
 }
 
 const NOT_READY: Explanation = {
@@ -83,30 +44,35 @@ const NOT_READY: Explanation = {
   omitted: [],
 };
 
+/** Where an explanation comes from: both as far as things exist for the client. */
+interface ExplainedFrom {
+  readonly listed: RuleAnswers["listed"];
+  readonly gateway: Pick<RuleAnswers["gateway"], "status">;
+}
+
 /** Explains an answer to a client. @param json the answer, with one question */
 export function explainAnswer(
-  { listed, status }: ExplainedFrom,
+  { listed, gateway }: ExplainedFrom,
   answered: Pick<Answered, "view" | "isForwarded" | "origin">,
-  json: Pick<JsonAnswer, "Status" | "Question" | "Answer">,
+  json: JsonAnswer,
 ): Explanation {
   const served = listed();
   if (served === undefined) return NOT_READY;
-  const { name, type } = json.Question[0]!;
-  const expiry = new Map(
-    status().clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
-  );
   const { world, merged } = served;
+  const leases = new Map(
+    gateway
+      .status()
+      .clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
+  );
   const source: ExplainSource = {
     world,
     accounts: merged?.accounts,
     explainer: merged?.explainer,
-    leaseOf: (clusterId) => expiry.get(clusterId),
+    leaseOf: (clusterId) => leases.get(clusterId),
   };
-  const isForwarded = answered.isForwarded || answered.origin !== undefined;
   return explain(source, {
-    name,
-    type,
-    isForwarded,
+    ...json.Question[0]!,
+    isForwarded: answered.isForwarded || answered.origin !== undefined,
     view: viewName(answered.view),
     status: json.Status,
     records: json.Answer ?? [],

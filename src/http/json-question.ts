@@ -11,18 +11,26 @@ interface JsonQuestion {
 }
 
 /** The parameters are not a question; `message` is for the person who typed them. */
-export class JsonQuestionError extends Error {
-  readonly code = "INVALID_QUESTION";
-}
+class JsonQuestionError extends Error {}
 
 /** Type names that people use and dns-packet does not know. */
 const MORE_TYPES: Readonly<Record<string, number>> = { HTTPS: 65, SVCB: 64, "*": 255 };
 
 /**
  * Reads `name`, `type`, `cd`, `do` and `ct` (the forms of Google's and Cloudflare's JSON APIs).
- * @throws {JsonQuestionError} if one of them is malformed
+ * @returns `error`, a sentence for the person who typed them, if one of them is malformed
  */
-export function readJsonQuestion(url: string): JsonQuestion {
+export function readJsonQuestion(url: string): JsonQuestion | { readonly error: string } {
+  try {
+    return readParameters(url);
+  } catch (error) {
+    if (!(error instanceof JsonQuestionError)) throw error;
+    return { error: error.message };
+  }
+}
+
+/** @throws {JsonQuestionError} */
+function readParameters(url: string): JsonQuestion {
   const name = readParameter(url, "name");
   if (name === undefined || name === "")
     throw new JsonQuestionError(

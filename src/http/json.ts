@@ -1,10 +1,12 @@
+import { andThen, type MaybePromise } from "../access/url-tokens.ts";
 import type { View } from "../access/view.ts";
-import type { Answered, Endpoint, Unanswered } from "../answer/answer-query.ts";
+import type { Answered, Endpoint } from "../answer/answer-query.ts";
 import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
 import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
+import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { describeDegradation } from "../snapshot/degradation.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
@@ -14,7 +16,7 @@ import {
   rejectUnanswered,
   varyByCredential,
 } from "./doh/rule-answers.ts";
-import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
+import { readJsonQuestion } from "./json-question.ts";
 import {
   acceptQuality,
   crossOriginHeaders,
@@ -27,12 +29,6 @@ import {
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
 import { counted, duration } from "./pages/page.ts";
 
-/** The parts of the JSON route. */
-export interface JsonRouteParts {
-  /** Unix milliseconds. */
-  readonly clock: () => number;
-}
-
 /** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
 export type JsonRoute = (
   request: HttpRequest,
@@ -40,32 +36,27 @@ export type JsonRoute = (
   endpoint: Endpoint,
 ) => HttpResponse | Promise<HttpResponse>;
 
-/** The methods of `/resolve`. */
-export const RESOLVE_METHODS = "GET, HEAD, OPTIONS";
+/** The methods of `/resolve` and `/explain`. */
+export const READING_METHODS = "GET, HEAD, OPTIONS";
 
-/** `/resolve`. */
-export function createResolveRoute(answerJson: JsonRoute): JsonRoute {
+/** A route with these methods. */
+export function readingRoute(route: JsonRoute): JsonRoute {
   return (request, answers, endpoint) => {
     const { method } = request;
-    if (method === "GET" || method === "HEAD") return answerJson(request, answers, endpoint);
-    if (method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
-    return rejectMethod(request, answers, RESOLVE_METHODS);
+    if (method === "GET" || method === "HEAD") return route(request, answers, endpoint);
+    if (method === "OPTIONS") return preflight(request, READING_METHODS, answers.origins);
+    return rejectMethod(request, answers, READING_METHODS);
   };
 }
 
-export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
+/** @param clock Unix milliseconds */
+export function createJsonRoute(clock: () => number): JsonRoute {
   return (request, answers, endpoint) => {
     const { reject } = answers;
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
-    let question: ReturnType<typeof readJsonQuestion>;
-    try {
-      question = readJsonQuestion(request.url);
-    } catch (error) {
-      if (!(error instanceof JsonQuestionError)) throw error;
-      return reject(request, 400, error.code, error.message);
-    }
-    const { query } = question;
+    const question = readJsonQuestion(request.url);
+    if ("error" in question) return reject(request, 400, "INVALID_QUESTION", question.error);
     const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
     if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
       return reject(
@@ -74,40 +65,59 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
         "NOT_ACCEPTABLE",
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
-
-    const respond = (answered: Answered | Unanswered): HttpResponse => {
-      if (typeof answered === "string" || answered.retryAfter !== undefined)
-        return rejectUnanswered(reject, request, answered);
-      const { answer } = answered;
-      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(answers.origins, answered));
-      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
-      const headers: Record<string, string> = {
-        ...crossOrigin,
-        "cache-control": cacheControl(answered),
-        "x-content-type-options": "nosniff",
-        vary: answered.variesByCredential ? varyByCredential(vary) : vary,
-      };
-      if (wanted || json === 0) {
-        headers["content-type"] = DNS_MESSAGE;
-        headers["content-length"] = String(answer.bytes.length);
-        return { status: 200, headers, body: answer.bytes };
-      }
-      const comment = describeAnswered(answered, () => answers.gateway.status(), clock());
-      let rendered: JsonAnswer;
-      try {
-        rendered = renderJsonAnswer(answer.bytes, comment);
-      } catch (error) {
-        if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
-      }
-      headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
-      const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);
-      headers["content-length"] = String(body.length);
-      return { status: 200, headers, body };
-    };
-    const answered = answers.answerQuery(request, query, endpoint);
-    return answered instanceof Promise ? answered.then(respond) : respond(answered);
+    const type = namesMediaType(accept, DNS_JSON) ? DNS_JSON : JSON_TEXT;
+    return answerQuestion(request, answers, endpoint, question.query, (answered) => {
+      const caching = cacheControl(answered);
+      if (wanted || json === 0) return { type: DNS_MESSAGE, body: answered.answer.bytes, caching };
+      const read = readAnswered(answered, answers.gateway, clock());
+      return read && { type, body: jsonBody(read.json), caching };
+    });
   };
+}
+
+/** A JSON body in UTF-8. */
+export const JSON_TEXT = `${JSON_TYPE}; charset=utf-8`;
+
+/** A value as JSON, with a line end. */
+export function jsonBody(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+}
+
+/** What a response to a question has of its own. */
+interface WrittenAnswer {
+  readonly type: string;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The Cache-Control field. */
+  readonly caching: string;
+}
+
+/** Answers a question as every path does. @param write returns undefined for an unreadable answer of another name server */
+export function answerQuestion(
+  request: HttpRequest,
+  { answerQuery, origins, reject }: RuleAnswers,
+  endpoint: Endpoint,
+  query: Uint8Array<ArrayBuffer>,
+  write: (answered: Answered) => WrittenAnswer | undefined,
+): MaybePromise<HttpResponse> {
+  return andThen(answerQuery(request, query, endpoint), (answered) => {
+    if (typeof answered === "string" || answered.retryAfter !== undefined)
+      return rejectUnanswered(reject, request, answered);
+    const written = write(answered);
+    if (written === undefined)
+      return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
+    const { type, body, caching } = written;
+    const crossOrigin = crossOriginHeaders(request, originsOfAnswer(origins, answered));
+    const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
+    const headers = {
+      ...crossOrigin,
+      "cache-control": caching,
+      "content-length": String(body.length),
+      "content-type": type,
+      "x-content-type-options": "nosniff",
+      vary: answered.variesByCredential ? varyByCredential(vary) : vary,
+    };
+    return { status: 200, headers, body };
+  });
 }
 
 /** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
@@ -145,6 +155,8 @@ export interface ReadAnswer {
   readonly json: JsonAnswer;
   readonly isAuthoritative: boolean;
   readonly extendedErrors: readonly ExtendedDnsError[];
+  /** The view, the source and the age of the answer as text. */
+  readonly comment: string;
 }
 
 /** The names of Extended DNS Errors by code (IANA, Extended DNS Error Codes). */
@@ -160,7 +172,7 @@ const AUTHENTIC = 0x0020;
  * Reads an answer in wire format. The Extended DNS Errors (RFC 8914) are added to `comment`.
  * @throws {MessageError} if the answer is malformed, which answers of other name servers can be
  */
-export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
+function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
   const flags = readWord(answer, 2);
   const reader = new SectionReader(answer);
@@ -178,6 +190,7 @@ export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   return {
     isAuthoritative: (flags & HeaderFlag.AA) !== 0,
     extendedErrors,
+    comment,
     json: {
       Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
       TC: (flags & HeaderFlag.TC) !== 0,
@@ -256,11 +269,24 @@ function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
 
-/** Describes the view of an answer, its source and its age. */
-export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
+/** Reads an answer, with its view, its source and its age as the comment; undefined where another name server sent an unreadable one. */
+export function readAnswered(
+  answered: Answered,
+  gateway: Pick<DohGateway, "status">,
+  now: number,
+): ReadAnswer | undefined {
+  try {
+    return readAnswer(answered.answer.bytes, describeAnswered(answered, gateway, now));
+  } catch (error) {
+    if (!answered.isForwarded && answered.origin === undefined) throw error;
+    return undefined;
+  }
+}
+
+function describeAnswered(answered: Answered, gateway: Pick<DohGateway, "status">, now: number): string {
   const { origin, isForwarded } = answered;
   if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
-  const ours = describeFreshness(status(), answered.view, now);
+  const ours = describeFreshness(gateway.status(), answered.view, now);
   return origin === undefined ? ours : `${ours}; its CNAME target: ${describeOrigin(origin)}`;
 }
 

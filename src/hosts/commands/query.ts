@@ -7,7 +7,7 @@ import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { LeaseTables } from "../../gateway/leases.ts";
 import { type JsonExplanation, jsonExplanation } from "../../http/explain.ts";
 import { type JsonAnswer, renderJsonAnswer } from "../../http/json.ts";
-import { JsonQuestionError, readJsonQuestion } from "../../http/json-question.ts";
+import { readJsonQuestion } from "../../http/json-question.ts";
 import { DNS_MESSAGE, JSON_TYPE } from "../../http/messages/fields.ts";
 import { nameOfCode, nameOfType } from "../../http/pages/page.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
@@ -194,12 +194,9 @@ function readQuestion(given: string, type: string | undefined): QueryQuestion {
     name: asked,
     type: type ?? (bytes === undefined ? "A" : "PTR"),
   }).toString();
-  try {
-    return { name: asked, search, message: readJsonQuestion(`?${search}`).query };
-  } catch (error) {
-    if (error instanceof JsonQuestionError) throw new UsageError(error.message.replace("the parameter ", ""));
-    throw error;
-  }
+  const question = readJsonQuestion(`?${search}`);
+  if ("error" in question) throw new UsageError(question.error.replace("the parameter ", ""));
+  return { name: asked, search, message: question.query };
 }
 
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;

@@ -2,8 +2,7 @@ import type { AccessControl } from "../../access/admission.ts";
 import type { Admission, Admitted, NotAdmitted } from "../../access/rule.ts";
 import { andThen, type MaybePromise, readPathToken } from "../../access/url-tokens.ts";
 import type { Background } from "../../transfer/secondary.ts";
-import { EXPLAIN_METHODS } from "../explain.ts";
-import { type JsonRoute, RESOLVE_METHODS } from "../json.ts";
+import { type JsonRoute, READING_METHODS } from "../json.ts";
 import { preflight } from "../messages/fields.ts";
 import {
   type Handler,
@@ -47,8 +46,8 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
   const { endpointAt, policies, answerDns, resolveJson, explainJson } = parts;
   const forms = {
     "dns-query": { methods: DNS_METHODS, route: answerDns },
-    resolve: { methods: RESOLVE_METHODS, route: resolveJson },
-    explain: { methods: EXPLAIN_METHODS, route: explainJson },
+    resolve: { methods: READING_METHODS, route: resolveJson },
+    explain: { methods: READING_METHODS, route: explainJson },
   };
   const plain = new Map<string, DnsPath>();
   for (const path of dnsPaths(policies)) {

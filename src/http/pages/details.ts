@@ -176,7 +176,7 @@ async function serviceFacts(
     listing: parts.directory.service(namespace, name, v4.view.cluster),
     leases: [...leases.values()],
     explanation: v4,
-    comment: answers[0]!.comment,
+    comment: answers[0]!.read.comment,
   };
 }
 

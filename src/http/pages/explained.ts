@@ -4,10 +4,9 @@ import { HEADER_BYTES } from "../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
 import { describeUnanswered } from "../doh/rule-answers.ts";
-
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
-import { describeAnswered, type ReadAnswer, readAnswer } from "../json.ts";
-import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";
+import { type ReadAnswer, readAnswered } from "../json.ts";
+import { readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { PageParts } from "./directory.ts";
 import { clusterLink, duration, type Html, serviceLink } from "./page.ts";
@@ -26,8 +25,6 @@ export interface ExplainedAnswer {
   readonly answer: Answered["answer"];
   readonly read: ReadAnswer;
   readonly explanation: JsonExplanation;
-  /** The view and the age of the answer as text. */
-  readonly comment: string;
   /** `/clusters/<cluster id>` for a cluster's view, else empty. */
   readonly path: string;
   readonly search: string;
@@ -43,35 +40,23 @@ export async function explainedAnswer(
     return {
       error: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
     };
-  let query: Uint8Array<ArrayBuffer>;
-  try {
-    query = readJsonQuestion(`?${search}`).query;
-  } catch (error) {
-    if (!(error instanceof JsonQuestionError)) throw error;
-    return { error: error.message };
-  }
+  const question = readJsonQuestion(`?${search}`);
+  if ("error" in question) return question;
+  const { query } = question;
   const endpoint = endpointAt(view === undefined ? "/resolve" : "/clusters", view);
   const answered = await answerQuery(request, query, endpoint);
   if (typeof answered === "string" || answered.retryAfter !== undefined)
     return { error: describeUnanswered(answered) };
-  const { answer, isForwarded } = answered;
-  const status = () => gateway.status();
-  const comment = describeAnswered(answered, status, clock());
-  let read: ReadAnswer;
-  try {
-    read = readAnswer(answer.bytes, comment);
-  } catch (error) {
-    if (!isForwarded && answered.origin === undefined) throw error;
-    return { error: "another name server sent an unreadable answer" };
-  }
-  const explanation = explainAnswer({ listed, status }, answered, read.json);
+  const now = clock();
+  const read = readAnswered(answered, gateway, now);
+  if (read === undefined) return { error: "another name server sent an unreadable answer" };
+  const explanation = explainAnswer({ listed, gateway }, answered, read.json);
   return {
     query,
-    answer,
+    answer: answered.answer,
     read,
-    comment,
     search,
-    explanation: jsonExplanation(explanation, read.json, answered.view, clock()),
+    explanation: jsonExplanation(explanation, read.json, answered.view, now),
     path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
   };
 }

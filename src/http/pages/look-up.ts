@@ -184,7 +184,7 @@ const MOST_CHARACTERS = 6000;
 
 /** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
 function lookUpResult(looked: ExplainedAnswer): Html {
-  const { json, isAuthoritative, extendedErrors } = looked.read;
+  const { json, isAuthoritative, extendedErrors, comment } = looked.read;
   const asked = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(asked.type);
   const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
@@ -195,7 +195,7 @@ ${extendedErrors.map(
   ({ code, text }) =>
     html`<p>Extended DNS Error ${code}: ${describeExtendedError(code)}.${text === "" ? "" : html` The gateway says: “${text}”.`}</p>`,
 )}
-<p class="soft">${looked.comment.slice(0, 1).toUpperCase()}${looked.comment.slice(1)}.</p>
+<p class="soft">${comment.slice(0, 1).toUpperCase()}${comment.slice(1)}.</p>
 ${explanationView(looked.explanation, looked.path, looked.search)}
 ${recordTable(json)}
 <details><summary>Wire format and JSON</summary>

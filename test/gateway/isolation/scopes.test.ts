@@ -93,7 +93,7 @@ function explanationsOf(
   return asked.flatMap(({ text, query }) =>
     views.map((view) => {
       const json = renderJsonAnswer(gateway.answer(query, view, now)!.bytes, "");
-      const from = { listed: () => listedOf(whole, gateway), status: () => gateway.status() };
+      const from = { listed: () => listedOf(whole, gateway), gateway };
       const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
       return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;
     }),
