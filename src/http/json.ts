@@ -27,7 +27,7 @@ import {
   preflight,
 } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
-import { counted, duration } from "./pages/page.ts";
+import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
 /** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
 export type JsonRoute = (
@@ -304,18 +304,14 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
     `${live} of ${counted(clusters.length, "cluster")} live`,
   ];
   for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
-    const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
-    parts.push(`${cluster.clusterId} ${describeCluster(cluster, age, now)}`);
+    parts.push(`${cluster.clusterId} ${describeCluster(cluster, now)}`);
   }
   if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
   return parts.join("; ");
 }
 
-function describeCluster(
-  { live, expiresAt, degraded = [] }: ClusterStatus,
-  age: number,
-  now: number,
-): string {
+function describeCluster({ live, renewedAt, expiresAt, degraded = [] }: ClusterStatus, now: number): string {
+  const age = wholeSeconds(now - renewedAt);
   // Without what it concerns: a client need not know the names of files.
   const reasons = degraded.map(({ reason, since }) =>
     describeDegraded({ degraded: [{ reason, since }] }, now),
@@ -331,10 +327,11 @@ export function describeDegraded({ degraded = [] }: Pick<ClusterStatus, "degrade
 
 /** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */
 export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
-  const seconds = (since: number) => Math.max(0, Math.round((now - since) / 1000));
   return [
-    ...(staleSince === undefined ? [] : [`stale: the primary last answered ${seconds(staleSince)} s ago`]),
-    ...(behindSince === undefined ? [] : [`stale: a change waits for ${seconds(behindSince)} s`]),
+    ...(staleSince === undefined
+      ? []
+      : [`stale: the primary last answered ${wholeSeconds(now - staleSince)} s ago`]),
+    ...(behindSince === undefined ? [] : [`stale: a change waits for ${wholeSeconds(now - behindSince)} s`]),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeStale } from "../json.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { jsonResponse } from "../messages/errors.ts";
+import { someOf } from "../pages/page.ts";
 import { statusReport } from "./status.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
@@ -68,7 +69,5 @@ function describeClusters({ clusters, neverSeen = [] }: ServingStatus): string {
 
 /** `cluster-c never seen`; empty where every cluster that may push has pushed. */
 function describeNeverSeen({ neverSeen = [] }: ServingStatus): string[] {
-  if (neverSeen.length === 0) return [];
-  const rest = neverSeen.length - MOST_NAMED;
-  return [`${neverSeen.slice(0, MOST_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""} never seen`];
+  return neverSeen.length === 0 ? [] : [`${someOf(neverSeen, MOST_NAMED)} never seen`];
 }

@@ -2,6 +2,7 @@ import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/services.ts";
 import { describeDegraded, describeStale } from "../json.ts";
+import { wholeSeconds } from "../pages/page.ts";
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
@@ -58,7 +59,6 @@ export function statusReport(
   objections: Objections | undefined,
   now: number,
 ): StatusReport {
-  const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
   return {
     ready: status.ready,
     position: status.position,
@@ -71,8 +71,8 @@ export function statusReport(
         live,
         exports,
         imports,
-        lastSeenSeconds: seconds(now - renewedAt),
-        expiresInSeconds: live ? seconds(expiresAt - now) : 0,
+        lastSeenSeconds: wholeSeconds(now - renewedAt),
+        expiresInSeconds: live ? wholeSeconds(expiresAt - now) : 0,
         degraded: describeDegraded({ degraded }, now),
       }),
     ),

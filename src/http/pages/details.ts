@@ -2,18 +2,9 @@ import { html } from "hono/html";
 import type { ServiceListing } from "../../names/services.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
-import type { ClusterExport, ClusterExports, Missing, PageParts } from "./directory.ts";
+import type { ClusterExport, ClusterExports, ListRange, Missing, PageParts } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, propertyTable } from "./explained.ts";
-import {
-  clusterFacts,
-  conflictList,
-  findingList,
-  type ListPageParts,
-  pageOf,
-  pager,
-  partOf,
-  unseenFacts,
-} from "./lists.ts";
+import { byNeed, clusterFacts, conflictList, findingList, pageOf, pager, partOf } from "./lists.ts";
 import {
   clusterLink,
   copied,
@@ -24,6 +15,8 @@ import {
   type Page,
   refreshed,
   serviceLink,
+  suggestionList,
+  viewField,
   WITH_SCRIPT,
 } from "./page.ts";
 
@@ -37,9 +30,6 @@ const NOTHING_THERE: ReadonlySet<string> = new Set([
   "NO_SUCH_NAME",
   "OUT_OF_ZONE",
 ]);
-
-/** With more clusters the form has a text field instead of a list. */
-const MOST_CHOICES = 50;
 
 /** `/services/<namespace>/<name>?view=<cluster id>`: what is answered for a service, from which clusters, and why. */
 export async function servicePage(
@@ -68,24 +58,13 @@ export async function servicePage(
 
 function absent({ explanation: { message, suggestions } }: ServiceFacts): Html {
   return html`<p class="verdict bad">${message}</p>
-${
-  suggestions.length === 0
-    ? ""
-    : html`<p>Did you mean:</p>
-<ul>${suggestions.map(({ name, because }) => html`<li><a href="/?name=${encodeURIComponent(name)}#answer"><code>${name}</code></a>: ${because}</li>`)}</ul>`
-}
+${suggestionList(suggestions)}
 <p><a href="/services">All services</a></p>`;
 }
 
 function viewForm({ namespace, name, view = "" }: AskedService, clusters: readonly string[]): Html {
-  const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
   return html`<form action="/services/${namespace}/${name}" method="get" aria-label="Choose a view">
-<div><label for="view">Seen from</label>
-${
-  views.length > MOST_CHOICES
-    ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`
-    : html`<select id="view" name="view"><option value="">outside the clusters</option>${views.map((one) => html`<option${one === view ? html` selected` : ""}>${one}</option>`)}</select>`
-}</div>
+${viewField("Seen from", view, clusters)}
 <button>Show</button>
 </form>`;
 }
@@ -268,36 +247,31 @@ function leaseText(expiresInSeconds: number | null | undefined): Html | string {
 
 /** `/clusters/<cluster id>`: the state of a cluster, what it exports, and what of that is not served and why. */
 export async function clusterPage(
-  { gateway, directory, clock }: ListPageParts,
+  { gateway, directory, clock }: PageParts,
   clusterId: string,
   url: URL,
 ): Promise<Page> {
-  const { clusters, neverSeen = [] } = gateway.status();
-  const cluster = clusters.find((one) => one.clusterId === clusterId);
-  if (neverSeen.includes(clusterId))
-    return {
-      title: clusterId,
-      at: "/clusters",
-      ...WITH_SCRIPT,
-      body: html`<h1>Cluster <code>${clusterId}</code></h1>
-${refreshed(unseenFacts(clusterId))}`,
-    };
+  const cluster = byNeed(gateway.status()).find((one) => one.clusterId === clusterId);
   if (cluster === undefined) return notFoundPage("no cluster with this id has pushed to this gateway");
   const range = pageOf(url);
-  const exports = await directory.cluster(clusterId, range);
-  const part = "missing" in exports ? exports : exports.exports;
+  const exports = "neverSeen" in cluster ? undefined : await directory.cluster(clusterId, range);
   return {
     title: clusterId,
     at: "/clusters",
     ...WITH_SCRIPT,
     body: html`<h1>Cluster <code>${clusterId}</code></h1>
 ${refreshed(html`${clusterFacts(cluster, clock())}
-${refusals(exports)}
+${exports === undefined ? "" : exportsOf(exports, clusterId, range)}`)}`,
+  };
+}
+
+function exportsOf(exports: ClusterExports | Missing, clusterId: string, range: ListRange): Html {
+  const part = "missing" in exports ? exports : exports.exports;
+  return html`${refusals(exports)}
 <h2>Services it exports</h2>
 ${partOf(part, "It exports no service.", (entries) => exportList(entries, clusterId))}
 ${pager(part, range, `/clusters/${encodeURIComponent(clusterId)}?`)}
-${findings(exports)}`)}`,
-  };
+${findings(exports)}`;
 }
 
 function refusals(exports: ClusterExports | Missing): Html | string {

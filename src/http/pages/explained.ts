@@ -9,7 +9,7 @@ import { type ReadAnswer, readAnswered } from "../json.ts";
 import { readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { PageParts } from "./directory.ts";
-import { clusterLink, duration, type Html, serviceLink } from "./page.ts";
+import { clusterLink, duration, type Html, serviceLink, suggestionList } from "./page.ts";
 
 /** A question of a page, with its client. */
 interface PageQuestion {
@@ -68,8 +68,10 @@ const MOST = 30;
 export function explanationView(explanation: JsonExplanation, path: string, search: string): Html {
   const { code, message, records, recordCount, leases, service, conflicts, findings, suggestions, omitted } =
     explanation;
+  const { type } = explanation.question;
+  const { cluster } = explanation.view;
   return html`${code === "ANSWERED" ? "" : html`<p>${message}</p>`}
-${suggestions.length === 0 ? "" : html`<p>Did you mean:</p><ul>${suggestions.map(({ name, because }) => html`<li><a href="/?${searchFor(name, explanation)}#answer">${name}</a>: ${because}</li>`)}</ul>`}
+${suggestionList(suggestions, { type, ...(cluster !== undefined && { view: cluster }) })}
 ${
   service === undefined
     ? ""
@@ -86,8 +88,8 @@ ${list(
 ${list(
   "Where the records come from",
   records.map(
-    ({ type, data, from }) =>
-      html`<code>${data}</code> ${type}: ${from.length === 0 ? "the gateway" : from.join(", ")}`,
+    (record) =>
+      html`<code>${record.data}</code> ${record.type}: ${record.from.length === 0 ? "the gateway" : record.from.join(", ")}`,
   ),
   recordCount,
 )}
@@ -123,10 +125,6 @@ export function propertyTable(properties: readonly ExplainedProperty[]): Html {
       ({ property, value, decidedBy, because, otherwise }) =>
         html`<tr><td>${property}</td><td>${value}</td><td>${decidedBy === undefined ? "the gateway" : clusterLink(decidedBy)}</td><td>${because}</td><td>${otherwise.map(({ clusterId, value: theirs }) => `${clusterId}: ${theirs}`).join("; ")}</td></tr>`,
     )}</tbody></table></div>`;
-}
-
-function searchFor(name: string, { question: { type }, view: { cluster } }: JsonExplanation): string {
-  return new URLSearchParams({ name, type, ...(cluster !== undefined && { view: cluster }) }).toString();
 }
 
 function list(title: string, entries: readonly Html[], total = entries.length): Html | string {

@@ -4,7 +4,16 @@ import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import type { ServicePart } from "../../names/services.ts";
 import type { GridRow } from "./directory.ts";
-import { clusterLink, counted, duration, type Html, natural, serviceLink, servicePath } from "./page.ts";
+import {
+  clusterLink,
+  counted,
+  duration,
+  type Html,
+  natural,
+  serviceLink,
+  servicePath,
+  someOf,
+} from "./page.ts";
 
 /** The most clusters that have a column. */
 const MOST_COLUMNS = 20;
@@ -61,27 +70,26 @@ function exportBadge({ exported }: ServicePart): Html | string {
 }
 
 function summaryOf({ addresses, addressCount, ports }: GridRow): string {
-  const more = addressCount - addresses.length;
-  const listed =
-    addressCount === 0 ? "no address" : `${addresses.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
   return [
-    listed,
+    addressCount === 0 ? "no address" : someOf(addresses, addresses.length, addressCount),
     ...ports.map(({ name, number }) => `${name.replace(/^_(.*)\._(.*)$/, "$1 ($2)")} ${number}`),
   ].join(" · ");
 }
 
+/** `pushed`: its first push is not in the answers yet. `degraded`: it is live, but its worker cannot read all of it. */
+export function leaseState({ live, expiresAt, degraded }: ClusterStatus, now: number) {
+  if (live) return degraded === undefined ? "live" : "degraded";
+  return expiresAt > now ? "pushed" : "expired";
+}
+
+const LEASE_COLOURS = { live: "good", degraded: "bad", pushed: "", expired: "bad" };
+
 /** A cluster's lease by colour, and in words. */
 function leaseBadge(cluster: Cluster, now: number): Html {
   if ("neverSeen" in cluster) return html`<span class="badge">never seen</span>`;
-  const { live, expiresAt, degraded } = cluster;
-  if (!live)
-    return expiresAt > now
-      ? html`<span class="badge">pushed</span>`
-      : html`<span class="badge bad">expired</span>`;
-  const left = duration(expiresAt - now);
-  return degraded === undefined
-    ? html`<span class="badge good">live, ${left}</span>`
-    : html`<span class="badge bad">degraded, ${left}</span>`;
+  const state = leaseState(cluster, now);
+  const left = cluster.live ? `, ${duration(cluster.expiresAt - now)}` : "";
+  return html`<span class="badge ${LEASE_COLOURS[state]}">${state}${left}</span>`;
 }
 
 /** By kind of entry: what happened, and whether it is a loss. */

@@ -1,10 +1,9 @@
 import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
-import type { DohGateway } from "../../gateway/scoped-gateway.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { describeDegraded } from "../json.ts";
-import { type Directory, type ListPart, type ListRange, type Missing, SERVICE_KINDS } from "./directory.ts";
-import { serviceGrid, type UnseenCluster } from "./grid.ts";
+import { type ListPart, type ListRange, type Missing, type PageParts, SERVICE_KINDS } from "./directory.ts";
+import { leaseState, serviceGrid, type UnseenCluster } from "./grid.ts";
 import {
   clusterLink,
   counted,
@@ -14,18 +13,9 @@ import {
   type Page,
   refreshed,
   serviceLink,
+  someOf,
   WITH_SCRIPT,
 } from "./page.ts";
-
-/** The content of the list pages. */
-export interface ListPageParts {
-  readonly gateway: Pick<DohGateway, "status">;
-  readonly directory: Directory;
-  /** Unix milliseconds. */
-  readonly clock: () => number;
-  /** The zone of the shown names. */
-  readonly zone: string;
-}
 
 /** Entries on one page. */
 const PAGE_ENTRIES = 50;
@@ -34,8 +24,9 @@ const LONGEST_SEARCH = 255;
 const MOST_WORDS = 8;
 
 /** `/services`: all services, or the matches of a search. */
-export async function servicesPage(parts: ListPageParts, url: URL): Promise<Page> {
-  const { directory, zone, clock } = parts;
+export async function servicesPage(parts: PageParts, url: URL): Promise<Page> {
+  const { directory, zones, clock } = parts;
+  const zone = zones[0]!;
   const search = (url.searchParams.get("q") ?? "").slice(0, LONGEST_SEARCH);
   const range = pageOf(url);
   const part = await directory.services({ ...range, words: searchWords(search, zone), view: undefined });
@@ -72,7 +63,7 @@ function searchWords(search: string, zone: string): readonly string[] {
 }
 
 /** `/clusters`: each cluster with the age of its snapshot and its lease. */
-export function clustersPage({ gateway, clock }: ListPageParts, url: URL): Page {
+export function clustersPage({ gateway, clock }: PageParts, url: URL): Page {
   const range = pageOf(url);
   const status = gateway.status();
   const now = clock();
@@ -90,7 +81,7 @@ ${pager({ total: all.length, entries: clusters }, range, "/clusters?")}`)}`,
 }
 
 /** `/conflicts`: the conflicts between clusters, and the findings. */
-export async function conflictsPage({ directory }: ListPageParts, url: URL): Promise<Page> {
+export async function conflictsPage({ directory }: PageParts, url: URL): Promise<Page> {
   const range = pageOf(url);
   const [conflicts, findings] = await Promise.all([directory.conflicts(range), directory.findings(range)]);
   const longer = [conflicts, findings].reduce((one, other) =>
@@ -159,7 +150,10 @@ export function clusterList(clusters: readonly (ClusterStatus | UnseenCluster)[]
 }
 
 /** What is known of one cluster. */
-export function clusterFacts(cluster: ClusterStatus, now: number): Html {
+export function clusterFacts(cluster: ClusterStatus | UnseenCluster, now: number): Html {
+  if ("neverSeen" in cluster)
+    return html`<p class="verdict">${NEVER_SEEN}</p>
+<p>It may push, and never did since the gateway started: its names are not answered. Start its worker with <code>clusterset-doh sync --cluster-id ${cluster.clusterId}</code>, or look at the worker’s log.</p>`;
   const { pushedAt, renewedAt, expiresAt, exports, imports } = cluster;
   return html`<p class="verdict">${describeState(cluster, now)}</p>
 <dl>
@@ -170,18 +164,17 @@ export function clusterFacts(cluster: ClusterStatus, now: number): Html {
 </dl>`;
 }
 
-function describeState({ live, expiresAt, degraded }: ClusterStatus, now: number): Html {
-  if (live && degraded !== undefined)
-    return html`<span class="good">live</span>, <span class="bad">${describeDegraded({ degraded }, now).join(", ")}</span>`;
-  if (live) return html`<span class="good">live</span>`;
-  if (expiresAt > now) return html`<span>pushed, not in the answers yet</span>`;
-  return html`<span class="bad">expired, its names are withdrawn</span>`;
-}
-
-/** What is known of a cluster that may push, and never did. */
-export function unseenFacts(clusterId: string): Html {
-  return html`<p class="verdict">${NEVER_SEEN}</p>
-<p>It may push, and never did since the gateway started: its names are not answered. Start its worker with <code>clusterset-doh sync --cluster-id ${clusterId}</code>, or look at the worker’s log.</p>`;
+function describeState(cluster: ClusterStatus, now: number): Html {
+  switch (leaseState(cluster, now)) {
+    case "degraded":
+      return html`<span class="good">live</span>, <span class="bad">${describeDegraded(cluster, now).join(", ")}</span>`;
+    case "live":
+      return html`<span class="good">live</span>`;
+    case "pushed":
+      return html`<span>pushed, not in the answers yet</span>`;
+    case "expired":
+      return html`<span class="bad">expired, its names are withdrawn</span>`;
+  }
 }
 
 const NEVER_SEEN = html`<span class="bad">never seen</span>`;
@@ -222,6 +215,9 @@ ${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits fo
 ${transferError === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${transferError}</p>`}`;
 }
 
+/** The most clusters of a conflict that are named. */
+const MOST_NAMED = 10;
+
 /** Properties on which clusters disagree, by service, in KEP-1645's words, and the consequences. */
 export function conflictList(conflicts: readonly Conflict[]): Html {
   const byService = Map.groupBy(conflicts, ({ namespace, name }) => `${namespace}/${name}`);
@@ -229,7 +225,7 @@ export function conflictList(conflicts: readonly Conflict[]): Html {
     (
       own,
     ) => html`<li><p class="entry">${serviceLink(own[0]!.namespace, own[0]!.name)} ${own.length > 1 ? html`<span class="badge bad">${counted(own.length, "conflict")}</span>` : ""}</p>
-${own.map(({ message, disagree }) => html`<p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p>`)}</li>`,
+${own.map(({ message, disagree }) => html`<p>${message}${disagree.length > 0 ? ` Set aside: ${someOf(disagree, MOST_NAMED)}.` : ""}</p>`)}</li>`,
   )}</ul>`;
 }
 
@@ -256,11 +252,4 @@ export function partOf<Entry>(
 ): Html {
   if ("missing" in part) return html`<p>${part.missing}</p>`;
   return part.total === 0 ? html`<p>${none}</p>` : render(part.entries);
-}
-
-const MOST_NAMED = 10;
-
-function some(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -4,8 +4,7 @@ import { ResponseCode } from "../../dns/name.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
 import type { JsonRecord, ReadAnswer } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";
-import type { PageParts } from "./directory.ts";
-import { exampleIn } from "./directory.ts";
+import { exampleIn, type ListPart, type Missing, type PageParts } from "./directory.ts";
 import {
   type ExplainedAnswer,
   explainedAnswer,
@@ -14,15 +13,7 @@ import {
   toBase64url,
 } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
-import {
-  byNeed,
-  conflictList,
-  findingList,
-  type ListPageParts,
-  partOf,
-  searchForm,
-  servingSentence,
-} from "./lists.ts";
+import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
 import {
   counted,
   describeExtendedError,
@@ -33,21 +24,21 @@ import {
   nameOfCode,
   nameOfType,
   natural,
+  options,
   type Page,
   refreshed,
+  viewField,
   WITH_SCRIPT,
 } from "./page.ts";
-
-/** The parts of `/`. */
-type LookUpPageParts = PageParts & ListPageParts;
 
 /** The number of services, and of entries of each list, here; the lists' own pages have more. */
 const SERVICES = 50;
 const FEW = 10;
 
 /** `/`: a look-up with its result, and lists of names. */
-export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): Promise<Page> {
-  const { gateway, directory, clock, zone, zones } = parts;
+export async function lookUpPage(parts: PageParts, request: HttpRequest): Promise<Page> {
+  const { gateway, directory, clock, zones } = parts;
+  const zone = zones[0]!;
   const status = gateway.status();
   const now = clock();
   const range = { offset: 0, most: FEW };
@@ -84,7 +75,7 @@ ${"missing" in services ? "" : searchForm("")}
 ${refreshed(html`${servingSentence(status, now)}
 ${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>`}
 ${partOf(services, "No cluster exports a service.", (rows) => serviceGrid(rows, clusters, now, zone))}
-${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
+${more(services, "/services", "services")}
 ${
   history === undefined
     ? ""
@@ -93,20 +84,22 @@ ${timeLine(history, now)}`
 }
 <h2>Conflicts</h2>
 ${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
-${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
+${more(conflicts, "/conflicts", "conflicts")}
 <h2>Findings</h2>
 ${partOf(findings, "No finding: everything exported is served.", findingList)}
-${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`)}`,
+${more(findings, "/conflicts", "findings")}`)}`,
   };
 }
 
-function more(total: number, shown: number, path: string, nouns: string): Html | string {
-  return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
+/** A link to the whole of a list whose beginning is shown. */
+function more(part: ListPart<unknown> | Missing, path: string, nouns: string): Html | string {
+  if ("missing" in part || part.total <= part.entries.length) return "";
+  return html`<p><a href="${path}">All ${part.total} ${nouns}</a></p>`;
 }
 
 /** Looks the typed question up; an invalid one becomes an error next to the form. */
 async function lookUp(
-  parts: LookUpPageParts,
+  parts: PageParts,
   typed: TypedQuestion,
   request: HttpRequest,
 ): Promise<{ readonly error: string } | { readonly body: Html }> {
@@ -125,8 +118,6 @@ interface TypedQuestion {
 
 /** Record types of services, and types that browsers query. */
 const TYPES = ["A", "AAAA", "SRV", "PTR", "TXT", "CNAME", "NS", "SOA", "HTTPS", "ANY"];
-/** With more clusters the form has a text field instead of a list. */
-const MOST_CHOICES = 50;
 /** The most characters of a typed text: a name has at most 255 bytes, of four characters each. */
 const LONGEST_TEXT = 1024;
 
@@ -155,27 +146,16 @@ function lookUpForm(
 ): Html {
   const type = typed?.type.toUpperCase() ?? "A";
   const types = TYPES.includes(type) ? TYPES : [...TYPES, type];
-  const view = typed?.view ?? "";
-  const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
   return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
 <div class="wide"><label for="name">Name, or an IP address</label>
 <input id="name" name="name" list="names"${typed === undefined ? html` autofocus` : ""} required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${error === undefined ? "" : " error"}"${error === undefined ? "" : html` aria-invalid="true"`}><datalist id="names">${names.map((one) => html`<option value="${one}"></option>`)}</datalist></div>
 <div><label for="type">Type</label>
-<select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
-<div><label for="view">View</label>
-${
-  views.length > MOST_CHOICES
-    ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`
-    : html`<select id="view" name="view">${option("", "outside the clusters", view === "")}${views.map((one) => option(one, one, one === view))}</select>`
-}</div>
+<select id="type" name="type">${options(types, type)}</select></div>
+${viewField("View", typed?.view ?? "", clusters)}
 <button>Look up</button>
 </form>
 ${error === undefined ? "" : html`<p class="note" role="alert" id="error">${error}</p>`}
 <p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example.name)}&amp;type=${example.type}#answer">${example.name}</a>. For an address the page looks up its reverse name.</p>`;
-}
-
-function option(value: string, text: string, isSelected: boolean): Html {
-  return html`<option value="${value}"${isSelected ? html` selected` : ""}>${text}</option>`;
 }
 
 /** The most records and characters that the page shows. */

@@ -1,5 +1,6 @@
 import { html, raw } from "hono/html";
 import { ExtendedError, RecordType, ResponseCode } from "../../dns/name.ts";
+import type { Suggestion } from "../../explain/explanation.ts";
 
 /** A piece of HTML whose values are escaped. */
 export type Html = ReturnType<typeof html>;
@@ -100,11 +101,23 @@ async function digest(text: string): Promise<string> {
 
 /** A time span: `12 s`, `3 min`, `2 h`, `5 days`. */
 export function duration(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  const seconds = wholeSeconds(milliseconds);
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
+}
+
+/** A time span in whole seconds; 0 for one that is over. */
+export function wholeSeconds(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds / 1000));
+}
+
+/** `a, b and 3 more`. @param total the number of names with those that are not given */
+export function someOf(names: readonly string[], most: number, total = names.length): string {
+  const shown = names.slice(0, most);
+  const rest = total - shown.length;
+  return `${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /** `1 record`, `2 records`. */
@@ -215,6 +228,38 @@ export function clusterLink(clusterId: string): Html {
   return html`<a href="/clusters/${encodeURIComponent(clusterId)}"><code>${clusterId}</code></a>`;
 }
 
+/** The options of a field. */
+export function options(all: readonly string[], chosen: string): Html[] {
+  return all.map((one) => html`<option${one === chosen ? raw(" selected") : ""}>${one}</option>`);
+}
+
+/** With more clusters a form has a text field instead of a list. */
+const MOST_CHOICES = 50;
+
+/** The field of a form for a view. @param view a cluster id; empty for outside */
+export function viewField(label: string, view: string, clusters: readonly string[]): Html {
+  const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
+  return html`<div><label for="view">${label}</label>
+${
+  views.length > MOST_CHOICES
+    ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`
+    : html`<select id="view" name="view"><option value="">outside the clusters</option>${options(views, view)}</select>`
+}</div>`;
+}
+
+/** Names that were perhaps meant, with links to look them up. @param search parameters beside the name */
+export function suggestionList(
+  suggestions: readonly Suggestion[],
+  search: Readonly<Record<string, string>> = {},
+): Html | string {
+  if (suggestions.length === 0) return "";
+  return html`<p>Did you mean:</p>
+<ul>${suggestions.map(
+    ({ name, because }) =>
+      html`<li><a href="/?${new URLSearchParams({ name, ...search }).toString()}#answer"><code>${name}</code></a>: ${because}</li>`,
+  )}</ul>`;
+}
+
 /** A text that the page's script gives a button to copy it. */
 export function copied(text: string): Html {
   return html`<code data-copy>${text}</code>`;
@@ -286,7 +331,7 @@ button{background:var(--link);border-color:var(--link);color:var(--page);font-we
 button.copy,.refresh button{background:var(--box);border-color:var(--line);color:var(--link);min-height:1.75rem;padding:.1rem .6rem;font-size:.875rem;width:auto}
 .refresh{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;margin:1rem 0;color:var(--soft);font-size:.9rem;max-width:none}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-code,pre,kbd{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
+code,pre{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
 h1 code,h2 code,.entry code{font-size:1em}
 pre{background:var(--box);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .75rem;margin:.35rem 0;overflow-x:auto;max-height:30rem;white-space:pre}
@@ -317,9 +362,7 @@ details{border:1px solid var(--line);border-radius:.3rem;margin:.5rem 0}
 details>summary{cursor:pointer;padding:.6rem .75rem;font-weight:600}
 details>div{padding:0 .75rem .75rem}
 details ul{margin:.25rem 0;padding-left:1.5rem}
-li.file{margin-top:.5rem}
 .pages{display:flex;gap:1rem;margin:.75rem 0}
-.pixel{position:absolute;width:1px;height:1px;opacity:0}
 @media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}form button{width:100%}td:first-child{white-space:normal;min-width:12rem}.names>li{display:flex;flex-wrap:wrap}.names code{flex-basis:100%}}
 `;
 

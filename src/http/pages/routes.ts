@@ -4,23 +4,23 @@ import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { clusterPage, servicePage } from "./details.ts";
 import type { PageParts } from "./directory.ts";
-import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./lists.ts";
+import { clustersPage, conflictsPage, servicesPage } from "./lists.ts";
 import { lookUpPage } from "./look-up.ts";
 import { type Page, pageResponse } from "./page.ts";
-import { createSetupRoutes } from "./setup.ts";
+import { CERTIFICATE_FILE, certificateFile, setupFile, setupPage } from "./setup.ts";
+
+type PageContext = Context<AppEnvironment>;
 
 /** The pages for people: `/`, the lists, a page for each service and cluster, `/setup` with its files. */
 export function createPages(): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
   const show =
-    (
-      make: (parts: PageParts & ListPageParts, url: URL, c: Context<AppEnvironment>) => Page | Promise<Page>,
-    ) =>
-    async (c: Context<AppEnvironment>) => {
+    (make: (parts: PageParts, url: URL, c: PageContext) => Page | Response | Promise<Page | Response>) =>
+    async (c: PageContext) => {
       const parts = c.env?.answers?.pages;
       if (parts === undefined) return c.notFound();
-      const page = await make({ ...parts, zone: parts.zones[0]! }, new URL(c.req.url), c);
-      return pageResponse(page, parts.version, c.env.urlToken?.prefix);
+      const page = await make(parts, new URL(c.req.url), c);
+      return page instanceof Response ? page : pageResponse(page, parts.version, c.env.urlToken?.prefix);
     };
   routes.get(
     "/",
@@ -41,6 +41,17 @@ export function createPages(): Hono<AppEnvironment> {
       return servicePage(parts, { namespace, name, view }, new FetchRequest(c.req.raw, c.env.client));
     }),
   );
-  routes.route("/setup", createSetupRoutes());
+  routes.get(
+    "/setup",
+    show((parts, _, c) => setupPage(parts, c)),
+  );
+  routes.get(
+    `/setup/certificate/${CERTIFICATE_FILE}`,
+    show((parts, _, c) => certificateFile(parts, c)),
+  );
+  routes.get(
+    "/setup/:client/:file",
+    show((parts, _, c) => setupFile(parts, c)),
+  );
   return routes;
 }

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { Hono } from "hono/tiny";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { prefersHtml } from "../messages/fields.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
@@ -9,68 +8,59 @@ import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
 import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
-import { copied, copiedFile, notFoundPage, pageResponse, WITH_SCRIPT } from "./page.ts";
+import { copied, copiedFile, notFoundPage, options, WITH_SCRIPT } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 
-/** `/setup` and its files at `/setup/<client>/<file>`. Both take `?zone=`. */
-export function createSetupRoutes(): Hono<AppEnvironment> {
-  const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
-  const routes = new Hono<AppEnvironment>();
-  const withParts =
-    (answer: (c: SetupContext, parts: PageParts) => Response | Promise<Response>) => (c: SetupContext) => {
-      const parts = c.env?.answers?.pages;
-      return parts === undefined ? c.notFound() : answer(c, parts);
-    };
+/** `/setup`: how to make each client query this gateway for a zone, which is that of `?zone=`. */
+export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page> {
+  try {
+    return await pageFor(await readFacts(c, parts), parts);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    return cannotBeSetUp(error.message, parts.zones);
+  }
+}
 
-  routes.get(
-    "/",
-    withParts((c, parts) => {
-      const { zones, publicUrl } = parts;
-      return pageOf(c, parts, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined }));
-    }),
-  );
-  routes.get(
-    `/certificate/${CERTIFICATE_FILE}`,
-    withParts((c, parts) => {
-      const certificate = parts.reach?.().certificate;
-      return certificate === undefined
-        ? missing(c, parts, "this gateway's certificate is not self-signed: clients need no file to trust it")
-        : download({
-            fileName: CERTIFICATE_FILE,
-            contentType: "application/x-pem-file",
-            text: certificate,
-          });
-    }),
-  );
-  routes.get(
-    "/:client/:file",
-    withParts(async (c, parts) => {
-      const client = clients.find(({ id }) => id === c.req.param("client"));
-      if (client === undefined) return missing(c, parts, "this file does not exist; /setup lists the files");
-      try {
-        const facts = await readFacts(c, parts);
-        const lacks = client.lacks?.(facts);
-        if (lacks !== undefined) return missing(c, parts, lacks);
-        const files = await Promise.all(client.files.map((make) => make(facts)));
-        const file = files.find(({ fileName }) => fileName === c.req.param("file"));
-        return file === undefined
-          ? missing(c, parts, "this file does not exist; /setup lists the files")
-          : download(file);
-      } catch (error) {
-        if (!(error instanceof SetupError)) throw error;
-        return missing(c, parts, error.message);
-      }
-    }),
-  );
-  return routes;
+/** `/setup/<client>/<file>`, for the zone of `?zone=`. */
+export async function setupFile(parts: PageParts, c: SetupContext): Promise<Page | Response> {
+  const { client: id, file: name } = c.req.param();
+  const client = CLIENT_GROUPS.flatMap(({ clients }) => clients).find((one) => one.id === id);
+  if (client === undefined) return missing(c, NO_FILE);
+  try {
+    const facts = await readFacts(c, parts);
+    const lacks = client.lacks?.(facts);
+    if (lacks !== undefined) return missing(c, lacks);
+    const files = await Promise.all(client.files.map((make) => make(facts)));
+    const file = files.find(({ fileName }) => fileName === name);
+    return file === undefined ? missing(c, NO_FILE) : download(file);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    return missing(c, error.message);
+  }
+}
+
+const NO_FILE = "this file does not exist; /setup lists the files";
+
+/** The file name of the gateway's certificate, for clients that need it. */
+export const CERTIFICATE_FILE = "certificate.crt";
+
+/** `/setup/certificate/certificate.crt` */
+export function certificateFile({ reach }: PageParts, c: SetupContext): Page | Response {
+  const text = reach?.().certificate;
+  return text === undefined
+    ? missing(c, "this gateway's certificate is not self-signed: clients need no file to trust it")
+    : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text });
 }
 
 /** The error for a missing file: a page for browsers. */
-function missing(c: SetupContext, { version }: PageParts, text: string): Response | Promise<Response> {
-  return prefersHtml(c.req.header("accept") ?? null)
-    ? pageResponse(notFoundPage(text), version, c.env.urlToken?.prefix)
-    : plain(c, text);
+function missing(c: SetupContext, text: string): Page | Response {
+  if (prefersHtml(c.req.header("accept") ?? null)) return notFoundPage(text);
+  return c.body(`${text}\n`, 404, {
+    "content-type": PLAIN_TEXT,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
 }
 
 /** @throws {SetupError} for a zone that is not served, or an address that clients cannot use */
@@ -90,21 +80,6 @@ async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts>
     example: await exampleIn(parts.directory, zone),
     isSelfSigned: certificate !== undefined,
   });
-}
-
-async function pageOf(
-  c: SetupContext,
-  parts: PageParts,
-  make: (facts: SetupFacts) => Page | Promise<Page>,
-): Promise<Response> {
-  let page: Page;
-  try {
-    page = await make(await readFacts(c, parts));
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    page = cannotBeSetUp(error.message, parts.zones);
-  }
-  return pageResponse(page, parts.version, c.env.urlToken?.prefix);
 }
 
 function cannotBeSetUp(message: string, zones: readonly string[]): Page {
@@ -130,26 +105,7 @@ function download({ fileName, contentType, text }: SetupFile): Response {
   });
 }
 
-function plain(c: Context, text: string): Response {
-  return c.body(`${text}\n`, 404, {
-    "content-type": PLAIN_TEXT,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  });
-}
-
-/** The file name of the gateway's certificate, for clients that need it. */
-const CERTIFICATE_FILE = "certificate.crt";
-
-/** The content of the page in addition to the facts. */
-interface SetupPageParts {
-  readonly zones: readonly string[];
-  /** Whether the shown address is that of the request, because no public address is configured. */
-  readonly isGuessed: boolean;
-}
-
-/** `/setup`: how to make each client query this gateway for a zone. */
-async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts): Promise<Page> {
+async function pageFor(facts: SetupFacts, { zones, publicUrl }: PageParts): Promise<Page> {
   const { zone, resource, origin } = facts;
   const groups = await Promise.all(
     CLIENT_GROUPS.map(async ({ title, clients }) => ({
@@ -170,7 +126,7 @@ ${zoneForm(zones, zone)}
 ${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)}</dd>`}
 ${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</dd>`}
 </dl>
-${isGuessed ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
+${publicUrl === undefined ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
 ${groups.map(
   ({ title, clients }) => html`<h2>${title}</h2>
 ${clients}`,
@@ -187,9 +143,7 @@ ${
 function zoneForm(zones: readonly string[], chosen: string): Html | string {
   if (zones.length < 2) return "";
   return html`<form action="/setup" method="get">
-<div><label for="zone">Zone</label><select id="zone" name="zone">${zones.map(
-    (zone) => html`<option${zone === chosen ? html` selected` : ""}>${zone}</option>`,
-  )}</select></div>
+<div><label for="zone">Zone</label><select id="zone" name="zone">${options(zones, chosen)}</select></div>
 <button>Show</button>
 </form>`;
 }

@@ -71,7 +71,7 @@ describe("a look-up", () => {
     expect(text).toContain("10.201.0.1");
     expect(text).not.toContain("10.200.0.1 A");
     expect(html).toContain(`value="${WEB}"`);
-    expect(html).toContain('<option value="west" selected>');
+    expect(html).toContain("<option selected>west</option>");
     expect(links).toContain(`/clusters/west/resolve?name=${WEB}&type=A`);
   });
 
