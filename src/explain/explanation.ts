@@ -6,37 +6,39 @@ import type { World } from "../zone/world.ts";
 import { readSubject, type Subject } from "./question.ts";
 
 /** What an answer is, in one word. Stable. */
-export type ExplanationCode =
+export const EXPLANATION_CODES = [
   /** Records of the type exist. */
-  | "ANSWERED"
+  "ANSWERED",
   /** The name has records, but none of the type. */
-  | "NO_RECORDS_OF_TYPE"
+  "NO_RECORDS_OF_TYPE",
   /** The name of a port has SRV records only. */
-  | "PORT_HAS_SRV_ONLY"
+  "PORT_HAS_SRV_ONLY",
   /** The name has no records; names below it may. */
-  | "NO_RECORDS"
+  "NO_RECORDS",
   /** No cluster reports an address of the service that this view may use. */
-  | "NO_ADDRESS"
+  "NO_ADDRESS",
   /** A headless service without a ready endpoint has no names. */
-  | "NO_READY_ENDPOINT"
+  "NO_READY_ENDPOINT",
   /** No live cluster has the namespace. */
-  | "NO_NAMESPACE"
+  "NO_NAMESPACE",
   /** The cluster of the view does not have the namespace. */
-  | "NAMESPACE_NOT_IN_VIEW"
+  "NAMESPACE_NOT_IN_VIEW",
   /** No cluster exports or imports the service. */
-  | "NOT_EXPORTED"
+  "NOT_EXPORTED",
   /** A cluster reports the service, but it is not served; findings have the reason. */
-  | "LEFT_OUT"
+  "LEFT_OUT",
   /** The service exists, but not the port or the endpoint. */
-  | "NO_SUCH_PORT"
-  | "NO_SUCH_ENDPOINT"
+  "NO_SUCH_PORT",
+  "NO_SUCH_ENDPOINT",
   /** The name is in a zone, but has no form that a service's name has, or this host cannot tell more. */
-  | "NO_SUCH_NAME"
-  | "OUT_OF_ZONE"
+  "NO_SUCH_NAME",
+  "OUT_OF_ZONE",
   /** Another name server answered. */
-  | "FORWARDED"
+  "FORWARDED",
   /** Nothing can be denied: no cluster has pushed, or every lease has expired. */
-  | "NOT_READY";
+  "NOT_READY",
+] as const;
+export type ExplanationCode = (typeof EXPLANATION_CODES)[number];
 
 /** A record of the answer section. */
 export interface ExplainedRecord {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ExplanationCode } from "../../explain/explanation.ts";
+import { EXPLANATION_CODES } from "../../explain/explanation.ts";
 import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
 import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { COLLECTIONS, SINGLES } from "../../snapshot/parse.ts";
@@ -111,13 +111,6 @@ export const JsonAnswer = describing<JsonAnswerType>()(
 );
 
 const ClusterFinding = z.object({ ...Finding.shape, clusterId: text });
-
-const EXPLANATION_CODES = [
-  ...(["ANSWERED", "NO_RECORDS_OF_TYPE", "PORT_HAS_SRV_ONLY", "NO_RECORDS", "NO_ADDRESS"] as const),
-  ...(["NO_READY_ENDPOINT", "NO_NAMESPACE", "NAMESPACE_NOT_IN_VIEW", "NOT_EXPORTED", "LEFT_OUT"] as const),
-  ...(["NO_SUCH_PORT", "NO_SUCH_ENDPOINT", "NO_SUCH_NAME", "OUT_OF_ZONE", "FORWARDED"] as const),
-  ...(["NOT_READY"] as const),
-] satisfies ExplanationCode[];
 
 const ExplainedService = z.object({
   namespace: text,
