@@ -4,6 +4,7 @@ import { HEADER_BYTES } from "../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
 import { describeUnanswered } from "../doh/rule-answers.ts";
+import { encodeBase64url } from "../doh/url.ts";
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
 import { type ReadAnswer, readAnswered } from "../json.ts";
 import { readJsonQuestion } from "../json-question.ts";
@@ -182,12 +183,6 @@ function hexLines(message: Uint8Array, start: number, end: number): string {
   return lines.join("\n");
 }
 
-/** Bytes in base64url without padding (RFC 4648 section 5), as in `?dns=`. */
-export function toBase64url(bytes: Uint8Array): string {
-  const base64 = btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""));
-  return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
 /** A message in wire format: each part in hex, and all of it in base64url. */
 export function messageView(message: Uint8Array): Html {
   const shown = message.subarray(0, MOST_SHOWN);
@@ -198,5 +193,5 @@ export function messageView(message: Uint8Array): Html {
   )}
 ${shown.length < message.length ? html`<p class="hint">The first ${shown.length} of ${message.length} bytes.</p>` : ""}
 <p class="hint">base64url${shown.length < message.length ? ", the beginning" : ""}</p>
-<pre class="wrap">${toBase64url(shown)}</pre>`;
+<pre class="wrap">${encodeBase64url(shown)}</pre>`;
 }

@@ -2,16 +2,11 @@ import { html } from "hono/html";
 import { parseAddress } from "../../dns/address.ts";
 import { ResponseCode } from "../../dns/name.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
+import { encodeBase64url } from "../doh/url.ts";
 import type { JsonRecord, ReadAnswer } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import { exampleIn, type ListPart, type Missing, type PageParts } from "./directory.ts";
-import {
-  type ExplainedAnswer,
-  explainedAnswer,
-  explanationView,
-  messageView,
-  toBase64url,
-} from "./explained.ts";
+import { type ExplainedAnswer, explainedAnswer, explanationView, messageView } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
 import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
 import {
@@ -182,7 +177,7 @@ ${recordTable(json)}
 <div class="halves">
 <div><h3>Wire format</h3>
 ${messageView(looked.answer.bytes)}
-<p><a href="${looked.path}/dns-query?dns=${toBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
+<p><a href="${looked.path}/dns-query?dns=${encodeBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
 <details><summary>The query in wire format</summary><div>
 ${messageView(looked.query)}
 </div></details></div>

@@ -9,6 +9,7 @@ import {
   type SetupFacts,
   type SetupFile,
   textFile,
+  trustStep,
 } from "./facts.ts";
 
 /** A server block that forwards the zone to the gateway by DNS over HTTPS, for CoreDNS 1.14.5 and newer. */
@@ -40,7 +41,7 @@ export const coredns: ClientSetup = {
   steps: (facts) => [
     "Add the server block to the Corefile, after the existing ones. CoreDNS queries the path `/dns-query`, and so is a client outside the clusters.",
     ...addressStep(facts),
-    ...trust(facts),
+    ...trustStep(facts, TRUST),
   ],
   files: [corefile],
 };
@@ -52,7 +53,7 @@ export const corednsOfListener: ClientSetup = {
   steps: (facts) => [
     "Add the server block to the Corefile, after the existing ones.",
     ...addressStep(facts, facts.dot ?? facts.dns),
-    ...(listenerOf(facts).overTls ? trust(facts) : []),
+    ...(listenerOf(facts).overTls ? trustStep(facts, TRUST) : []),
   ],
   files: [corefileOfListener],
 };
@@ -71,7 +72,7 @@ export const corednsOnKubernetes: ClientSetup = {
         ]
       : []),
     ...addressStep(facts, facts.dot ?? facts.dns),
-    ...trust(facts),
+    ...trustStep(facts, TRUST),
   ],
   files: [corednsCustom, corednsPatch],
 };
@@ -145,10 +146,4 @@ function lacksPath({ prefix }: SetupFacts): string | undefined {
     : "CoreDNS cannot set a path, so it cannot send your token. Use a token in the host name for it (setting `access.rules[].hostTokens`).";
 }
 
-function trust({ isSelfSigned }: SetupFacts): string[] {
-  return isSelfSigned
-    ? [
-        "The gateway's certificate is self-signed: give CoreDNS `certificate.crt` (below), and its path in the block.",
-      ]
-    : [];
-}
+const TRUST = "give CoreDNS `certificate.crt` (below), and its path in the block.";

@@ -95,9 +95,7 @@ function render(value: PropertyList, indent: string): string[] {
 }
 
 function escapeXml(text: string): string {
-  return text.replace(/[&<>]/g, (character) =>
-    character === "&" ? "&amp;" : character === "<" ? "&lt;" : "&gt;",
-  );
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /** The namespace for URLs (RFC 9562 section 6.6), 6ba7b811-9dad-11d1-80b4-00c04fd430c8. */
@@ -203,13 +201,9 @@ function digLines(facts: SetupFacts): SetupFile {
 export const curl: ClientSetup = {
   id: "curl",
   title: "curl",
-  steps: ({ isSelfSigned }) => [
+  steps: (facts) => [
     "With `--doh-url` curl sends every name of that command to the gateway.",
-    ...(isSelfSigned
-      ? [
-          "The gateway's certificate is self-signed: save `certificate.crt` (below) in the folder where you run the line.",
-        ]
-      : []),
+    ...trustStep(facts, "save `certificate.crt` (below) in the folder where you run the line."),
   ],
   files: [curlLines],
 };

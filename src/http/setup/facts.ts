@@ -1,8 +1,6 @@
 import { formatAddress, hostOf, parseAddress, usableAddress } from "../../dns/address.ts";
 import { foldName, NameError, parseName } from "../../dns/name.ts";
-
-/** The gateway's policy for names out of zone. */
-export type OutsidePolicy = "refuse" | "nxdomain" | "forward";
+import type { OutsidePolicy } from "../../forward/outside.ts";
 
 /** A listener for DNS without HTTP. */
 export interface DnsPort {
@@ -115,7 +113,7 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
   if (!isAddress(host) && !NAME.test(host))
     throw new SetupError(`${shown(url.hostname)} is not a host name that a setup file can contain`);
   const port = url.port === "" ? 443 : Number(url.port);
-  return { host, port, origin: `https://${inUrl(host)}${port === 443 ? "" : `:${port}`}` };
+  return { host, port, origin: `https://${place(host, port, 443)}` };
 }
 
 function readName(text: string, what: string): string {
@@ -165,11 +163,7 @@ export function textFile(fileName: string, lines: readonly string[], contentType
 
 /** A JSON file. */
 export function jsonFile(fileName: string, value: unknown): SetupFile {
-  return {
-    fileName,
-    contentType: "application/json; charset=utf-8",
-    text: `${JSON.stringify(value, undefined, 2)}\n`,
-  };
+  return textFile(fileName, [JSON.stringify(value, undefined, 2)], "application/json; charset=utf-8");
 }
 
 /** The instructions for one client. */
@@ -206,11 +200,12 @@ export function lacksAlias({ zone }: SetupFacts): string | undefined {
     : undefined;
 }
 
-/** The step for clients with one store of trusted certificates. */
-export function trustStep({ isSelfSigned }: SetupFacts): string[] {
-  return isSelfSigned
-    ? ["The gateway's certificate is self-signed: make this client trust `certificate.crt` (below) first."]
-    : [];
+/** The step for a self-signed certificate. @param step default: that of clients with one store of trusted certificates */
+export function trustStep(
+  { isSelfSigned }: SetupFacts,
+  step = "make this client trust `certificate.crt` (below) first.",
+): string[] {
+  return isSelfSigned ? [`The gateway's certificate is self-signed: ${step}`] : [];
 }
 
 /** A note about other names, for a client that sends all queries to the gateway. */

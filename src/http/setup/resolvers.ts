@@ -1,3 +1,4 @@
+import { encodeBase64url } from "../doh/url.ts";
 import {
   addressStep,
   type ClientSetup,
@@ -51,10 +52,8 @@ export const unbound: ClientSetup = {
     ...(listenerOf(facts).overTls && isAddress(facts.host)
       ? ["The certificate must contain the address after `#`."]
       : []),
-    ...(listenerOf(facts).overTls && facts.isSelfSigned
-      ? [
-          "The gateway's certificate is self-signed: put `certificate.crt` (below) at the path of `tls-cert-bundle`.",
-        ]
+    ...(listenerOf(facts).overTls
+      ? trustStep(facts, "put `certificate.crt` (below) at the path of `tls-cert-bundle`.")
       : []),
     ...addressStep(facts, facts.dot ?? facts.dns),
   ],
@@ -149,9 +148,8 @@ export const dnscryptProxyRules: ClientSetup = {
 };
 
 const DOH = 0x02;
-/** The gateway logs no queries and filters nothing; it does not validate DNSSEC, which would be 1. */
-const NO_LOGS = 2;
-const NO_FILTER = 4;
+/** The gateway logs no queries (2) and filters nothing (4); it does not validate DNSSEC, which would be 1. */
+const PROPERTIES = [2 | 4, 0, 0, 0, 0, 0, 0, 0];
 
 /**
  * The DNS stamp of a DoH server (draft-denis-dns-stamps): protocol, properties (64 bits, little-endian), address, hashes of
@@ -160,22 +158,14 @@ const NO_FILTER = 4;
 export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
   const bytes = [
     DOH,
-    NO_LOGS | NO_FILTER,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    ...PROPERTIES,
     // Without the port, which follows the host; dnscrypt-proxy rejects it here.
     ...prefixed(inUrl(addresses[0] ?? "")),
     ...prefixed(""),
-    ...prefixed(`${inUrl(host)}${port === 443 ? "" : `:${port}`}`),
+    ...prefixed(place(host, port, 443)),
     ...prefixed(`${prefix}/dns-query`),
   ];
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return `sdns://${base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+  return `sdns://${encodeBase64url(Uint8Array.from(bytes))}`;
 }
 
 /** Text with its length before it: at most 127 bytes for an entry of a hash list, else 255. */
