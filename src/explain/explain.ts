@@ -1,4 +1,4 @@
-import { type FoldedName, labelText, RecordType, ResponseCode } from "../dns/name.ts";
+import { RecordType, ResponseCode } from "../dns/name.ts";
 import type { Accounts } from "../names/services.ts";
 import { isInAnyZone } from "../resolve/in-zone.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
@@ -12,7 +12,7 @@ import {
 } from "./explanation.ts";
 import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
 import { type KnownNames, nearZones, withSvc } from "./near.ts";
-import { type AnsweredQuestion, readSubject, type Subject } from "./question.ts";
+import { type AnsweredQuestion, labelsOf, readSubject, type Subject } from "./question.ts";
 import type { ServiceExplainer } from "./service.ts";
 
 /** What answers come from, as far as it exists for the client. */
@@ -60,7 +60,7 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
       message: isInAnyZone(frame, name)
         ? "The zone of this name exists only in the views of single clusters."
         : "The name is in none of the gateway's zones, and no service has it as the reverse name of an address.",
-      suggestions: nearZones(labelsOf(name), known),
+      suggestions: nearZones(labelsOf(name, name.labels), known),
     };
 
   const service = subject?.service;
@@ -68,15 +68,12 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
   const { account, findings = [], omitted = [] } = explained ?? {};
   const viewName = frame.viewName(view);
   const reportersOf = account && subject && explainer?.reportersOf(account, subject, question.type, viewName);
-  const records = question.records.map(({ name, type, data }) => ({
-    name,
-    type,
-    data,
-    from: reportersOf?.({ type, data }) ?? clustersOfRecord(world, name, type, view),
-  }));
-  const clusters = new Set(
-    question.records.flatMap((record) => clustersOfRecord(world, record.name, record.type, view)),
-  );
+  const clusters = new Set<string>();
+  const records = question.records.map(({ name, type, data }) => {
+    const dependsOn = clustersOfRecord(world, name, type, view);
+    for (const clusterId of dependsOn) clusters.add(clusterId);
+    return { name, type, data, from: reportersOf?.({ type, data }) ?? dependsOn };
+  });
   const served = subject && servedName(world, name, subject, view);
   return {
     ...judge(
@@ -90,10 +87,6 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
     findings: findings.slice(0, MOST_OBJECTIONS),
     omitted: accounts === undefined ? [NOT_MERGED] : omitted,
   };
-}
-
-function labelsOf(name: FoldedName): string[] {
-  return Array.from({ length: name.labels }, (_, label) => labelText(name, label));
 }
 
 /** Judges an answer of a zone of the gateway. @param explainer undefined on hosts that do not merge */
@@ -122,7 +115,7 @@ function judgeExisting(
   explainer: ServiceExplainer | undefined,
 ): Verdict {
   const types = Object.entries(RecordType).flatMap(([type, number]) =>
-    served.clustersOf(number) === undefined ? [] : type,
+    served(number) === undefined ? [] : type,
   );
   const isPort = service !== undefined && service.below.length === 2 && service.below[0]!.startsWith("_");
   if (isPort && question.type !== RecordType.SRV)

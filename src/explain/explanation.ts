@@ -114,13 +114,8 @@ export interface Explanation {
   readonly omitted: readonly string[];
 }
 
-/** What a world has at a name. */
-export interface ServedName {
-  /** The clusters that the RRset of a type depends on, empty for none; undefined where there is no such RRset. */
-  clustersOf(type: number): readonly string[] | undefined;
-  /** Whether it has any record. */
-  readonly hasRecords: boolean;
-}
+/** What a world has at a name: the clusters that the RRset of a type depends on, empty for none; undefined where there is no such RRset. */
+export type ServedName = (type: number) => readonly string[] | undefined;
 
 /** The folded form of a name in text. @throws {NameError} */
 export function foldedName(text: string): FoldedName {
@@ -143,13 +138,9 @@ export function servedName(
   if ("missing" in located) return "missing";
   const { names, node } = located;
   const list = names.setListOf(node, names.viewOf(world.frame.viewName(view)));
-  const { bytes } = names;
-  return {
-    hasRecords: list !== 0 && bytes[list] !== 0,
-    clustersOf(type) {
-      const set = list === 0 ? 0 : findSet(bytes, list, type);
-      return set === 0 ? undefined : names.leaseGroups[names.leaseGroupOf(set)];
-    },
+  return (type) => {
+    const set = list === 0 ? 0 : findSet(names.bytes, list, type);
+    return set === 0 ? undefined : names.leaseGroups[names.leaseGroupOf(set)];
   };
 }
 
@@ -169,5 +160,5 @@ export function clustersOfRecord(world: World, owner: string, type: number, view
   const subject = readSubject(world.frame, name, view);
   if (subject === undefined) return reverseClusters(world, name, view) ?? [];
   const served = servedName(world, name, subject, view);
-  return served === undefined || served === "missing" ? [] : (served.clustersOf(type) ?? []);
+  return served === undefined || served === "missing" ? [] : (served(type) ?? []);
 }

@@ -1,5 +1,5 @@
 import { editDistance, mostChanges } from "../dns/edit-distance.ts";
-import { nameOf } from "../merge/order.ts";
+import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
 import type { Accounts } from "../names/services.ts";
 import type { Frame } from "../zone/frame.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
@@ -18,7 +18,7 @@ export interface KnownNames {
 /** The most names that are suggested. */
 const MOST_SUGGESTED = 5;
 /** At most one more than the most changed characters. */
-export const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostChanges(wanted));
+const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostChanges(wanted));
 /** Whether so many changed characters are few. */
 const isNear = (wanted: string, distance: number) => distance <= mostChanges(wanted);
 
@@ -71,10 +71,9 @@ export function withSvc(labels: readonly string[], zone: string, { accounts }: K
 }
 
 /** The nearest ones, each once. */
-export function best(near: readonly Near[]): Suggestion[] {
+function best(near: readonly Near[]): Suggestion[] {
   const sorted = near.toSorted(
-    (one, other) =>
-      one.distance - other.distance || (one.name < other.name ? -1 : one.name > other.name ? 1 : 0),
+    (one, other) => one.distance - other.distance || compareText(one.name, other.name),
   );
   const suggestions = new Map<string, Suggestion>();
   for (const { name, because } of sorted) {
@@ -101,8 +100,7 @@ export function nearServices(
   let compared = 0;
   for (const key of known.accounts?.keys() ?? []) {
     if (++compared > MOST_COMPARED) break;
-    const at = key.indexOf("/");
-    const [ownNamespace, ownName] = [key.slice(0, at), key.slice(at + 1)];
+    const [ownNamespace, ownName] = [namespaceOf(key), nameOf(key)];
     const found = comparison(namespace, name, ownNamespace, ownName);
     if (found === undefined || known.accounts?.isLacking(known.view, ownNamespace)) continue;
     near.push({ name: `${prefix}${ownName}.${ownNamespace}.svc.${zone}`, ...found });

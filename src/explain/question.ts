@@ -46,8 +46,13 @@ export function readSubject(frame: Frame, name: FoldedName, view: number): Subje
   if (zone === undefined) return undefined;
   const tree = frame.treeFor(zone, view);
   const { key } = frame.trees[tree]!;
-  const labels = Array.from({ length: name.labels - zone.labels }, (_, label) => labelText(name, label));
+  const labels = labelsOf(name, name.labels - zone.labels);
   return { zone, tree, key, labels, service: serviceOf(key, labels) };
+}
+
+/** The first labels of a name, in lower case, leftmost first. */
+export function labelsOf(name: FoldedName, count: number): string[] {
+  return Array.from({ length: count }, (_, label) => labelText(name, label));
 }
 
 /**

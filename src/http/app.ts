@@ -13,7 +13,13 @@ import type { Background } from "../transfer/secondary.ts";
 import { type AuditLog, auditTurnedAway } from "./audit.ts";
 import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
-import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./doh/rule-answers.ts";
+import {
+  createRuleAnswers,
+  type RuleAnswers,
+  type RuleParts,
+  rejectMethod,
+  type SharedParts,
+} from "./doh/rule-answers.ts";
 import { createExplainRoute } from "./explain.ts";
 import { createJsonRoute, readingRoute } from "./json.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
@@ -189,14 +195,7 @@ export function createApp(parts: AppParts): App {
   const hono = createHono({ ...parts, ...(hasLogin && { loginRoutes }) }, counters, {
     notFound,
     failed,
-    notAllowed: (request, answers) =>
-      (answers?.reject ?? rejectOwn)(
-        request,
-        405,
-        "METHOD_NOT_ALLOWED",
-        `${request.method} is not for this path: GET, HEAD`,
-        { allow: "GET, HEAD" },
-      ),
+    notAllowed: (request, answers) => rejectMethod(request, answers ?? { reject: rejectOwn }, "GET, HEAD"),
   });
 
   const fetchAdmitted = (
