@@ -19,9 +19,9 @@ import type { ServiceExplainer } from "./service.ts";
 export interface ExplainSource {
   readonly world: World;
   /** Absent on hosts that do not merge. */
-  readonly accounts?: Accounts | undefined;
-  /** Absent on hosts that do not merge; they need none. */
-  readonly explainer?: ServiceExplainer | undefined;
+  readonly merged?:
+    | { readonly accounts: Accounts; readonly explainer?: ServiceExplainer | undefined }
+    | undefined;
   /** Unix milliseconds by the gateway's clock; undefined for a cluster that is not live. */
   readonly leaseOf: (clusterId: string) => number | undefined;
 }
@@ -37,8 +37,9 @@ const NOT_MERGED =
  * @throws {NameError} for a malformed name
  */
 export function explain(source: ExplainSource, question: AnsweredQuestion): Explanation {
-  const { world, explainer } = source;
-  const accounts = explainer && source.accounts;
+  const { world, merged } = source;
+  const explainer = merged?.explainer;
+  const accounts = explainer && merged?.accounts;
   const { frame } = world;
   const name = foldedName(question.name);
   const view = frame.viewOf(question.view);

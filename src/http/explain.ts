@@ -1,6 +1,6 @@
 import { type View, viewName } from "../access/view.ts";
 import type { Answered } from "../answer/answer-query.ts";
-import { type ExplainSource, explain } from "../explain/explain.ts";
+import { explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
@@ -58,25 +58,21 @@ export function explainAnswer(
 ): Explanation {
   const served = listed();
   if (served === undefined) return NOT_READY;
-  const { world, merged } = served;
   const leases = new Map(
     gateway
       .status()
       .clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
   );
-  const source: ExplainSource = {
-    world,
-    accounts: merged?.accounts,
-    explainer: merged?.explainer,
-    leaseOf: (clusterId) => leases.get(clusterId),
-  };
-  return explain(source, {
-    ...json.Question[0]!,
-    isForwarded: answered.isForwarded || answered.origin !== undefined,
-    view: viewName(answered.view),
-    status: json.Status,
-    records: json.Answer ?? [],
-  });
+  return explain(
+    { world: served.world, merged: served.merged, leaseOf: (clusterId) => leases.get(clusterId) },
+    {
+      ...json.Question[0]!,
+      isForwarded: answered.isForwarded || answered.origin !== undefined,
+      view: viewName(answered.view),
+      status: json.Status,
+      records: json.Answer ?? [],
+    },
+  );
 }
 
 /** The most records of one explanation. */
@@ -118,9 +114,6 @@ export function jsonExplanation(
   now: number,
 ): JsonExplanation {
   const { name, type } = json.Question[0]!;
-  const ttlOf = new Map(
-    (json.Answer ?? []).map((record) => [`${record.type} ${record.data}`.toLowerCase(), record.TTL]),
-  );
   return {
     question: { name, type: nameOfType(type) },
     view: {
@@ -131,12 +124,13 @@ export function jsonExplanation(
     },
     status: nameOfCode(json.Status),
     ...explanation,
-    records: records.slice(0, MOST_RECORDS).map((record) => ({
-      name: record.name,
-      type: nameOfType(record.type),
-      data: record.data,
-      from: record.from,
-      ttl: ttlOf.get(`${record.type} ${record.data}`.toLowerCase()) ?? 0,
+    // They are those of the answer, in its order.
+    records: records.slice(0, MOST_RECORDS).map(({ name, type, data, from }, index) => ({
+      name,
+      type: nameOfType(type),
+      data,
+      from,
+      ttl: json.Answer?.[index]?.TTL ?? 0,
     })),
     recordCount: records.length,
     leases: leases.map(({ clusterId, expiresAt }) => ({

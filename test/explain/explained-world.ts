@@ -45,10 +45,8 @@ export function explainedWorld(
   } & MergeOptions = {},
 ): ExplainedWorld {
   const world = new KeyWorld(new SnapshotEntries(snapshots, {}, ranked), zone, merging, new Map());
-  const accounts = new Accounts(world);
-  const source: ExplainSource = isReader
-    ? { world, leaseOf }
-    : { world, leaseOf, accounts, explainer: SERVICE_EXPLAINER };
+  const merged = isReader ? undefined : { accounts: new Accounts(world), explainer: SERVICE_EXPLAINER };
+  const source: ExplainSource = { world, leaseOf, merged };
   return {
     ask(name, type, view) {
       const answer = resolve(encodeQuery(name, type), {

@@ -323,7 +323,11 @@ function answerOffline(
   if (!needsExplanation(flags)) return { answer, explanation: undefined };
   const { name, type } = answer.Question[0]!;
   const explanation = explain(
-    { world, accounts: new Accounts(world), explainer: SERVICE_EXPLAINER, leaseOf: () => undefined },
+    {
+      world,
+      merged: { accounts: new Accounts(world), explainer: SERVICE_EXPLAINER },
+      leaseOf: () => undefined,
+    },
     { name, type, view, isForwarded: false, status: answer.Status, records: answer.Answer ?? [] },
   );
   // Without a gateway there are no leases.

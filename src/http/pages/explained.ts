@@ -13,7 +13,7 @@ import type { PageParts } from "./directory.ts";
 import { clusterLink, duration, type Html, serviceLink, suggestionList } from "./page.ts";
 
 /** A question of a page, with its client. */
-interface PageQuestion {
+export interface PageQuestion {
   /** The parameters of the JSON form: `name=…&type=…`. */
   readonly search: string;
   /** A cluster id; undefined for the client's own view. */

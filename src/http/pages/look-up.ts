@@ -6,7 +6,13 @@ import { encodeBase64url } from "../doh/url.ts";
 import type { JsonRecord, ReadAnswer } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import { exampleIn, type ListPart, type Missing, type PageParts } from "./directory.ts";
-import { type ExplainedAnswer, explainedAnswer, explanationView, messageView } from "./explained.ts";
+import {
+  type ExplainedAnswer,
+  explainedAnswer,
+  explanationView,
+  messageView,
+  type PageQuestion,
+} from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
 import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
 import {
@@ -44,8 +50,9 @@ export async function lookUpPage(parts: PageParts, request: HttpRequest): Promis
   ]);
   const example = (await exampleIn(directory, zone)) ?? { name: `dns-version.${zone}`, type: "TXT" };
   const typed = readTypedQuestion(new URL(request.url));
-  const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
-  const error = result !== undefined && "error" in result ? result.error : undefined;
+  const looked = typed && (await explainedAnswer(parts, toPageQuestion(typed), request));
+  // An invalid question becomes an error next to the form.
+  const error = looked && "error" in looked ? looked.error : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
   const clusters = byNeed(status);
   const history = directory.history();
@@ -64,7 +71,7 @@ export async function lookUpPage(parts: PageParts, request: HttpRequest): Promis
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>
 ${lookUpForm(typed, clusterIds.sort(natural), example, names, error)}
-${result !== undefined && "body" in result ? result.body : ""}
+${looked === undefined || "error" in looked ? "" : lookUpResult(looked)}
 <h2>Services by cluster</h2>
 ${"missing" in services ? "" : searchForm("")}
 ${refreshed(html`${servingSentence(status, now)}
@@ -92,17 +99,6 @@ function more(part: ListPart<unknown> | Missing, path: string, nouns: string): H
   return html`<p><a href="${path}">All ${part.total} ${nouns}</a></p>`;
 }
 
-/** Looks the typed question up; an invalid one becomes an error next to the form. */
-async function lookUp(
-  parts: PageParts,
-  typed: TypedQuestion,
-  request: HttpRequest,
-): Promise<{ readonly error: string } | { readonly body: Html }> {
-  const view = typed.view === "" ? undefined : typed.view;
-  const looked = await explainedAnswer(parts, { search: toJsonQuestion(typed), view }, request);
-  return "error" in looked ? looked : { body: lookUpResult(looked) };
-}
-
 /** A question as a person typed it. */
 interface TypedQuestion {
   readonly name: string;
@@ -124,11 +120,13 @@ function readTypedQuestion(url: URL): TypedQuestion | undefined {
 }
 
 /** The same question in the JSON form: an address becomes its reverse name (RFC 1035 section 3.5). */
-function toJsonQuestion({ name, type }: TypedQuestion): string {
+function toPageQuestion({ name, type, view }: TypedQuestion): PageQuestion {
   const address = parseAddress(name);
-  return address === undefined
-    ? `name=${encodeURIComponent(name)}&type=${encodeURIComponent(type)}`
-    : `name=${formatReverseName(address)}&type=PTR`;
+  const search =
+    address === undefined
+      ? `name=${encodeURIComponent(name)}&type=${encodeURIComponent(type)}`
+      : `name=${formatReverseName(address)}&type=PTR`;
+  return { search, view: view || undefined };
 }
 
 /** The form. It works without a script, and keeps the typed values. @param names for completion @param error what is wrong with the values */

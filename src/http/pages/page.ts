@@ -265,11 +265,6 @@ export function copied(text: string): Html {
   return html`<code data-copy>${text}</code>`;
 }
 
-/** The content of a file, with such a button. */
-export function copiedFile(fileName: string, text: string): Html {
-  return html`<pre tabindex="0" aria-label="${fileName}" data-copy="${fileName}">${text}</pre>`;
-}
-
 /** The page for unknown paths. It shows no part of the request, which may contain a token. */
 export function notFoundPage(explanation = "nothing exists at this address"): Page {
   return {

@@ -8,7 +8,7 @@ import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
 import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
-import { copied, copiedFile, notFoundPage, options, WITH_SCRIPT } from "./page.ts";
+import { copied, notFoundPage, options, WITH_SCRIPT } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 
@@ -160,7 +160,13 @@ async function clientDetails(client: ClientSetup, facts: SetupFacts): Promise<Ht
   const files = await Promise.all(client.files.map((make) => make(facts)));
   return html`<details><summary>${title}</summary><div id="${id}">
 <ul>${client.steps(facts).map((step) => html`<li>${withCode(step)}</li>`)}</ul>
-${files.map((file) => fileView(file, fileUrl(id, file.fileName, facts.zone)))}
+${files.map(
+  ({
+    fileName,
+    text,
+  }) => html`<h3><a href="${fileUrl(id, fileName, facts.zone)}" download="${fileName}">${fileName}</a></h3>
+<pre tabindex="0" aria-label="${fileName}" data-copy="${fileName}">${text}</pre>`,
+)}
 </div></details>`;
 }
 
@@ -169,11 +175,6 @@ function withCode(sentence: string): Html[] {
   return sentence
     .split("`")
     .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
-}
-
-function fileView({ fileName, text }: SetupFile, url: string): Html {
-  return html`<h3><a href="${url}" download="${fileName}">${fileName}</a></h3>
-${copiedFile(fileName, text)}`;
 }
 
 function fileUrl(client: string, fileName: string, zone: string): string {
