@@ -7,6 +7,7 @@ import {
   clustersOfRecord,
   type Explanation,
   foldedName,
+  NOTHING,
   type ServedName,
   servedName,
 } from "./explanation.ts";
@@ -43,10 +44,9 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
   const { frame } = world;
   const name = foldedName(question.name);
   const view = frame.viewOf(question.view);
-  const nothing = { leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] };
   if (question.isForwarded)
     return {
-      ...nothing,
+      ...NOTHING,
       code: "FORWARDED",
       records: question.records.map((record) => ({ ...record, from: [] })),
       message: "The name is out of zone: another name server answered.",
@@ -55,7 +55,7 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
   const subject = readSubject(frame, name, view);
   if (subject === undefined && question.status !== ResponseCode.NOERROR)
     return {
-      ...nothing,
+      ...NOTHING,
       code: "OUT_OF_ZONE",
       records: [],
       message: isInAnyZone(frame, name)

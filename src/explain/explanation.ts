@@ -114,6 +114,17 @@ export interface Explanation {
   readonly omitted: readonly string[];
 }
 
+/** The lists of an explanation that has nothing to say. */
+export const NOTHING = { leases: [], conflicts: [], findings: [], suggestions: [], omitted: [] };
+
+/** Where nothing is served. */
+export const NOT_READY: Explanation = {
+  ...NOTHING,
+  code: "NOT_READY",
+  message: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
+  records: [],
+};
+
 /** What a world has at a name: the clusters that the RRset of a type depends on, empty for none; undefined where there is no such RRset. */
 export type ServedName = (type: number) => readonly string[] | undefined;
 

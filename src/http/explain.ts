@@ -1,7 +1,7 @@
 import { type View, viewName } from "../access/view.ts";
 import type { Answered } from "../answer/answer-query.ts";
 import { explain } from "../explain/explain.ts";
-import type { Explanation } from "../explain/explanation.ts";
+import { type Explanation, NOT_READY } from "../explain/explanation.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   answerQuestion,
@@ -32,17 +32,6 @@ export function createExplainRoute(clock: () => number): JsonRoute {
     });
   };
 }
-
-const NOT_READY: Explanation = {
-  code: "NOT_READY",
-  message: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
-  records: [],
-  leases: [],
-  conflicts: [],
-  findings: [],
-  suggestions: [],
-  omitted: [],
-};
 
 /** Where an explanation comes from: both as far as things exist for the client. */
 interface ExplainedFrom {

@@ -313,8 +313,9 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
 function describeCluster({ live, renewedAt, expiresAt, degraded = [] }: ClusterStatus, now: number): string {
   const age = wholeSeconds(now - renewedAt);
   // Without what it concerns: a client need not know the names of files.
-  const reasons = degraded.map(({ reason, since }) =>
-    describeDegraded({ degraded: [{ reason, since }] }, now),
+  const reasons = describeDegraded(
+    { degraded: degraded.map(({ reason, since }) => ({ reason, since })) },
+    now,
   );
   if (live) return [`last seen ${age} s ago`, ...reasons].join(", ");
   return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;

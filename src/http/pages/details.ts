@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { ServiceListing } from "../../names/services.ts";
+import { isObjectLabel } from "../../zone/kinds/endpoint-records.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { ClusterExport, ClusterExports, ListRange, Missing, PageParts } from "./directory.ts";
@@ -20,9 +21,6 @@ import {
   WITH_SCRIPT,
 } from "./page.ts";
 
-/** A label of a Kubernetes object's name (RFC 1123 section 2.1). */
-const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-
 /** The verdicts after which there is no service to show. */
 const NOTHING_THERE: ReadonlySet<string> = new Set([
   "NO_NAMESPACE",
@@ -37,7 +35,7 @@ export async function servicePage(
   asked: AskedService,
   request: HttpRequest,
 ): Promise<Page> {
-  if (!LABEL.test(asked.namespace) || !LABEL.test(asked.name))
+  if (!isObjectLabel(asked.namespace) || !isObjectLabel(asked.name))
     return notFoundPage("the address does not name a service: /services/<namespace>/<name>");
   const facts = await serviceFacts(parts, asked, request);
   if ("error" in facts) return notFoundPage(facts.error);

@@ -1,5 +1,6 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
 import type { HistoryEntry } from "../../database/reader.ts";
+import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
 import type { DohGateway } from "../../gateway/scoped-gateway.ts";
@@ -141,9 +142,7 @@ interface Merged {
 }
 
 const MOST_HISTORY = 100;
-const NOTHING_SERVED = {
-  missing: "Nothing is known yet: no cluster has pushed, or every lease has expired.",
-};
+const NOTHING_SERVED = { missing: NOT_READY.message };
 const NOT_YET = {
   missing: "The gateway looks at all services since it started: look again in a few seconds.",
 };
