@@ -1,5 +1,6 @@
+import type { ClusterMeta } from "../database/cluster-row.ts";
 import { type StoreError, storeFailure } from "../database/store-error.ts";
-import type { Degradation, DegradedSince } from "../snapshot/degradation.ts";
+import type { Degradation } from "../snapshot/degradation.ts";
 import { type Clock, unixTime } from "./clock.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
@@ -10,18 +11,12 @@ export interface Acknowledgement {
 }
 
 /** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are those of the gateway's clock. */
-export interface ClusterStatus {
+export interface ClusterStatus extends Omit<ClusterMeta, "uptime" | "instance"> {
   readonly clusterId: string;
-  readonly generation: number;
-  readonly pushedAt: number;
-  readonly renewedAt: number;
-  readonly expiresAt: number;
   /** Whether its lease runs, and what it pushed is in the answers. */
   readonly live: boolean;
   readonly exports: number;
   readonly imports: number;
-  /** What keeps its worker from reading all of the cluster, as the worker last reported it; absent if nothing does. */
-  readonly degraded?: readonly DegradedSince[] | undefined;
 }
 
 /** What can be said of what is served, wherever it was compiled. */

@@ -13,6 +13,7 @@ import {
 } from "./json.ts";
 import { readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, JSON_TYPE } from "./messages/fields.ts";
+import type { Explanation as ExplanationSchema, Written } from "./openapi/schemas.ts";
 import { nameOfCode, nameOfType } from "./pages/page.ts";
 
 /** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. @param clock Unix milliseconds */
@@ -67,33 +68,8 @@ export function explainAnswer(
 /** The most records of one explanation. */
 const MOST_RECORDS = 1000;
 
-/** An explanation as `/explain` returns it. Seconds; type and response code by name. */
-export interface JsonExplanation extends Omit<Explanation, "records" | "leases"> {
-  readonly question: { readonly name: string; readonly type: string };
-  /** The view of the query. A client outside has no cluster; it may have a region and a zone. */
-  readonly view: {
-    readonly cluster?: string;
-    readonly region?: string;
-    readonly zone?: string;
-    /** Present if the client's location decided the view. */
-    readonly byLocation?: true;
-  };
-  /** The response code: `NOERROR`. */
-  readonly status: string;
-  /** At most 1000; `recordCount` counts all. */
-  readonly records: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly ttl: number;
-    readonly data: string;
-    readonly from: readonly string[];
-  }[];
-  readonly recordCount: number;
-  /** The answer's records leave with the first of these leases; null for a cluster that is not live. */
-  readonly leases: readonly { readonly clusterId: string; readonly expiresInSeconds: number | null }[];
-  /** Extended DNS Errors, and when each cluster was last seen. */
-  readonly comment: string;
-}
+/** An explanation as `/explain` returns it. */
+export type JsonExplanation = Written<typeof ExplanationSchema> & Pick<Explanation, "service">;
 
 /** @param now Unix milliseconds by the gateway's clock */
 export function jsonExplanation(

@@ -27,6 +27,7 @@ import {
   preflight,
 } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
+import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema, Written } from "./openapi/schemas.ts";
 import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
 /** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
@@ -120,29 +121,11 @@ export function answerQuestion(
   });
 }
 
-/** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
-export interface JsonRecord {
-  readonly name: string;
-  readonly type: number;
-  readonly TTL: number;
-  readonly data: string;
-}
+/** A record in JSON. */
+export type JsonRecord = Written<typeof RecordSchema>;
 
 /** An answer in the JSON form that Google's and Cloudflare's resolvers share. */
-export interface JsonAnswer {
-  /** The response code (RFC 1035 section 4.1.1), extended by RFC 6891. */
-  readonly Status: number;
-  readonly TC: boolean;
-  readonly RD: boolean;
-  readonly RA: boolean;
-  readonly AD: boolean;
-  readonly CD: boolean;
-  readonly Question: readonly { readonly name: string; readonly type: number }[];
-  readonly Answer?: readonly JsonRecord[];
-  readonly Authority?: readonly JsonRecord[];
-  readonly Additional?: readonly JsonRecord[];
-  readonly Comment: string;
-}
+export type JsonAnswer = Written<typeof AnswerSchema>;
 
 /** An Extended DNS Error (RFC 8914 section 2); `text` may be empty. */
 interface ExtendedDnsError {

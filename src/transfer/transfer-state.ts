@@ -1,12 +1,28 @@
 import * as z from "zod";
 import type { Mark } from "../names/key-changes.ts";
 import { DegradedSince } from "../snapshot/degradation.ts";
+import { ClusterId } from "../snapshot/schema.ts";
 import { ChangesForm } from "./part-forms.ts";
 
 const time = z.number().meta({ description: "Unix time in milliseconds." });
 const mark = z
   .tuple([z.int().min(0), z.int().min(0)])
   .transform(([position, generation]): Mark => ({ position, generation }));
+
+/** A cluster, live or not. */
+export const ClusterState = z.object({
+  clusterId: ClusterId,
+  generation: z.int(),
+  pushedAt: time,
+  renewedAt: time,
+  expiresAt: time,
+  live: z
+    .boolean()
+    .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
+  exports: z.int(),
+  imports: z.int(),
+  degraded: z.array(DegradedSince).optional(),
+});
 
 /** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
 export const TransferStateResponse = z.object({
@@ -44,19 +60,7 @@ export const TransferStateResponse = z.object({
     stateHash: z.string().max(64).optional().meta({ description: "Equal where all entries are equal." }),
     compiledBytes: z.int().min(0),
     services: z.int().min(0),
-    clusters: z.array(
-      z.object({
-        clusterId: z.string(),
-        generation: z.int(),
-        pushedAt: time,
-        renewedAt: time,
-        expiresAt: time.meta({ description: "When the lease expires." }),
-        live: z.boolean(),
-        exports: z.int(),
-        imports: z.int(),
-        degraded: z.array(DegradedSince).optional(),
-      }),
-    ),
+    clusters: z.array(ClusterState),
     behindSince: time.optional().meta({
       description: "Since when a change waits that the primary's answers should have: answers are stale.",
     }),

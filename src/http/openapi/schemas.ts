@@ -1,12 +1,10 @@
 import * as z from "zod";
 import { EXPLANATION_CODES } from "../../explain/explanation.ts";
-import { Degradations, DegradedSince } from "../../snapshot/degradation.ts";
+import { Degradations } from "../../snapshot/degradation.ts";
 import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { COLLECTIONS, SINGLES } from "../../snapshot/parse.ts";
 import { ClusterId, ClusterSnapshot, Finding } from "../../snapshot/schema.ts";
-import type { JsonExplanation } from "../explain.ts";
-import type { JsonAnswer as JsonAnswerType } from "../json.ts";
-import type { StatusReport as StatusReportType } from "../metrics/status.ts";
+import { ClusterState } from "../../transfer/transfer-state.ts";
 
 const generation = z.int();
 const time = z.number().meta({ description: "Unix time in milliseconds." });
@@ -27,21 +25,12 @@ export const Conflict = z.object({
   message: z.string(),
 });
 
+const ClusterFinding = z.object({ ...Finding.shape, clusterId: z.string() });
+
 /** Body of the response to `GET /api/v1/clusters/{clusterId}`. */
-export const ClusterResponse = z.object({
-  clusterId: ClusterId,
-  generation,
-  pushedAt: time,
-  renewedAt: time,
-  expiresAt: time,
-  live: z
-    .boolean()
-    .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
-  exports: z.int(),
-  imports: z.int(),
-  degraded: z.array(DegradedSince).optional(),
+export const ClusterResponse = ClusterState.extend({
   conflicts: z.array(Conflict),
-  findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
+  findings: z.array(ClusterFinding),
 });
 
 /** Body of every response that is not a success. */
@@ -54,37 +43,20 @@ export const ErrorResponse = z.object({
   }),
 });
 
-/** A type as JSON has it: nothing is read-only, and a member that may be undefined may be absent. */
-type Json<Value> = Value extends readonly (infer Element)[]
-  ? Json<Element>[]
+/** A value that is written in the form of a schema. */
+export type Written<Schema extends z.ZodType> = Readable<z.infer<Schema>>;
+
+type Readable<Value> = Value extends readonly (infer Element)[]
+  ? readonly Readable<Element>[]
   : Value extends object
-    ? {
-        -readonly [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Json<Value[Key]>;
-      } & {
-        -readonly [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Json<
-          Exclude<Value[Key], undefined>
-        >;
-      }
+    ? { readonly [Key in keyof Value]: Readable<Value[Key]> }
     : Value;
-
-/** Compiles only if a schema has exactly the members that the code writes. */
-type Describes<Schema extends z.ZodType, Written> = [Json<z.infer<Schema>>] extends [Json<Written>]
-  ? [Json<Written>] extends [Json<z.infer<Schema>>]
-    ? Schema
-    : never
-  : never;
-
-/** @returns the schema; a compile error if it is not that of `Written` */
-const describing =
-  <Written>() =>
-  <Schema extends z.ZodType>(schema: Schema & Describes<Schema, Written>): Schema =>
-    schema;
 
 const text = z.string();
 const count = z.int().min(0);
 const seconds = z.int().min(0).meta({ description: "Seconds." });
 
-const JsonRecord = z.object({
+export const JsonRecord = z.object({
   name: text,
   type: z.int().meta({ description: "The number of the type." }),
   TTL: seconds,
@@ -92,25 +64,21 @@ const JsonRecord = z.object({
 });
 
 /** `/resolve`, and `/dns-query` with `name`. */
-export const JsonAnswer = describing<JsonAnswerType>()(
-  z.object({
-    Status: z.int().meta({ description: "The response code: 0 NOERROR, 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED." }),
-    TC: z.boolean(),
-    RD: z.boolean(),
-    RA: z.boolean(),
-    AD: z.boolean(),
-    CD: z.boolean(),
-    Question: z.array(z.object({ name: text, type: z.int() })),
-    Answer: z.array(JsonRecord).optional(),
-    Authority: z.array(JsonRecord).optional(),
-    Additional: z.array(JsonRecord).optional(),
-    Comment: text.meta({
-      description: "Extended DNS Errors; the view; when each cluster was last seen.",
-    }),
+export const JsonAnswer = z.object({
+  Status: z.int().meta({ description: "The response code: 0 NOERROR, 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED." }),
+  TC: z.boolean(),
+  RD: z.boolean(),
+  RA: z.boolean(),
+  AD: z.boolean(),
+  CD: z.boolean(),
+  Question: z.array(z.object({ name: text, type: z.int() })),
+  Answer: z.array(JsonRecord).optional(),
+  Authority: z.array(JsonRecord).optional(),
+  Additional: z.array(JsonRecord).optional(),
+  Comment: text.meta({
+    description: "Extended DNS Errors; the view; when each cluster was last seen.",
   }),
-);
-
-const ClusterFinding = z.object({ ...Finding.shape, clusterId: text });
+});
 
 const ExplainedService = z.object({
   namespace: text,
@@ -141,36 +109,34 @@ const ExplainedService = z.object({
 });
 
 /** `/explain`. */
-export const Explanation = describing<JsonExplanation>()(
-  z.object({
-    question: z.object({ name: text, type: text }),
-    view: z.object({
-      cluster: text.optional(),
-      region: text.optional(),
-      zone: text.optional(),
-      byLocation: z.literal(true).optional(),
-    }),
-    status: text.meta({ description: "The response code by name." }),
-    code: z.enum(EXPLANATION_CODES),
-    message: text,
-    records: z
-      .array(z.object({ name: text, type: text, ttl: seconds, data: text, from: z.array(text) }))
-      .meta({ description: "At most 1000." }),
-    recordCount: count,
-    leases: z.array(
-      z.object({
-        clusterId: text,
-        expiresInSeconds: seconds.nullable().meta({ description: "Null for a cluster that is not live." }),
-      }),
-    ),
-    service: ExplainedService.optional(),
-    conflicts: z.array(Conflict),
-    findings: z.array(ClusterFinding),
-    suggestions: z.array(z.object({ name: text, because: text })),
-    omitted: z.array(text),
-    comment: text,
+export const Explanation = z.object({
+  question: z.object({ name: text, type: text }),
+  view: z.object({
+    cluster: text.optional(),
+    region: text.optional(),
+    zone: text.optional(),
+    byLocation: z.literal(true).optional(),
   }),
-);
+  status: text.meta({ description: "The response code by name." }),
+  code: z.enum(EXPLANATION_CODES),
+  message: text,
+  records: z
+    .array(z.object({ name: text, type: text, ttl: seconds, data: text, from: z.array(text) }))
+    .meta({ description: "At most 1000." }),
+  recordCount: count,
+  leases: z.array(
+    z.object({
+      clusterId: text,
+      expiresInSeconds: seconds.nullable().meta({ description: "Null for a cluster that is not live." }),
+    }),
+  ),
+  service: ExplainedService.optional(),
+  conflicts: z.array(Conflict),
+  findings: z.array(ClusterFinding),
+  suggestions: z.array(z.object({ name: text, because: text })),
+  omitted: z.array(text),
+  comment: text,
+});
 
 const listOf = <Entry extends z.ZodType>(entry: Entry) =>
   z
@@ -179,38 +145,36 @@ const listOf = <Entry extends z.ZodType>(entry: Entry) =>
     .meta({ description: "Null on hosts that do not know them." });
 
 /** `/status`. */
-export const StatusReport = describing<StatusReportType>()(
-  z.object({
-    ready: z.boolean().meta({ description: "Whether queries get answers." }),
-    position: z.int().optional().meta({
-      description: "The newest entry of the shared log that is in the answers; absent without one.",
-    }),
-    stateHash: text
-      .optional()
-      .meta({ description: "The hash of what is served: equal at equal positions of a log." }),
-    stale: z.array(text).meta({ description: "Why answers say that they are stale." }),
-    services: count,
-    clusters: z.array(
-      z.object({
-        clusterId: text,
-        live: z.boolean(),
-        lastSeenSeconds: seconds,
-        expiresInSeconds: seconds,
-        exports: count,
-        imports: count,
-        degraded: z.array(text).meta({
-          description:
-            "What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`.",
-        }),
-      }),
-    ),
-    neverSeen: z.array(text).meta({
-      description: "Clusters that may push, and never did since the gateway started.",
-    }),
-    conflicts: listOf(Conflict),
-    findings: listOf(ClusterFinding),
+export const StatusReport = z.object({
+  ready: z.boolean().meta({ description: "Whether queries get answers." }),
+  position: z.int().optional().meta({
+    description: "The newest entry of the shared log that is in the answers; absent without one.",
   }),
-);
+  stateHash: text
+    .optional()
+    .meta({ description: "The hash of what is served: equal at equal positions of a log." }),
+  stale: z.array(text).meta({ description: "Why answers say that they are stale." }),
+  services: count,
+  clusters: z.array(
+    z.object({
+      clusterId: text,
+      live: z.boolean(),
+      lastSeenSeconds: seconds,
+      expiresInSeconds: seconds,
+      exports: count,
+      imports: count,
+      degraded: z.array(text).meta({
+        description:
+          "What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`.",
+      }),
+    }),
+  ),
+  neverSeen: z.array(text).meta({
+    description: "Clusters that may push, and never did since the gateway started.",
+  }),
+  conflicts: listOf(Conflict),
+  findings: listOf(ClusterFinding),
+});
 
 /** A registered stub zone. */
 export const Federation = z.object({
