@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ServeConfig } from "../../src/config/settings.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { Stage } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
@@ -137,12 +138,14 @@ const again = openDatabase(path);
 const fail = () => {
   throw new Error("damage");
 };
+const { limits, lease } = ServeConfig.parse({});
 const gateway = new Gateway({
   writer: new Writer(again, fail),
   reader: new Reader(again, fail),
   clock: systemClock,
   names: { zones: {}, merging: {} },
   queries: { resolve: () => undefined, notReady: () => undefined },
+  limits: { ...limits, lease },
   onEvent: () => {},
 });
 function answer(query: Uint8Array): void {

@@ -80,7 +80,7 @@ export interface Platform
 /** What a control plane is served with. */
 export interface ControlParts {
   readonly control: Control;
-  readonly limits?: Partial<ControlLimits>;
+  readonly limits: ControlLimits;
   readonly counts: ControlCounts;
   readonly createRoute: typeof createDesiredRoute;
 }

@@ -142,7 +142,7 @@ interface ControlSetting {
 export function controlOf(
   credentials: readonly ControlSetting[],
   counts: ControlCounts,
-  limits?: Partial<ControlLimits>,
+  limits: ControlLimits,
 ): ControlParts | undefined {
   const clusters = credentials.flatMap(({ clusterId, control }) => {
     const visibility = controlScope(control);
@@ -153,5 +153,5 @@ export function controlOf(
     credentials.flatMap((one) => (one.reach === undefined ? [] : [[one.clusterId, one.reach] as const])),
   );
   const control = createControl(clusters, reach);
-  return { control, counts, createRoute: createDesiredRoute, ...(limits && { limits }) };
+  return { control, counts, createRoute: createDesiredRoute, limits };
 }

@@ -1,8 +1,5 @@
 import * as z from "zod";
 import { parseAddressRanges } from "../dns/address.ts";
-import { DEFAULT_GATEWAY_LIMITS, DEFAULT_SNAPSHOT_BOUNDS } from "../gateway/limits.ts";
-import { DEFAULT_CONTROL_LIMITS } from "../http/push/desired.ts";
-import { DEFAULT_PUSH_LIMITS } from "../http/push/limits.ts";
 import type { ClientRateSettings } from "../limits/client-rate.ts";
 import type { ClientNetworkSettings } from "../limits/client-table.ts";
 import { need, needAll } from "./hosts.ts";
@@ -105,62 +102,65 @@ const serverLimits = {
   idleSeconds: count(1, 86_400).default(120),
 };
 
-/** `limits`. */
+/**
+ * `limits`. By default there is room for the largest cluster that Kubernetes supports (Considerations for large clusters; scalability thresholds),
+ * and a fifth more: 150,000 pods, 10,000 Services and 10,000 namespaces, with each Service exported, in the cluster's own zone, and with a finding.
+ */
 export const Limits = z.strictObject({
   queryBytes: count(12, 65_535).default(65_535),
-  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
+  clusters: count(1, 10_000).default(1000),
   /** The size of one cluster's snapshot as JSON. */
-  snapshotCharacters: staged(count(1024, 2 ** 29), DEFAULT_GATEWAY_LIMITS.snapshotCharacters, 16 * MEBI),
+  snapshotCharacters: staged(count(1024, 2 ** 29), 48 * MEBI, 16 * MEBI),
   /** The endpoints of an export, an import or a service of a cluster's own zone. */
-  endpointsPerService: count(1, 1_000_000).default(DEFAULT_GATEWAY_LIMITS.endpointsPerService),
-  namespaces: count(1, 60_000).default(DEFAULT_SNAPSHOT_BOUNDS.namespaces),
-  exports: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.exports),
-  imports: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.imports),
+  endpointsPerService: count(1, 1_000_000).default(20_000),
+  namespaces: count(1, 60_000).default(10_000),
+  exports: count(1, 1_000_000).default(12_000),
+  imports: count(1, 1_000_000).default(12_000),
   /** Services of the cluster's own zone, and pods with names in it. */
-  services: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.services),
-  pods: count(1, 10_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.pods),
+  services: count(1, 1_000_000).default(12_000),
+  pods: count(1, 10_000_000).default(180_000),
   /** Endpoints of exports, imports and services together. */
-  endpoints: count(1, 10_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.endpoints),
+  endpoints: count(1, 10_000_000).default(360_000),
   /** Ports of services, and of each endpoint, together. */
-  ports: count(1, 100_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.ports),
-  findings: count(1, 1_000_000).default(DEFAULT_SNAPSHOT_BOUNDS.findings),
+  ports: count(1, 100_000_000).default(800_000),
+  findings: count(1, 1_000_000).default(12_000),
   /** Exported labels and annotations together. */
-  metadataCharacters: count(1, 2 ** 29).default(DEFAULT_SNAPSHOT_BOUNDS.metadataCharacters),
+  metadataCharacters: count(1, 2 ** 29).default(4 * MEBI),
   /** Answers without a push are stale this many seconds after it. */
-  pushDelaySeconds: count(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
+  pushDelaySeconds: count(1, 3600).default(5),
   /** The size of a push on the wire, compressed or not. */
-  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.pushSentBytes),
+  pushSentBytes: count(1024, 2 ** 30).default(16 * MEBI),
   /** The size of a push after decompression, and of one cluster's pushes that are read at the same time. */
-  pushBytes: staged(count(1024, 2 ** 30), DEFAULT_PUSH_LIMITS.pushBytes, 16 * MEBI),
+  pushBytes: staged(count(1024, 2 ** 30), 48 * MEBI, 16 * MEBI),
   /** The largest ratio of decompression. */
-  pushRatio: count(10, 2000).default(DEFAULT_PUSH_LIMITS.pushRatio),
-  pushLevels: count(12, 1000).default(DEFAULT_PUSH_LIMITS.pushLevels),
+  pushRatio: count(10, 2000).default(200),
+  pushLevels: count(12, 1000).default(32),
   /** The longest pause in a body, and the longest time for all of it. */
-  pushIdleSeconds: count(1, 600).default(DEFAULT_PUSH_LIMITS.pushIdleSeconds),
-  pushSeconds: count(1, 3600).default(DEFAULT_PUSH_LIMITS.pushSeconds),
+  pushIdleSeconds: count(1, 600).default(5),
+  pushSeconds: count(1, 3600).default(20),
   /** Members and elements of a push. */
-  pushValues: staged(count(1000, 100_000_000), DEFAULT_PUSH_LIMITS.pushValues, 1_000_000),
+  pushValues: staged(count(1000, 100_000_000), 2_000_000, 1_000_000),
   /** The rate of members and elements in one cluster's pushes. */
-  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULT_PUSH_LIMITS.pushValuesPerSecond),
+  pushValuesPerSecond: count(1, 100_000_000).default(50_000),
   /** The size of all clusters' bodies that are read at the same time. */
-  pushBytesInFlight: staged(count(1024, 2 ** 32), DEFAULT_PUSH_LIMITS.pushBytesInFlight, 32 * MEBI),
+  pushBytesInFlight: staged(count(1024, 2 ** 32), 192 * MEBI, 32 * MEBI),
   /** The first bytes of each body, which do not count as `pushBytesInFlight`. */
-  pushSmallBytes: staged(count(0, 2 ** 24), DEFAULT_PUSH_LIMITS.pushSmallBytes, 16 * 1024),
+  pushSmallBytes: staged(count(0, 2 ** 24), 64 * 1024, 16 * 1024),
   /** Snapshots and deltas of one cluster at the same time. */
-  pushesInFlight: count(1, 1000).default(DEFAULT_PUSH_LIMITS.pushesInFlight),
+  pushesInFlight: count(1, 1000).default(2),
   /** The rate and the burst of one cluster's requests, including renewals. */
-  pushesPerSecond: count(1, 100_000).default(DEFAULT_PUSH_LIMITS.pushesPerSecond),
-  pushBurst: count(1, 1_000_000).default(DEFAULT_PUSH_LIMITS.pushBurst),
+  pushesPerSecond: count(1, 100_000).default(50),
+  pushBurst: count(1, 1_000_000).default(500),
   /** Compiled names that an isolate holds: those that queries used last. Its program takes the rest of 64 MB. */
   isolateBytes: need("isolates", count(MEBI, 64 * MEBI).default(24 * MEBI)),
   ...needAll("processes", {
     /** Streams of all clusters, and of one, at the same time. */
-    controlStreams: count(1, 100_000).default(DEFAULT_CONTROL_LIMITS.controlStreams),
-    controlStreamsPerCluster: count(1, 1000).default(DEFAULT_CONTROL_LIMITS.controlStreamsPerCluster),
+    controlStreams: count(1, 100_000).default(1000),
+    controlStreamsPerCluster: count(1, 1000).default(4),
     /** The longest stream; `responseSeconds` cuts off those that are longer. */
-    controlSeconds: count(1, 3600).default(DEFAULT_CONTROL_LIMITS.controlSeconds),
+    controlSeconds: count(1, 3600).default(100),
     /** The longest time in which a reader takes nothing. */
-    controlIdleSeconds: count(1, 3600).default(DEFAULT_CONTROL_LIMITS.controlIdleSeconds),
+    controlIdleSeconds: count(1, 3600).default(20),
   }),
   ...needAll("sockets", serverLimits),
 });

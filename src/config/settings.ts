@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { Access, PushCredential, ServicePattern, TransferCredential } from "./access.ts";
@@ -17,10 +16,10 @@ export const MOST_THREADS = 256;
 
 const Lease = z
   .strictObject({
-    minimumSeconds: count(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.minimumSeconds),
+    minimumSeconds: count(1, 86_400).default(5),
     /** The lease of workers that request none. */
-    defaultSeconds: count(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.defaultSeconds),
-    maximumSeconds: count(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.maximumSeconds),
+    defaultSeconds: count(1, 86_400).default(60),
+    maximumSeconds: count(1, 86_400).default(3600),
   })
   .refine(
     ({ minimumSeconds, defaultSeconds, maximumSeconds }) =>

@@ -33,7 +33,6 @@ import {
 import {
   checkBounds,
   checkCharacters,
-  DEFAULT_GATEWAY_LIMITS,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -51,7 +50,7 @@ export interface GatewayParts
   /** In which changes are applied. Default: this gateway alone changes the database. */
   readonly order?: ChangeOrder | undefined;
   readonly onEvent: OnGatewayEvent;
-  readonly limits?: Partial<GatewayLimits>;
+  readonly limits: GatewayLimits;
   /** What calls `onDue` when the next lease expires. Default: a timer of the clock. */
   readonly watchLeases?: ((onDue: () => void) => LeaseWatch) | undefined;
   /** Which clusters may read what the gateway desires in them. Default: none. */
@@ -78,7 +77,6 @@ export class Gateway implements ScopedGateway {
   readonly turns: Turns;
   readonly state: AnsweringState;
   readonly #parts: GatewayParts;
-  readonly #limits: GatewayLimits;
   readonly #backlog: PushBacklog;
   readonly #health: StoreHealth;
   readonly #leases: LeaseWatch;
@@ -93,13 +91,10 @@ export class Gateway implements ScopedGateway {
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
   constructor(parts: GatewayParts) {
-    const { writer, clock, onEvent, watchLeases } = parts;
+    const { writer, clock, onEvent, limits, watchLeases } = parts;
     this.#parts = parts;
-    this.#limits = { ...DEFAULT_GATEWAY_LIMITS, ...parts.limits };
     this.turns = new Turns(clock);
-    this.#backlog = new PushBacklog(clock, this.#limits.pushDelaySeconds * 1000, (id) =>
-      this.state.live.has(id),
-    );
+    this.#backlog = new PushBacklog(clock, limits.pushDelaySeconds * 1000, (id) => this.state.live.has(id));
     this.#health = new StoreHealth(clock, onEvent, (id) => this.state.live.has(id));
     this.#order = parts.order ?? ownOrder(writer, clock, this.turns);
     this.state = new AnsweringState({
@@ -199,9 +194,9 @@ export class Gateway implements ScopedGateway {
       const generation = Math.max(this.state.generationOf(clusterId) + 1, unixTime(clock, now));
       const meta = { generation, pushedAt: now, ...leasedAt(now, terms, held?.instance) };
       const change = await this.#take(staged, meta, ({ totals, tooLarge }) => {
-        checkBounds(this.#limits, totals);
-        if (tooLarge !== undefined) throw serviceTooLarge(this.#limits, tooLarge);
-        if (kind === "changes") checkCharacters(this.#limits, totals);
+        checkBounds(this.#parts.limits, totals);
+        if (tooLarge !== undefined) throw serviceTooLarge(this.#parts.limits, tooLarge);
+        if (kind === "changes") checkCharacters(this.#parts.limits, totals);
         this.#admit(clusterId);
         refuseLate(sender, {
           generation: this.state.live.get(clusterId)?.generation,
@@ -381,7 +376,7 @@ export class Gateway implements ScopedGateway {
     const before = this.state.live.get(clusterId);
     const sight = { now: unixTime(clock, clock.now()), live: before !== undefined };
     const change = await this.turns.run(
-      writer.prepareInSteps(staged, toStored(meta, clock), sight, this.#limits.endpointsPerService),
+      writer.prepareInSteps(staged, toStored(meta, clock), sight, this.#parts.limits.endpointsPerService),
     );
     check(change);
     try {
@@ -432,17 +427,17 @@ export class Gateway implements ScopedGateway {
   /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
   behindSince(now = this.now()): number | undefined {
     const since = this.#order.trouble?.since ?? Number.POSITIVE_INFINITY;
-    const isLate = this.unixTime(now) - since > this.#limits.pushDelaySeconds * 1000;
+    const isLate = this.unixTime(now) - since > this.#parts.limits.pushDelaySeconds * 1000;
     const waiting = this.#backlog.behindSince(now);
     return isLate ? Math.min(since, waiting ?? since) : waiting;
   }
 
   #admit(clusterId: string): void {
     const { live } = this.state;
-    if (live.has(clusterId) || live.size < this.#limits.clusters) return;
+    if (live.has(clusterId) || live.size < this.#parts.limits.clusters) return;
     throw new PushRefused(
       "TOO_MANY_CLUSTERS",
-      `the gateway holds its most of ${this.#limits.clusters} clusters already`,
+      `the gateway holds its most of ${this.#parts.limits.clusters} clusters already`,
     );
   }
 
@@ -460,7 +455,7 @@ export class Gateway implements ScopedGateway {
   /** Of clusters whose lease expired only so many are kept: those that expired last. */
   #removeExpired(): void {
     const expired = [...this.state.expired].sort(([, one], [, other]) => other.expiresAt - one.expiresAt);
-    for (const [cluster] of expired.slice(this.#limits.clusters))
+    for (const [cluster] of expired.slice(this.#parts.limits.clusters))
       void this.#attempt({ kind: "removal", cluster });
   }
 
@@ -479,7 +474,7 @@ export class Gateway implements ScopedGateway {
 
   /** @throws {PushRefused} LEASE_OUT_OF_RANGE */
   #terms({ leaseSeconds, degraded = [], instance }: RequestedTerms): LeaseTerms {
-    return { lease: leaseMilliseconds(this.#limits, leaseSeconds), degraded, instance };
+    return { lease: leaseMilliseconds(this.#parts.limits, leaseSeconds), degraded, instance };
   }
 
   #acknowledge(clusterId: string, { generation, expiresAt }: ClusterMeta): Acknowledgement {

@@ -3,39 +3,7 @@ import { Kind } from "../database/places.ts";
 import type { LargeEntry } from "../database/prepare.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
-export interface SnapshotBounds {
-  readonly namespaces: number;
-  readonly exports: number;
-  readonly imports: number;
-  /** Services of the cluster's own zone. */
-  readonly services: number;
-  /** Pods with names in the cluster's own zone. */
-  readonly pods: number;
-  /** Endpoints of exports, imports and services together. */
-  readonly endpoints: number;
-  /** Ports of services, and of each endpoint, together: SRV records go by them. */
-  readonly ports: number;
-  readonly findings: number;
-  /** Characters of exported labels and annotations together, keys and values. */
-  readonly metadataCharacters: number;
-}
-
-/**
- * Room for the largest cluster that Kubernetes supports (Considerations for large clusters; scalability thresholds): 150,000 pods,
- * 10,000 Services and 10,000 namespaces, with each Service exported, in the cluster's own zone, and with a finding; and a fifth more.
- */
-export const DEFAULT_SNAPSHOT_BOUNDS: SnapshotBounds = {
-  // A generation has room for 65,535 of all clusters.
-  namespaces: 10_000,
-  exports: 12_000,
-  imports: 12_000,
-  services: 12_000,
-  pods: 180_000,
-  endpoints: 360_000,
-  ports: 800_000,
-  findings: 12_000,
-  metadataCharacters: 4 * 1024 * 1024,
-};
+export type SnapshotBounds = Omit<Totals, "characters">;
 
 /** Bounds on what clusters may send to a gateway. */
 export interface GatewayLimits extends SnapshotBounds {
@@ -53,16 +21,6 @@ export interface GatewayLimits extends SnapshotBounds {
   /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
   readonly pushDelaySeconds: number;
 }
-
-/** What holds where nothing else is configured. */
-export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
-  lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
-  clusters: 1000,
-  snapshotCharacters: 48 * 1024 * 1024,
-  endpointsPerService: 20_000,
-  pushDelaySeconds: 5,
-  ...DEFAULT_SNAPSHOT_BOUNDS,
-};
 
 const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
   namespaces: ["TOO_MANY_NAMESPACES", "namespaces"],

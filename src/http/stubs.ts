@@ -11,7 +11,6 @@ import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./
 import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/errors.ts";
 import { BodyBudget, readJsonBody } from "./push/bodies.ts";
-import { DEFAULT_PUSH_LIMITS } from "./push/limits.ts";
 
 /** The parts of the routes of stub zones. */
 interface StubRoutesDependencies extends AuditParts {
@@ -30,9 +29,13 @@ type StubContext = Context<AppEnvironment>;
 
 const MOST_BODY_BYTES = 64 * 1024;
 const LIMITS = {
-  ...DEFAULT_PUSH_LIMITS,
   pushSentBytes: MOST_BODY_BYTES,
   pushBytes: MOST_BODY_BYTES,
+  pushRatio: 200,
+  pushLevels: 32,
+  pushValues: 2_000_000,
+  pushIdleSeconds: 5,
+  pushSeconds: 20,
   pushBytesInFlight: 64 * MOST_BODY_BYTES,
   pushSmallBytes: 0,
 };

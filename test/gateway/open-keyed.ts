@@ -2,10 +2,12 @@ import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { Gateway, type GatewayParts, type TakenPush } from "../../src/gateway/gateway.ts";
 import type { RequestedTerms } from "../../src/gateway/leases.ts";
+import type { GatewayLimits } from "../../src/gateway/limits.ts";
 import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { DEFAULT_LEASE, DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { DRIVERS } from "../database/databases.ts";
 import { wholeLines } from "../database/pushing.ts";
 
@@ -24,9 +26,13 @@ export function memoryDatabase(): ReturnType<(typeof DRIVERS)[0][1]> {
 /** A gateway over a database, by default an empty one in memory. */
 export function openKeyed({
   database = memoryDatabase(),
+  limits = {},
   ...parts
 }: Pick<GatewayParts, "clock"> &
-  Partial<GatewayParts> & { database?: ReturnType<typeof memoryDatabase> }): Gateway {
+  Partial<Omit<GatewayParts, "limits">> & {
+    limits?: Partial<GatewayLimits>;
+    database?: ReturnType<typeof memoryDatabase>;
+  }): Gateway {
   const writer = new Writer(
     database,
     () => {},
@@ -38,6 +44,7 @@ export function openKeyed({
     names: { zones: { ttl: 30 }, merging: {} },
     queries: REAL_QUERIES,
     onEvent: () => {},
+    limits: { ...DEFAULT_LIMITS, lease: DEFAULT_LEASE, ...limits },
     ...parts,
   });
   return gateway;

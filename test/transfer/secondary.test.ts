@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MAX_LABEL_BYTES } from "../../src/dns/name.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
 import { sleep, within } from "../../src/transfer/http-source.ts";
+import { DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { openPair, WEB } from "./pair.ts";
@@ -9,7 +9,7 @@ import { openPair, WEB } from "./pair.ts";
 describe("a secondary", () => {
   it("answers from the largest service that a cluster may report", async () => {
     const { held, ask } = await openPair();
-    const count = DEFAULT_GATEWAY_LIMITS.endpointsPerService;
+    const count = DEFAULT_LIMITS.endpointsPerService;
     const host = (index: number) => `web-${index}-`.padEnd(MAX_LABEL_BYTES, "x");
     const members = Array.from({ length: count }, (_, index) => ({
       address: `10.9.${index >> 8}.${index & 255}`,

@@ -33,15 +33,14 @@ interface DesiredParts {
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly counts: ControlCounts;
   readonly counters?: LimitCounters | undefined;
-  readonly limits?: Partial<ControlLimits> | undefined;
+  readonly limits: ControlLimits;
   /** Called with each error that cuts a stream off. */
   readonly onError: (error: unknown) => void;
 }
 
 /** The route `GET /api/v1/clusters/<id>/desired` (docs/reference/control-api.md), for hosts that serve it. */
 export function createDesiredRoute(parts: DesiredParts): OpenDesired {
-  const { gateway, clock, counts, counters, onError } = parts;
-  const limits = { ...DEFAULT_CONTROL_LIMITS, ...parts.limits };
+  const { gateway, clock, limits, counts, counters, onError } = parts;
   const streams = new Map<string, number>();
   return (clusterId, { control }, after, instance) => {
     const feed = control === undefined ? undefined : gateway.desiredWithin(control);
@@ -214,14 +213,6 @@ export interface ControlLimits {
   /** Seconds after which a stream ends whose reader takes nothing. */
   readonly controlIdleSeconds: number;
 }
-
-/** What holds where nothing else is configured. A stream ends before `limits.responseSeconds` cuts it off. */
-export const DEFAULT_CONTROL_LIMITS: ControlLimits = {
-  controlStreams: 1000,
-  controlStreamsPerCluster: 4,
-  controlSeconds: 100,
-  controlIdleSeconds: 20,
-};
 
 /** The error of hosts that serve no desired states. */
 export const CONTROL_NOT_SERVED = () =>

@@ -30,20 +30,3 @@ export interface PushLimits extends BodyLimits {
   readonly pushesPerSecond: number;
   readonly pushBurst: number;
 }
-
-/** What holds where nothing else is configured. */
-export const DEFAULT_PUSH_LIMITS: PushLimits = {
-  pushSentBytes: 16 * 1024 * 1024,
-  pushBytes: 48 * 1024 * 1024,
-  pushRatio: 200,
-  pushLevels: 32,
-  pushValues: 2_000_000,
-  pushIdleSeconds: 5,
-  pushSeconds: 20,
-  pushValuesPerSecond: 50_000,
-  pushBytesInFlight: 192 * 1024 * 1024,
-  pushSmallBytes: 64 * 1024,
-  pushesInFlight: 2,
-  pushesPerSecond: 50,
-  pushBurst: 500,
-};

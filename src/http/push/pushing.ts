@@ -21,7 +21,7 @@ import {
 } from "../messages/errors.ts";
 import { type BodyAccount, BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
 import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
-import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./limits.ts";
+import type { PushLimits } from "./limits.ts";
 import { countChanges, countRemoval, INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
@@ -34,7 +34,7 @@ export type PushGateway = Pick<
 interface PushDependencies extends AuditParts {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
-  readonly limits?: Partial<PushLimits>;
+  readonly limits: PushLimits;
   readonly counters?: LimitCounters;
   /** By which slow bodies are given up. Default: the host's. */
   readonly clock?: Pick<Clock, "setTimer">;
@@ -61,10 +61,9 @@ const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
-  const { gateway, authority, counters, onError } = dependencies;
+  const { gateway, authority, limits, counters, onError } = dependencies;
   const { clock = systemClock } = dependencies;
   const setTimer: Clock["setTimer"] = (...timer) => clock.setTimer(...timer);
-  const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
   const { turns } = gateway;

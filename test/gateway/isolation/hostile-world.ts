@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { FOUNDING } from "../../../src/database/ranks.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 import type { ClustersetService } from "../../../src/merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../../src/merge/order.ts";
 import { mergeEntries } from "../../../src/names/compile-key.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { DEFAULT_LEASE } from "../../config/default-limits.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { putSnapshot } from "../open-gateway.ts";
@@ -44,7 +44,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
       resolve: (query, context) =>
         REAL_QUERIES.resolve(query, { ...context, world: Object.assign(context.world, { serial: 1 }) }),
     },
-    limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: LEASE } },
+    limits: { lease: { ...DEFAULT_LEASE, maximumSeconds: LEASE } },
   });
   const push = async (snapshot: ClusterSnapshot, lease: number) => {
     await putSnapshot(gateway, snapshot, { leaseSeconds: lease });

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { View } from "../../../src/access/view.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 import type { QueryStages, ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
 import { explainAnswer } from "../../../src/http/explain.ts";
 import { renderJsonAnswer } from "../../../src/http/json.ts";
@@ -10,6 +9,7 @@ import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { localityView } from "../../../src/zone/frame.ts";
+import { DEFAULT_LEASE } from "../../config/default-limits.ts";
 import { listedOf } from "../../http/pages/pages-world.ts";
 import { expectMet } from "../../property-share.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
@@ -55,7 +55,7 @@ function open(scopes: readonly Visibility[] = []) {
       },
       merging: { grants: GRANTS },
     },
-    limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: 2 * DAY } },
+    limits: { lease: { ...DEFAULT_LEASE, maximumSeconds: 2 * DAY } },
   });
   return { gateway, clock };
 }

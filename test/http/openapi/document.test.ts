@@ -57,7 +57,11 @@ describe("the routes", () => {
       gateway,
       clock: () => 0,
       openApi: async () => "",
-      pushRoutes: createPushRoutes({ gateway: { turns: {} } as never, authority: {} as never }),
+      pushRoutes: createPushRoutes({
+        gateway: { turns: {} } as never,
+        authority: {} as never,
+        limits: {} as never,
+      }),
       transferRoutes: createTransferRoutes({
         gateway,
         reader: gateway,

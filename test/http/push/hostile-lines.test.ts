@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import { Stage } from "../../../src/database/stage.ts";
 import { BodyBudget, stageLines } from "../../../src/http/push/bodies.ts";
-import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/limits.ts";
+import { DEFAULT_LIMITS } from "../../config/default-limits.ts";
 import { memoryDatabase } from "../../gateway/open-keyed.ts";
 import { openTurns } from "../../gateway/turns/open-turns.ts";
 import { headerLine, LINES_TYPE, sealed } from "../../snapshot/lines/push-lines.ts";
@@ -34,7 +34,7 @@ describe("a hostile body of the largest legal size takes the thread for little i
     let inTurn = 0;
     let most = 0;
     let total = 0;
-    const limits = { ...DEFAULT_PUSH_LIMITS, pushValues: 10_000_000, pushSentBytes: 2 ** 30 };
+    const limits = { ...DEFAULT_LIMITS, pushValues: 10_000_000, pushSentBytes: 2 ** 30 };
     const reading = {
       limits,
       turns,

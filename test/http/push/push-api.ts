@@ -5,6 +5,7 @@ import type { PushLimits } from "../../../src/http/push/limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/pushing.ts";
 import { LimitCounters } from "../../../src/limits/counters.ts";
 import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
+import { DEFAULT_LIMITS } from "../../config/default-limits.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 
@@ -44,7 +45,7 @@ export function openPushApi(
   const routes = createPushRoutes({
     gateway,
     authority: authorityOf(CREDENTIALS),
-    limits: given.limits ?? {},
+    limits: { ...DEFAULT_LIMITS, ...given.limits },
     counters: limitCounters,
     ...(given.clock !== undefined && { clock: given.clock }),
     onError: (error) => errors.push(error),

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_GATEWAY_LIMITS, PUSH_REFUSALS } from "../../../src/gateway/limits.ts";
+import { PUSH_REFUSALS } from "../../../src/gateway/limits.ts";
+import { DEFAULT_LEASE } from "../../config/default-limits.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (page: string) => readFileSync(join(root, "docs/reference", page), "utf8");
@@ -33,6 +34,6 @@ test("docs/reference/push-api.md and control-api.md list every code with its sta
 });
 
 test("docs/reference/push-api.md has the default leases", () => {
-  const { defaultSeconds, minimumSeconds, maximumSeconds } = DEFAULT_GATEWAY_LIMITS.lease;
+  const { defaultSeconds, minimumSeconds, maximumSeconds } = DEFAULT_LEASE;
   expect(documentation).toContain(`default ${defaultSeconds}; ${minimumSeconds} to ${maximumSeconds} unless`);
 });

@@ -9,6 +9,7 @@ import { LimitCounters } from "../../../../src/limits/counters.ts";
 import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility.ts";
 import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
+import { DEFAULT_LIMITS } from "../../../config/default-limits.ts";
 import { openKeyed, pushSnapshot } from "../../../gateway/open-keyed.ts";
 import { sha256 } from "../push-api.ts";
 
@@ -96,12 +97,13 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
   const timers = new Timers();
   const counters = new LimitCounters();
   const counts = { streams: 0, lines: 0 };
-  const { limits } = given;
+  const limits = { ...DEFAULT_LIMITS, ...given.limits };
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   const routes = createPushRoutes({
     gateway,
     authority,
+    limits,
     counters,
     onError,
     openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits, onError }),
