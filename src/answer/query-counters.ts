@@ -66,6 +66,8 @@ export class QueryCounters {
   /** The number of times that limits acted. */
   readonly limits = new LimitCounters();
   readonly errors: ConnectionErrors;
+  /** Times that a damaged row of the database took its cluster out of the answers. */
+  damagedRows = 0;
   readonly #counts = new Float64Array(
     TRANSPORTS.length * VIEWS.length * OUTCOMES.length * (TYPES.length + 1),
   );

@@ -6,11 +6,10 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { type App, createApp } from "../http/app.ts";
 import { knownHosts, NO_ORIGIN } from "../http/messages/fields.ts";
-import type { StatusSource } from "../http/metrics/status.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import type { Rate } from "../limits/client-rate.ts";
 import { ClientRate } from "../limits/client-rate.ts";
-import { auditToLog, createAudit, withNeverSeen } from "./log.ts";
+import { auditToLog, createAudit } from "./log.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
 import { openPrimary } from "./primary.ts";
@@ -32,7 +31,7 @@ export interface Assembly {
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
-  const { access, clock, log, version, generations, clusterIds = [] } = platform;
+  const { access, clock, log, version, generations, clusterIds } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
@@ -41,23 +40,27 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   });
   const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
-  const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
+  const shared = {
+    config,
+    stages,
+    rules: access.rules,
+    clusterIds,
+    counters,
+    clock,
+    log,
+    audit,
+    clientAddress,
+  };
   const answers: Answers =
     "database" in generations
-      ? await openPrimary({ ...shared, counters }, generations)
+      ? await openPrimary(shared, generations)
       : "open" in generations
         ? generations.open(stages)
         : openSecondary(shared, generations);
-  const { gateway, damage, pushRoutes, transferRoutes } = answers;
+  const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
   const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
-  const source: StatusSource = gateway;
-  const measured: StatusSource = {
-    ...withNeverSeen(gateway, clusterIds),
-    ...(source.survey && { survey: () => source.survey!() }),
-    ...(damage && { damage }),
-  };
   const app = createApp({
     access,
     gateway,
@@ -65,25 +68,18 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     accessCounters,
     version,
     pushRoutes,
-    ...(transferRoutes && { transferRoutes }),
-    ...(platform.stubRoutes && { stubRoutes: platform.stubRoutes }),
-    ...(platform.openApi && { openApi: platform.openApi }),
+    transferRoutes,
+    stubRoutes: platform.stubRoutes,
+    openApi: platform.openApi,
     stubs: platform.stubs,
     ...outOfZone,
     clock: clock.now,
     zones: config.zones,
     within: (rule) => {
-      const { metricsOf, ...source } = answers.of(rule);
-      const { status } = withNeverSeen(source.gateway, clusterIds, rule.visibility);
-      const gateway: DohGateway = {
-        answer: (...question) => source.gateway.answer(...question),
-        hasCluster: (clusterId) => source.gateway.hasCluster(clusterId),
-        status,
-      };
-      const parts = { ...source, gateway, ...(metricsOf && { metrics: metricsOf({ status }) }) };
-      if (!config.pages.enabled) return parts;
+      const source = answers.of(rule);
+      if (!config.pages.enabled) return source;
       const directory = createDirectory(source.listed);
-      return { ...parts, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
+      return { ...source, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
     },
     views: {
       credentials: platform.clusterTokens,
@@ -99,7 +95,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.({
-      gateway: measured,
+      gateway,
       clock: clock.now,
       counters,
       forwarder: outOfZone.outside?.forwarder,

@@ -1,11 +1,9 @@
 import type { ServeConfig } from "../config/settings.ts";
 import type { OnUpstreamChange } from "../forward/upstream-group.ts";
-import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { levelOf, type OnGatewayEvent } from "../gateway/gateway-types.ts";
 import { AuditLog } from "../http/audit.ts";
 import type { AuditEntry, AuditSink } from "../http/messages/environment.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { Visibility } from "../merge/visibility.ts";
 import type { OnTransferEvent } from "../transfer/transfer-state.ts";
 
 /** The members of a log entry beside its message. */
@@ -109,28 +107,4 @@ export function auditToLog(log: Log): AuditSink {
 export function describeAudit({ action, outcome, cluster, federation, code }: AuditEntry): string {
   const of = [cluster && `of cluster ${cluster}`, federation && `of federation ${federation}`];
   return [action, ...of.filter(Boolean), outcome, ...(code === undefined ? [] : [`(${code})`])].join(" ");
-}
-
-/**
- * A gateway whose status also names the clusters that may push, and of which it knows nothing: a worker that was never started, or a wrong cluster id, shows
- * nowhere else.
- * @param clusterIds of all push credentials
- */
-export function withNeverSeen<Status extends ServingStatus>(
-  gateway: { status(): Status; hasLeft?(clusterId: string): boolean },
-  clusterIds: readonly string[],
-  { clusters }: Visibility = {},
-): { status(): Status } {
-  const visible = [...new Set(clusterIds)].sort().filter((id) => clusters?.includes(id) !== false);
-  return {
-    status() {
-      const status = gateway.status();
-      // A secondary that has taken nothing over knows of no cluster.
-      if (visible.length === 0 || (gateway.hasLeft === undefined && status.stateHash === undefined))
-        return status;
-      const known = new Set(status.clusters.map(({ clusterId }) => clusterId));
-      const neverSeen = visible.filter((id) => !known.has(id) && gateway.hasLeft?.(id) !== true);
-      return { ...status, neverSeen };
-    },
-  };
 }

@@ -1,6 +1,7 @@
 import type { AccessControl } from "../access/admission.ts";
 import type { Authority, PushAuthority } from "../access/authority.ts";
-import type { AccessRule } from "../access/rule.ts";
+import type { ClientAddress } from "../access/client.ts";
+import type { AccessRule, AccessRules } from "../access/rule.ts";
 import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { EdgeConfig, ServeConfig } from "../config/settings.ts";
 import type { Database } from "../database/driver.ts";
@@ -19,7 +20,7 @@ import type { RuleParts } from "../http/doh/rule-answers.ts";
 import type { MetricsSource } from "../http/metrics/metric.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
 import type { MetricSources } from "../http/metrics/table.ts";
-import type { Listed, Reach } from "../http/pages/directory.ts";
+import type { Reach } from "../http/pages/directory.ts";
 import type { ControlCounts, ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import type { Load } from "../limits/load.ts";
 import type { SharedLimits } from "../limits/shared.ts";
@@ -53,13 +54,13 @@ export interface Platform
   /** Tokens of clusters that push, which decide the view of a public query. Default: they are ignored. */
   readonly clusterTokens?: PushAuthority | undefined;
   /** The clusters that may push: a status names those that never did. Default: none is named. */
-  readonly clusterIds?: readonly string[];
+  readonly clusterIds?: readonly string[] | undefined;
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
   /** The source of generations: compiled here from pushes, or transferred from a primary. */
   readonly generations: PrimaryParts | SecondaryParts | AnswersElsewhere;
   /** Default: counters of its own. */
-  readonly counters?: QueryCounters;
+  readonly counters?: QueryCounters | undefined;
   readonly accessCounters?: AccessCounters;
   /** Makes the metrics of the process. Default: none, except for those of secondaries. */
   readonly metrics?: (sources: MetricSources) => MetricsSource;
@@ -126,20 +127,20 @@ export interface SecondaryParts {
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
 }
 
-/** The sources of answers for the clients of a rule. */
-interface RuleSource extends Pick<RuleParts, "gateway" | "prepare"> {
-  /** Makes the metrics of the rule's clients, if each rule has its own. */
-  readonly metricsOf?: (gateway: StatusSource) => MetricsSource;
-  /** What is answered from now, for pages and explanations. */
-  readonly listed: () => Listed | undefined;
+/** What a primary and a secondary have in common. */
+export interface AnswersContext
+  extends Pick<Platform, "clusterIds" | "counters" | "clock" | "log" | "audit"> {
+  readonly config: Pick<GatewayConfig, "access" | "lease" | "limits">;
+  readonly stages: Stages;
+  readonly rules: AccessRules;
+  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /** A primary or a secondary. */
-export interface Answers
-  extends Pick<AppParts, "gateway" | "transferRoutes">,
-    Required<Pick<AppParts, "pushRoutes">> {
-  /** Absent for a gateway without a database. */
-  readonly damage?: StatusSource["damage"];
-  of(rule: AccessRule): RuleSource;
+export interface Answers extends Pick<AppParts, "transferRoutes">, Required<Pick<AppParts, "pushRoutes">> {
+  /** Whose readiness is public. */
+  readonly gateway: StatusSource;
+  /** What the clients of a rule get; `listed` is for pages and explanations. */
+  of(rule: AccessRule): Omit<RuleParts, "pages"> & Required<Pick<RuleParts, "listed">>;
   close(): Promise<void>;
 }

@@ -1,14 +1,10 @@
-import type { ClientAddress } from "../access/client.ts";
-import { type AccessRules, visibilitiesOf } from "../access/rule.ts";
-import type { QueryCounters } from "../answer/query-counters.ts";
+import { visibilitiesOf } from "../access/rule.ts";
 import { Reader } from "../database/reader.ts";
 import { Writer } from "../database/writer.ts";
 import type { Reach } from "../desired/desired-service.ts";
-import type { Clock } from "../gateway/clock.ts";
 import { createControl } from "../gateway/desired.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { OnGatewayEvent } from "../gateway/gateway-types.ts";
-import type { AuditLog } from "../http/audit.ts";
 import type { Listed } from "../http/pages/directory.ts";
 import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import { createPushRoutes } from "../http/push/pushing.ts";
@@ -16,21 +12,9 @@ import { createTransferRoutes } from "../http/transfer.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { Accounts } from "../names/services.ts";
 import { controlScope } from "./credentials.ts";
-import { type Log, logGateway } from "./log.ts";
-import type { Answers, ControlParts, GatewayConfig, PrimaryParts, Stages } from "./platform.ts";
+import { logGateway } from "./log.ts";
+import type { Answers, AnswersContext, ControlParts, PrimaryParts } from "./platform.ts";
 import { settingsText } from "./stages.ts";
-
-/** The parts of an assembly that a primary shares. */
-interface PrimarySurroundings {
-  readonly config: Pick<GatewayConfig, "lease" | "limits">;
-  readonly stages: Stages;
-  readonly rules: AccessRules;
-  readonly counters?: QueryCounters;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly audit?: AuditLog | undefined;
-  readonly clientAddress?: ClientAddress | undefined;
-}
 
 /** A primary, with its gateway. */
 interface PrimaryAnswers extends Answers {
@@ -39,15 +23,14 @@ interface PrimaryAnswers extends Answers {
 
 /** Opens a primary over its database. */
 export async function openPrimary(
-  { config, stages, rules, counters, clock: own, log, audit, clientAddress }: PrimarySurroundings,
+  { config, stages, rules, clusterIds, counters, clock: own, log, audit, clientAddress }: AnswersContext,
   parts: PrimaryParts,
 ): Promise<PrimaryAnswers> {
   const { database, openOrder, onOpened, authority, explainer, control, transfer, transferKey } = parts;
   const { watchLeases, onChange, onLeaseHeld, hold } = parts;
-  const damage = { count: 0 };
   const logEvent = logGateway(log);
   const onEvent: OnGatewayEvent = (event) => {
-    if (event.event === "rows-damaged") damage.count++;
+    if (event.event === "rows-damaged" && counters !== undefined) counters.damagedRows++;
     logEvent(event);
   };
   const writer = new Writer(
@@ -69,6 +52,7 @@ export async function openPrimary(
     onEvent,
     limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),
+    clusterIds,
     control: control?.control,
     watchLeases,
     onChange,
@@ -78,7 +62,6 @@ export async function openPrimary(
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   return {
     gateway,
-    damage,
     of: ({ visibility }) => {
       const within = gateway.within(visibility);
       const listed = (): Listed | undefined => {
@@ -108,7 +91,7 @@ export async function openPrimary(
       limits: config.limits,
       audit,
       clientAddress,
-      ...(counters && { counters: counters.limits }),
+      counters: counters?.limits,
     }),
     ...(transfer && {
       transferRoutes: createTransferRoutes({

@@ -1,27 +1,12 @@
-import type { ClientAddress } from "../access/client.ts";
-import type { AccessRule, AccessRules } from "../access/rule.ts";
+import type { AccessRule } from "../access/rule.ts";
 import { isStated } from "../config/access.ts";
-import type { Clock } from "../gateway/clock.ts";
-import type { PartialStages } from "../gateway/scoped-gateway.ts";
-import type { AuditLog } from "../http/audit.ts";
 import { secondaryMetrics } from "../http/metrics/table.ts";
 import { visibilityKey } from "../merge/visibility.ts";
 import { PartMemory } from "../transfer/part-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";
-import { type Log, logTransfers } from "./log.ts";
-import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
+import { logTransfers } from "./log.ts";
+import type { Answers, AnswersContext, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
-
-/** The parts of an assembly that a secondary shares. */
-interface SecondarySurroundings {
-  readonly config: Pick<GatewayConfig, "access">;
-  readonly stages: PartialStages;
-  readonly rules: AccessRules;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly audit?: AuditLog | undefined;
-  readonly clientAddress?: ClientAddress | undefined;
-}
 
 /** No client is admitted, so nothing is ready. */
 const NOBODY: Answers["gateway"] = {
@@ -33,17 +18,18 @@ const ACCESS_NOT_STATED =
 
 /** Opens a secondary: each rule is answered from parts that have only what its clients may see. It requests states from the primary when a query needs one. */
 export function openSecondary(
-  { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
+  { config, stages, rules, clusterIds, clock, log, audit, clientAddress }: AnswersContext,
   { sourceOf, counters, partBytes, pushes }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
   const secondaries = new Map<string, Secondary>();
   const memory = new PartMemory(partBytes);
+  const onEvent = logTransfers(log);
   const secondaryOf = ({ visibility: scope }: AccessRule): Secondary => {
     const key = visibilityKey(scope);
     const secondary =
       secondaries.get(key) ??
-      new Secondary({ source: sourceOf(scope), stages, scope, memory, onEvent: logTransfers(log), clock });
+      new Secondary({ source: sourceOf(scope), stages, scope, memory, clusterIds, onEvent, clock });
     secondaries.set(key, secondary);
     return secondary;
   };
@@ -61,8 +47,11 @@ export function openSecondary(
           const { world } = secondary;
           return world && { world, services: (asked) => secondary.services(asked) };
         },
-        metricsOf: (gateway) =>
-          secondaryMetrics({ gateway, clock: clock.now, transfer: { counters, memory } }),
+        metrics: secondaryMetrics({
+          gateway: secondary,
+          clock: clock.now,
+          transfer: { counters, memory },
+        }),
       };
     },
     pushRoutes: createPushForward({

@@ -8,7 +8,7 @@ import type { Answer, Leases } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
-import type { ClusterStatus, ServingStatus } from "./gateway-types.ts";
+import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { LeaseTables, resumed } from "./leases.ts";
 import { type Contention, contentionFinding } from "./other-instance.ts";
@@ -25,6 +25,8 @@ export interface AnsweringParts {
   readonly queries: QueryStages;
   /** The scopes that are answered in, beside everything; they may have a view. */
   readonly scopes?: readonly Visibility[];
+  /** The clusters that may push: a status names those of which nothing is known. Default: none is named. */
+  readonly clusterIds?: readonly string[] | undefined;
   /** Milliseconds after its lease for which a cluster is live. Default: 0 */
   readonly hold?: number | undefined;
   /** Since when a change waits that answers should have (Unix milliseconds). Default: none waits. */
@@ -244,7 +246,6 @@ export class AnsweringState {
         (view ?? clusterId) === clusterId &&
         scope.has(clusterId) &&
         (this.#live.has(clusterId) || this.#expired.has(clusterId)),
-      hasLeft: (clusterId) => scope.has(clusterId) && this.#left.has(clusterId),
       survey: () => this.#survey(scope, key === ""),
       status: () => this.#status(scope, key === "", behindSince(this.expireNow())),
     };
@@ -263,6 +264,7 @@ export class AnsweringState {
   }
 
   #status(scope: KeyedScope, isEverything: boolean, behindSince: number | undefined): ServingStatus {
+    const { clusterIds = [] } = this.#parts;
     const { live, isKnown } = this.#clustersIn(scope);
     const expired = [...this.#expired.keys()].filter((id) => scope.has(id));
     return {
@@ -272,6 +274,10 @@ export class AnsweringState {
       compiledBytes: isEverything ? this.#cachedBytes() : 0,
       services: scope.survey.services,
       clusters: [...live, ...expired].sort().map((id) => this.#clusterStatus(id, scope)),
+      ...neverSeen(
+        clusterIds.filter((id) => scope.has(id)),
+        (id) => this.#live.has(id) || this.#expired.has(id) || this.#left.has(id),
+      ),
       ...(behindSince !== undefined && { behindSince }),
     };
   }

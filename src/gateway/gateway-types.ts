@@ -46,6 +46,15 @@ export interface ServingStatus {
   readonly transferError?: string;
 }
 
+/** The clusters that may push, and of which nothing is known: a worker that was never started, or a wrong cluster id, shows nowhere else. */
+export function neverSeen(
+  clusterIds: readonly string[],
+  isKnown: (clusterId: string) => boolean,
+): Pick<ServingStatus, "neverSeen"> {
+  if (clusterIds.length === 0) return {};
+  return { neverSeen: [...new Set(clusterIds)].sort().filter((id) => !isKnown(id)) };
+}
+
 /** The client of a full push, or of a leave: such a request replaces whatever generation there is. */
 export interface Sender {
   /** Aborts when it goes. */

@@ -293,10 +293,6 @@ export class Gateway implements ScopedGateway {
     return this.state.everything.hasCluster(clusterId);
   }
 
-  hasLeft(clusterId: string): boolean {
-    return this.state.everything.hasLeft(clusterId);
-  }
-
   /** How much a cluster has; undefined where it is not live. */
   totalsOf(clusterId: string): Totals | undefined {
     return this.state.live.has(clusterId) ? this.#parts.writer.reader.cluster(clusterId)?.totals : undefined;

@@ -22,8 +22,6 @@ export interface DohGateway {
   ): Answer | undefined | Promise<Answer | undefined>;
   /** Whether there is a view of that cluster: it has pushed and has not left. Called for every query by path. */
   hasCluster(clusterId: string): boolean;
-  /** Whether a cluster left on purpose, as far as this process saw it. Absent where clusters do not push. */
-  hasLeft?(clusterId: string): boolean;
   status(): ServingStatus;
 }
 
@@ -71,8 +69,6 @@ export interface ScopedGateway extends DohGateway {
   /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
   current(now?: number): ServedWorld | undefined;
   answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
-  hasLeft(clusterId: string): boolean;
-  status(): ServingStatus;
   /** Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the last time: undefined if there was none. */
   survey(): Promise<Surveyed | undefined>;
 }

@@ -279,13 +279,13 @@ interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
   /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */
-  readonly transferRoutes?: Hono<AppEnvironment>;
+  readonly transferRoutes?: Hono<AppEnvironment> | undefined;
   /** The registration of stub zones, mounted at `/federations`. */
-  readonly stubRoutes?: Hono<AppEnvironment>;
+  readonly stubRoutes?: Hono<AppEnvironment> | undefined;
   /** `/login` and `/logout`. Default: nobody can log in to the pages. */
   readonly loginRoutes?: Hono<AppEnvironment>;
   /** The document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file. */
-  readonly openApi?: OpenApi;
+  readonly openApi?: OpenApi | undefined;
 }
 
 /** It changes with the software. Seconds. */

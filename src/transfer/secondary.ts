@@ -1,6 +1,6 @@
 import type { LogRow } from "../database/reader.ts";
 import { type Clock, waitingClock } from "../gateway/clock.ts";
-import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { neverSeen, type ServingStatus } from "../gateway/gateway-types.ts";
 import { LeaseTables, withoutShortcut } from "../gateway/leases.ts";
 import type { DohGateway, PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
@@ -35,6 +35,8 @@ export interface SecondaryOptions {
   readonly memory: PartMemory;
   /** The scope that the source gives; its view is that of the client. Default: everything. */
   readonly scope?: Visibility;
+  /** The clusters that may push: a status names those of which the primary knows nothing. Default: none is named. */
+  readonly clusterIds?: readonly string[] | undefined;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;
@@ -76,6 +78,7 @@ export class Secondary implements DohGateway {
   readonly #source: TransferSource;
   readonly #stages: PartialStages;
   readonly #view: string | undefined;
+  readonly #clusterIds: readonly string[];
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
@@ -96,6 +99,7 @@ export class Secondary implements DohGateway {
     this.#source = source;
     this.#stages = stages;
     this.#view = scope.view;
+    this.#clusterIds = options.clusterIds ?? [];
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});
     this.#onEvent = onEvent;
@@ -243,7 +247,9 @@ export class Secondary implements DohGateway {
       return { ready: false, stateHash: undefined, compiledBytes: 0, services: 0, clusters: [], ...error };
     const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
     const { stateHash, ...status } = served.state.status;
-    return { ...status, stateHash, ...stale, ...error } as ServingStatus;
+    const unseen =
+      stateHash === undefined ? {} : neverSeen(this.#clusterIds, (id) => served.clusters.has(id));
+    return { ...status, stateHash, ...unseen, ...stale, ...error } as ServingStatus;
   }
 
   /**

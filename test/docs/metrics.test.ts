@@ -16,7 +16,6 @@ const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta
 const ofPrimary = await withNodeMetrics(() =>
   readMetrics({
     gateway: Object.assign(new FakeGateway(), {
-      damage: { count: 0 },
       state: { ...new FakeGateway().state, position: 1 },
     }),
     clock: () => NOW,

@@ -164,7 +164,7 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
     const { gateway, clock, served, events } = await onFailingDisk(failure);
     await expect(gateway.leave("west")).rejects.toMatchObject(rejected);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.hasLeft("west")).toBe(false);
+    expect(gateway.state.left.has("west")).toBe(false);
     expect(events.some(({ event }) => event === "left")).toBe(false);
     await clock.advance(10_000);
     expect(served()).toBe("east:e");

@@ -62,13 +62,19 @@ class Pair {
   readonly #folder = mkdtempSync(join(tmpdir(), "followers-"));
   readonly #database = openDatabase(join(this.#folder, "state.db"));
   readonly #reading = openForReading(join(this.#folder, "state.db"));
-  readonly gateway = openKeyed({ database: this.#database, clock: this.clock, scopes: SCOPES });
+  readonly gateway = openKeyed({
+    database: this.#database,
+    clock: this.clock,
+    scopes: SCOPES,
+    clusterIds: CLUSTERS,
+  });
   readonly follower = new AnsweringState({
     reader: new Reader(this.#reading, () => expect.unreachable()),
     clock: this.clock,
     names: { zones: { ttl: 30 }, merging: {} },
     queries: REAL_QUERIES,
     scopes: SCOPES,
+    clusterIds: CLUSTERS,
     serial: () => this.gateway.state.serial,
   });
   readonly #held = new Map<string, ClusterSnapshot>();
@@ -151,7 +157,7 @@ it("a connection that follows answers as the gateway that writes, in each scope 
 
 /** What answers say of clusters beside records. */
 function knownOf(gateway: ScopedGateway): object {
-  const { ready, stateHash, clusters } = gateway.status();
-  const views = CLUSTERS.map((id) => [gateway.hasCluster(id), gateway.hasLeft(id)]);
-  return { ready, stateHash, clusters, views };
+  const { ready, stateHash, clusters, neverSeen } = gateway.status();
+  const views = CLUSTERS.map((id) => gateway.hasCluster(id));
+  return { ready, stateHash, clusters, neverSeen, views };
 }

@@ -9,8 +9,6 @@ export interface StatusSource {
   status(): ServingStatus;
   /** Conflicts and findings, as of now; undefined where that takes too long. Absent for a secondary, which does not know them. */
   survey?(): Promise<Objections | undefined>;
-  /** How often damaged rows took a cluster out of the answers; absent for a gateway without a database. */
-  readonly damage?: { readonly count: number } | undefined;
 }
 
 /** The most entries of a list. */

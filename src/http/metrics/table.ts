@@ -123,6 +123,11 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
     "Errors of connections, streams and sockets, by source. Each ended only that connection or stream.",
     (from) => byLabel("source", from.errors.counts()),
   ),
+  counter(
+    "clusterset_doh_damaged_rows_total",
+    "Times that a damaged row of the database took its cluster out of the answers.",
+    (from) => from.damagedRows,
+  ),
   histogram(
     "clusterset_doh_query_duration_seconds",
     "Time from a decoded query to its answer in wire format.",
@@ -332,11 +337,6 @@ const transferMetrics = (): Metric<NonNullable<MetricSources["transfer"]>>[] => 
 const gatewayMetrics = (): Metric<Reading>[] => [
   ...where(({ counters }: Reading) => counters, queryMetrics()),
   ...where(({ status }: Reading) => status, statusMetrics()),
-  counter(
-    "clusterset_doh_damaged_rows_total",
-    "Times that a damaged row of the database took its cluster out of the answers.",
-    ({ gateway }) => gateway.damage?.count,
-  ),
   ...where(({ forwarder }: Reading) => forwarder, forwardMetrics()),
   counter(
     "clusterset_doh_access_total",

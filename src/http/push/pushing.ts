@@ -35,7 +35,7 @@ interface PushDependencies extends AuditParts {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
   readonly limits: PushLimits;
-  readonly counters?: LimitCounters;
+  readonly counters?: LimitCounters | undefined;
   /** By which slow bodies are given up. Default: the host's. */
   readonly clock?: Pick<Clock, "setTimer">;
   /** Opens streams of desired states, on hosts that serve them. */

@@ -39,12 +39,13 @@ const WITHOUT_SERIAL: QueryStages = {
   },
 };
 
-function open(scopes: readonly Visibility[] = []) {
+function open(scopes: readonly Visibility[], clusterIds: readonly string[]) {
   const clock = new FakeClock(BEGAN);
   clock.nextTurn = (run) => void setImmediate(run);
   const gateway = openKeyed({
     clock,
     scopes,
+    clusterIds,
     queries: WITHOUT_SERIAL,
     names: {
       zones: {
@@ -117,7 +118,6 @@ async function seen({ gateway: whole }: Opened, gateway: ScopedGateway) {
     conflicts: survey?.conflicts,
     findings: survey?.findings,
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
-    left: CLUSTERS.filter((clusterId) => gateway.hasLeft(clusterId)),
     exports: await Promise.all(CLUSTERS.map((clusterId) => directory.cluster(clusterId, all))),
   };
 }
@@ -207,8 +207,11 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
   const counts = { answers: 0, positive: 0, explained: 0, suggested: 0, kept: 0, unready: 0 };
   await fc.assert(
     fc.asyncProperty(world, async ({ scope, clusters, changed, hidden, steps }) => {
-      const full = open([scope, { ...scope, view: "west" }]);
-      const alone = open();
+      const full = open([scope, { ...scope, view: "west" }], CLUSTERS);
+      const alone = open(
+        [],
+        CLUSTERS.filter((id) => scope.clusters?.includes(id) !== false),
+      );
       const scoped = full.gateway.within(scope);
       const asked = questions([...clusters, ...changed].flatMap((one) => one.full).concat(hidden));
       const turns = [0, 0];

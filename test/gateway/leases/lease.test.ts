@@ -89,7 +89,7 @@ describe("a cluster whose lease expired", () => {
       code: "GENERATION_MISMATCH",
       current: undefined,
     });
-    expect(gateway.hasLeft("west")).toBe(false);
+    expect(gateway.state.left.has("west")).toBe(false);
     const pushed = await putSnapshot(gateway, west);
     expect(pushed.generation).toBeGreaterThan(generation);
     expect(entries()).toBe(1);

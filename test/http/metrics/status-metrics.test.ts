@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { formatMetrics } from "../../../src/http/metrics/metric.ts";
 import type { StatusSource } from "../../../src/http/metrics/status.ts";
 import { readMetrics, secondaryMetrics } from "../../../src/http/metrics/table.ts";
@@ -65,8 +66,8 @@ test("a cluster cannot add series with reasons of its own choice", async () => {
 });
 
 test("damaged rows are counted", async () => {
-  const gateway = Object.assign(new FakeGateway(), { damage: { count: 2 } });
-  const metrics = await readMetrics({ gateway, clock: () => NOW });
+  const counters = Object.assign(new QueryCounters(), { damagedRows: 2 });
+  const metrics = await readMetrics({ gateway: new FakeGateway(), clock: () => NOW, counters });
   expect(formatMetrics(metrics)).toContain("\nclusterset_doh_damaged_rows_total 2\n");
 });
 

@@ -189,10 +189,6 @@ function followed(gateway: ScopedGateway, follow: () => void): DohGateway {
       follow();
       return gateway.hasCluster(clusterId);
     },
-    hasLeft: (clusterId) => {
-      follow();
-      return gateway.hasLeft(clusterId);
-    },
     status: () => {
       follow();
       return gateway.status();
