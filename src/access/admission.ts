@@ -188,14 +188,14 @@ export interface ShownRequest extends ClientRequest {
 /** The credentials of a rule's clients. Secrets are SHA-256 in hex. */
 export interface RuleCredentials {
   readonly name: string;
-  readonly bearer?: readonly string[];
-  readonly basic?: readonly { readonly username: string; readonly passwordSha256: string }[];
-  readonly pathTokens?: readonly string[];
-  readonly hostTokens?: readonly string[];
-  readonly certificates?: readonly CertificatePattern[];
-  readonly oidc?: readonly Omit<OidcCredential<unknown>, "holder">[];
+  readonly bearer?: readonly string[] | undefined;
+  readonly basic?: readonly { readonly username: string; readonly passwordSha256: string }[] | undefined;
+  readonly pathTokens?: readonly string[] | undefined;
+  readonly hostTokens?: readonly string[] | undefined;
+  readonly certificates?: readonly CertificatePattern[] | undefined;
+  readonly oidc?: readonly Omit<OidcCredential<unknown>, "holder">[] | undefined;
   /** `10.0.0.0/8`, `::1`. */
-  readonly addresses?: readonly string[];
+  readonly addresses?: readonly string[] | undefined;
 }
 
 /** The settings of admission. */

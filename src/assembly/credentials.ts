@@ -1,10 +1,11 @@
 import { type AccessControl, createAdmit, knownKinds, type RuleCredentials } from "../access/admission.ts";
 import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
-import { type CertificatePattern, createClientAddress } from "../access/client.ts";
+import { createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";
 import {
   type Access,
+  type AskingRule,
   exportLimitsOf,
   grantsOf,
   type PushCredential,
@@ -35,7 +36,7 @@ export function keySourceOf(
 }
 
 /** The selection in the form of a verifier. */
-export function selectedTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
+function selectedTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
   return {
     issuer,
     audience,
@@ -45,15 +46,7 @@ export function selectedTokens({ issuer, audience, subject, claims = {} }: Issue
 }
 
 /** A credential for pushing, or for transfer; one for transfer names no cluster. */
-export interface Credential {
-  readonly name?: string | undefined;
-  readonly clusterId?: string | undefined;
-  readonly control?: boolean | Visibility | undefined;
-  readonly tokenSha256?: string | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly oidc?: IssuedTokens | undefined;
-  readonly certificate?: CertificatePattern | undefined;
-}
+export type Credential = Partial<PushCredential>;
 
 /**
  * The parts of an authority.
@@ -115,12 +108,11 @@ export function createEdgeAccess(
   pushing: readonly PushCredential[],
   log: Log,
 ): EdgeIdentities {
-  const keys = { onFailure: logKeys(log) };
-  const authority = createAuthority(
-    authoritySettings(pushing, "push.credentials", (issued) => keySourceOf(issued, keys)!),
-  );
+  const onFailure = logKeys(log);
+  const keysOf = (issued: IssuedTokens) => keySourceOf(issued, { onFailure })!;
+  const authority = createAuthority(authoritySettings(pushing, "push.credentials", keysOf));
   const rules = createAccessRules(publicScope(access), access.rules);
-  const credentials = edgeCredentials(access, keys);
+  const credentials = access.rules.map((rule) => ruleCredentials(rule, keysOf));
   const clientAddress = createClientAddress(clients);
   const admit = createAdmit({
     rules,
@@ -139,30 +131,21 @@ export function createEdgeAccess(
   };
 }
 
-/** The credentials of rules on a host without files. */
-function edgeCredentials({ rules }: Access, access: KeysAccess): RuleCredentials[] {
+/** The credentials of a rule. @param rule with tokens and passwords as hashes */
+export function ruleCredentials(
+  rule: AskingRule,
+  keysOf: (issued: IssuedTokens) => KeySource,
+): RuleCredentials {
+  const { name, certificates, addresses } = rule;
   const hashes = (tokens: readonly Token[] | undefined) => tokens?.map(({ tokenSha256 }) => tokenSha256!);
-  return rules.map((rule) => {
-    const given = {
-      bearer: hashes(rule.bearer),
-      basic: rule.basic?.map(({ username, passwordSha256 }) => ({
-        username,
-        passwordSha256: passwordSha256!,
-      })),
-      pathTokens: hashes(rule.pathTokens),
-      hostTokens: hashes(rule.hostTokens),
-      oidc: rule.oidc?.map((issued) => ({ ...selectedTokens(issued), keys: keySourceOf(issued, access)! })),
-      addresses: rule.addresses,
-    };
-    return { name: rule.name, ...withoutUndefined(given) };
-  });
-}
-
-/** The object without the keys whose value is undefined. */
-export function withoutUndefined<Given extends object>(
-  given: Given,
-): { [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof Given]?: Exclude<Given[Key], undefined>;
+  return {
+    name,
+    bearer: hashes(rule.bearer),
+    basic: rule.basic?.map(({ username, passwordSha256 }) => ({ username, passwordSha256: passwordSha256! })),
+    pathTokens: hashes(rule.pathTokens),
+    hostTokens: hashes(rule.hostTokens),
+    certificates,
+    oidc: rule.oidc?.map((issued) => ({ ...selectedTokens(issued), keys: keysOf(issued) })),
+    addresses,
   };
 }

@@ -1,7 +1,7 @@
 import { visibilitiesOf } from "../access/rule.ts";
+import type { PushCredential } from "../config/access.ts";
 import { Reader } from "../database/reader.ts";
 import { Writer } from "../database/writer.ts";
-import type { Reach } from "../desired/desired-service.ts";
 import { createControl } from "../gateway/desired.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { OnGatewayEvent } from "../gateway/gateway-types.ts";
@@ -9,7 +9,6 @@ import type { Listed } from "../http/pages/directory.ts";
 import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import { createPushRoutes } from "../http/push/pushing.ts";
 import { createTransferRoutes } from "../http/transfer.ts";
-import type { Visibility } from "../merge/visibility.ts";
 import { Accounts } from "../names/services.ts";
 import { controlScope } from "./credentials.ts";
 import { logGateway } from "./log.ts";
@@ -114,16 +113,9 @@ export async function openPrimary(
   };
 }
 
-/** The settings of a push credential that the control plane reads. */
-interface ControlSetting {
-  readonly clusterId: string;
-  readonly control?: boolean | Visibility | undefined;
-  readonly reach?: Reach | undefined;
-}
-
 /** The control plane that push credentials allow; undefined where none of them does. For hosts that serve it: the Worker does not load its code. */
 export function controlOf(
-  credentials: readonly ControlSetting[],
+  credentials: readonly Pick<PushCredential, "clusterId" | "control" | "reach">[],
   counts: ControlCounts,
   limits: ControlLimits,
 ): ControlParts | undefined {

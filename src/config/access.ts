@@ -183,12 +183,7 @@ function isVisible(clusterId: string, { view, clusters }: Visibility): boolean {
 }
 
 /** The grants by cluster: those of all its credentials together, whichever it pushes with. */
-export function grantsOf(
-  credentials: readonly {
-    readonly clusterId: string;
-    readonly speaksFor?: z.infer<typeof SpeaksFor> | undefined;
-  }[],
-): Grants {
+export function grantsOf(credentials: readonly Pick<PushCredential, "clusterId" | "speaksFor">[]): Grants {
   const grants = new Map<string, "*" | Set<string>>();
   for (const { clusterId, speaksFor } of credentials) {
     if (speaksFor === undefined) continue;
@@ -201,7 +196,7 @@ export function grantsOf(
 
 /** The allowed exports by cluster: the lists of all its credentials together. A cluster without a list may export anything. */
 export function exportLimitsOf(
-  credentials: readonly { readonly clusterId: string; readonly exports?: readonly string[] | undefined }[],
+  credentials: readonly Pick<PushCredential, "clusterId" | "exports">[],
 ): ReadonlyMap<string, readonly string[]> {
   const limits = new Map<string, readonly string[]>();
   for (const { clusterId, exports } of credentials)

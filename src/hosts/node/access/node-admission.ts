@@ -20,7 +20,7 @@ import {
 import { CredentialMemory } from "../../../access/memory.ts";
 import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
-import { hostNamesOf, selectedTokens, withoutUndefined } from "../../../assembly/credentials.ts";
+import { hostNamesOf, ruleCredentials } from "../../../assembly/credentials.ts";
 import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
@@ -88,7 +88,10 @@ export class NodeAdmission implements AccessControl {
    */
   async refresh(): Promise<boolean> {
     const { access, push } = this.#config;
-    const credentials = await Promise.all(access.rules.map((rule) => this.#readRule(rule)));
+    const rules = await Promise.all(access.rules.map(readFilesOf));
+    const credentials = rules.map((rule) =>
+      ruleCredentials(rule, (issued) => this.#issuers.get(issued)!.source),
+    );
     let hasOtherKeys = false;
     for (const issuer of this.#issuers.values()) if (await issuer.refresh()) hasOtherKeys = true;
     const read = JSON.stringify(credentials.map(({ oidc: _, ...rest }) => rest));
@@ -110,45 +113,38 @@ export class NodeAdmission implements AccessControl {
   async close(): Promise<void> {
     await Promise.all([...this.#issuers.values()].map((keys) => keys.close()));
   }
+}
 
-  async #readRule(rule: AskingRule): Promise<RuleCredentials> {
-    const { name, certificates, addresses } = rule;
-    const oidc = rule.oidc?.map((issued) => ({
-      ...selectedTokens(issued),
-      keys: this.#issuers.get(issued)!.source,
-    }));
-    const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
-      username,
-      passwordSha256: passwordSha256 ?? hashOf(await readPassword(passwordFile!)),
-    }));
-    const read = {
-      bearer: await hashesOf(rule.bearer),
-      basic: basic && (await Promise.all(basic)),
-      pathTokens: await hashesOf(rule.pathTokens, isPathToken, "a path: letters, digits and - . _ ~"),
-      hostTokens: await hashesOf(
-        rule.hostTokens,
-        isHostToken,
-        "a host name (clusterset-doh token --host-name)",
-      ),
-      certificates,
-      oidc,
-      addresses,
-    };
-    return { name, ...withoutUndefined(read) };
-  }
+/** A rule with the hashes of what its files hold. */
+async function readFilesOf(rule: AskingRule): Promise<AskingRule> {
+  const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
+    username,
+    passwordSha256: passwordSha256 ?? hashOf(await readPassword(passwordFile!)),
+  }));
+  return {
+    ...rule,
+    bearer: await readTokenFiles(rule.bearer),
+    basic: basic && (await Promise.all(basic)),
+    pathTokens: await readTokenFiles(rule.pathTokens, isPathToken, "a path: letters, digits and - . _ ~"),
+    hostTokens: await readTokenFiles(
+      rule.hostTokens,
+      isHostToken,
+      "a host name (clusterset-doh token --host-name)",
+    ),
+  };
 }
 
 /** @throws {UsageError} if a file's token cannot be used at its place */
-async function hashesOf(
+async function readTokenFiles(
   tokens: readonly Token[] | undefined,
   fits: (token: string) => boolean = () => true,
   place = "",
-): Promise<string[] | undefined> {
+): Promise<Token[] | undefined> {
   const hashes = tokens?.map(async ({ tokenSha256, tokenFile }) => {
-    if (tokenSha256 !== undefined) return [tokenSha256];
+    if (tokenSha256 !== undefined) return [{ tokenSha256 }];
     const read = await readTokens(tokenFile!);
     if (!read.every(fits)) throw new UsageError(`the token in ${tokenFile} cannot stand in ${place}`);
-    return read.map(hashOf);
+    return read.map((token) => ({ tokenSha256: hashOf(token) }));
   });
   return hashes && (await Promise.all(hashes)).flat();
 }
