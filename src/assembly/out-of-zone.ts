@@ -1,6 +1,6 @@
 import { publicScope } from "../config/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
-import { forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
+import { givenPolicy, outsidePolicies, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address.ts";
 import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones, parseNameserver } from "../forward/local.ts";
@@ -36,24 +36,21 @@ export function createOutOfZone(
     shared,
   }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background" | "shared">,
 ): OutOfZone {
-  const { outsideZones, paths, forward, zones, federations, access, stub, dns, dot } = config;
+  const { outsideZones, paths, forward, zones, federations, access, stub } = config;
   const policies = {
     default: outsideZones,
     byPath: new Map(paths.map((path) => [path.path, path.outsideZones])),
   };
-  const listening = [...(dns?.listen ?? []), ...(dot?.listen ?? [])];
-  const ofListeners = listening.flatMap((listener) => listener.outsideZones ?? []);
-  const forwards = forwardsAnywhere(config, ofListeners);
   const given = givenPolicy(outsideZones);
-  const others = [...policies.byPath.values(), ...ofListeners].filter((policy) => policy !== given);
-  if (!forwards && others.length === 0) return { outside: undefined, policies };
+  const all = outsidePolicies(config).map((place) => place.outsideZones ?? given);
+  if (all.every((policy) => policy === given)) return { outside: undefined, policies };
   const { cache, clients, locallyServed } = forward;
   const { also, except, names } = forward.privateAddresses;
   const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
   const stubZones = stub === undefined ? [FEDERATION_ZONE] : stubZoneNames(stub, federations);
   const own = [...zones, ...stubZones, ...served].filter((zone) => zone !== undefined);
   const localZones = new LocalZones({ own, ...locallyServed });
-  const forwarder = forwards
+  const forwarder = all.includes("forward")
     ? new Forwarder({
         upstreams,
         onUpstreamChange: logUpstreams(log),

@@ -156,40 +156,39 @@ export function upstreamName({
   return place?.kind === "https" ? place.url.host : server;
 }
 
+type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };
+
 /** The settings of answers to names out of zone. */
 interface OutsideSettings {
   readonly outsideZones: OutsideZones;
-  readonly paths: readonly { readonly path: string; readonly outsideZones: OutsideZones }[];
-  readonly forward: { readonly upstreams: readonly unknown[] };
+  readonly paths: readonly { readonly outsideZones: OutsideZones }[];
+  readonly dns?: Listening | undefined;
+  readonly dot?: Listening | undefined;
 }
 
-type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };
+/** Each place of `outsideZones`; a listener may have none. */
+export function outsidePolicies({ outsideZones, paths, dns, dot }: OutsideSettings) {
+  const below = (key: string, list: Listening["listen"]) =>
+    list.map((one, index) => ({ path: [...key.split("."), index], outsideZones: one.outsideZones }));
+  return [
+    { path: [], outsideZones },
+    ...below("paths", paths),
+    ...below("dns.listen", dns?.listen ?? []),
+    ...below("dot.listen", dot?.listen ?? []),
+  ];
+}
 
 /** Rejects a configuration that forwards names without an upstream. */
 export function requireUpstreams(
-  settings: OutsideSettings & { readonly dns?: Listening; readonly dot?: Listening },
+  settings: OutsideSettings & { readonly forward: { readonly upstreams: readonly unknown[] } },
   context: z.RefinementCtx,
 ): void {
   if (settings.forward.upstreams.length > 0) return;
   const message =
     "forward needs upstreams: set forward.upstreams, such as [https://dns.example.net/dns-query]";
-  if (settings.outsideZones === "forward")
-    context.addIssue({ code: "custom", path: ["outsideZones"], message });
-  for (const [index, { outsideZones }] of settings.paths.entries())
+  for (const { path, outsideZones } of outsidePolicies(settings))
     if (outsideZones === "forward")
-      context.addIssue({ code: "custom", path: ["paths", index, "outsideZones"], message });
-  for (const kind of ["dns", "dot"] as const)
-    for (const [index, { outsideZones }] of (settings[kind]?.listen ?? []).entries())
-      if (outsideZones === "forward")
-        context.addIssue({ code: "custom", path: [kind, "listen", index, "outsideZones"], message });
-}
-
-/** Whether names are forwarded anywhere. */
-export function forwardsAnywhere(
-  { outsideZones, paths }: Pick<OutsideSettings, "outsideZones" | "paths">,
-  listeners: readonly OutsideZones[],
-): boolean {
-  return [outsideZones, ...paths.map((path) => path.outsideZones), ...listeners].includes("forward");
+      context.addIssue({ code: "custom", path: [...path, "outsideZones"], message });
 }
 
 /** The gateway's own answer to names out of zone, which cannot be `forward`. */

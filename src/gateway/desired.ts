@@ -1,4 +1,4 @@
-import { Kind } from "../database/places.ts";
+import { hexOf, Kind } from "../database/places.ts";
 import type { Reach } from "../desired/desired-service.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { namespaceOf } from "../merge/order.ts";
@@ -26,7 +26,7 @@ const MOST_NAMESPACES = 1000;
  * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys changed; a stream derives the lines of a key when it
  * comes to it, and the feed keeps since which version each line is as it is.
  */
-export class DesiredFeed implements CursorSource, ScopeFollower {
+export class DesiredFeed implements ScopeFollower {
   readonly #parts: FeedParts;
   readonly #kept = new KeptLines();
   /** Services, rows of findings (after their cluster), and clusters that came or went (as `clusterName`). */
@@ -37,9 +37,7 @@ export class DesiredFeed implements CursorSource, ScopeFollower {
   readonly #invalid = new Map<string, Set<string>>();
   readonly #cursors = new Set<DesiredCursor>();
   /** Distinguishes its positions from those of other feeds and processes. */
-  readonly #name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
+  readonly #name = hexOf(crypto.getRandomValues(new Uint8Array(8)));
   #version = 1;
   #isClosed = false;
 
@@ -47,6 +45,7 @@ export class DesiredFeed implements CursorSource, ScopeFollower {
     this.#parts = parts;
   }
 
+  /** Of the newest change. */
   get version(): number {
     return this.#version;
   }
@@ -80,6 +79,7 @@ export class DesiredFeed implements CursorSource, ScopeFollower {
     return `${this.#name}.${version}`;
   }
 
+  /** The version before which changes may be forgotten. */
   forgotten(clusterId: string): number {
     return Math.max(this.#kept.forgotten, this.#namespaces.get(clusterId)?.forgotten ?? 0);
   }
@@ -272,24 +272,10 @@ export class RecentChanges {
   }
 }
 
-/** What a cursor reads: the feed that it is of. */
-interface CursorSource {
-  /** Of the newest change. */
-  readonly version: number;
-  positionOf(version: number): string;
-  /** The version before which changes may be forgotten. */
-  forgotten(clusterId: string): number;
-  /** Whether a cluster is live. */
-  has(clusterId: string): boolean;
-  namespacesOf(clusterId: string): Iterable<string>;
-  keysOf(clusterId: string, name: string): Iterable<string>;
-  linesOf(clusterId: string, key: string, after: number | undefined): Iterable<string>;
-}
-
 /** How far one stream has read the desired state of its cluster. It holds the names of what changed, and no lines. */
 export class DesiredCursor {
   readonly clusterId: string;
-  readonly #feed: CursorSource;
+  readonly #feed: DesiredFeed;
   readonly #closed: () => void;
   /** The version that the reader has; undefined where it has nothing. */
   #version: number | undefined;
@@ -300,7 +286,7 @@ export class DesiredCursor {
   #wake: (() => void) | undefined;
 
   /** @param version the one that the reader has; undefined for a snapshot */
-  constructor(feed: CursorSource, clusterId: string, version: number | undefined, closed: () => void) {
+  constructor(feed: DesiredFeed, clusterId: string, version: number | undefined, closed: () => void) {
     this.#feed = feed;
     this.clusterId = clusterId;
     this.#version = version;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BASES, type Basis } from "../database/places.ts";
+import { BASES, type Basis, hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
@@ -250,11 +250,8 @@ function readJson<Form>(form: z.ZodType<Form>, bytes: Uint8Array): Form {
   throw new Error(`a part cannot be read: ${path.join(".") || "all of it"}: ${message}`);
 }
 
-function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function bytesOf(hex: string): Uint8Array {
+/** @param hex of `hexOf` */
+export function bytesOf(hex: string): Bytes {
   return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 }
 

@@ -1,4 +1,4 @@
-import { Kind } from "../database/places.ts";
+import { hexOf, Kind } from "../database/places.ts";
 import { claimedAddressesIn, entryValue, type LogRow, type Reader, readClaims } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
 import type { Turns } from "../gateway/clock.ts";
@@ -209,7 +209,7 @@ function changeIn(rows: ScopeRows, row: LogRow): SentChange {
 
 /** The name of bytes: 128 bits of their SHA-256, in hexadecimal digits. */
 function hashOf(bytes: Uint8Array): string {
-  return Array.from(sha256Of(bytes).subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexOf(sha256Of(bytes).subarray(0, 16));
 }
 
 /** Names of one list. With more, it says how they begin, and names are asked for by one character more. */

@@ -137,19 +137,6 @@ export const DEFAULT_REFRESH_POLICY: RefreshPolicy = {
 /** By how much times are spread, up or down. */
 const SPREAD = 0.25;
 
-/** The defaults with changes. @throws {RangeError} for times that do not go together */
-export function refreshPolicy(changes: Partial<RefreshPolicy> = {}): RefreshPolicy {
-  const policy = { ...DEFAULT_REFRESH_POLICY, ...changes };
-  for (const [name, value] of Object.entries(policy))
-    if (!Number.isFinite(value) || value < 0)
-      throw new RangeError(`${name} must be a number of milliseconds, not ${value}`);
-  if (policy.refresh * (1 + SPREAD) > policy.limit)
-    throw new RangeError(
-      `refresh (${policy.refresh} ms) and a quarter more must not be above limit (${policy.limit} ms)`,
-    );
-  return policy;
-}
-
 /** A time, a quarter more or less. @param random at least 0, below 1 */
 export function spread(milliseconds: number, random: number): number {
   return milliseconds * (1 - SPREAD + 2 * SPREAD * random);

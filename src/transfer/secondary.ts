@@ -21,7 +21,12 @@ import {
   type SentWorld,
 } from "./part-forms.ts";
 import { NEWER_STATE, ReaderWorld, type WantedPart, wantedKey } from "./reader-world.ts";
-import { type Attempt, type RefreshPolicy, RefreshSchedule, refreshPolicy } from "./refresh-schedule.ts";
+import {
+  type Attempt,
+  DEFAULT_REFRESH_POLICY,
+  type RefreshPolicy,
+  RefreshSchedule,
+} from "./refresh-schedule.ts";
 import type { OnTransferEvent, TransferSource, TransferState } from "./transfer-state.ts";
 
 /** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
@@ -37,9 +42,8 @@ export interface SecondaryOptions {
   readonly scope?: Visibility;
   /** The clusters that may push: a status names those of which the primary knows nothing. Default: none is named. */
   readonly clusterIds?: readonly string[] | undefined;
-  readonly policy?: Partial<RefreshPolicy>;
-  /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
-  readonly background?: Background;
+  /** Default: `DEFAULT_REFRESH_POLICY`. */
+  readonly policy?: RefreshPolicy;
   readonly onEvent?: OnTransferEvent;
   /** Default: the host's, whose timers keep the process alive: each of them ends when what it bounds does. */
   readonly clock?: Clock;
@@ -80,7 +84,6 @@ export class Secondary implements DohGateway {
   readonly #view: string | undefined;
   readonly #clusterIds: readonly string[];
   readonly #policy: RefreshPolicy;
-  readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
   readonly #clock: Clock;
   readonly #schedule: RefreshSchedule;
@@ -92,7 +95,6 @@ export class Secondary implements DohGateway {
   /** When the primary acknowledged a change that what is here may lack. */
   #changedAt: number | undefined;
 
-  /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
     const { source, stages, memory, clock = waitingClock, random = Math.random } = options;
     const { scope = EVERYTHING, onEvent = () => {} } = options;
@@ -100,8 +102,7 @@ export class Secondary implements DohGateway {
     this.#stages = stages;
     this.#view = scope.view;
     this.#clusterIds = options.clusterIds ?? [];
-    this.#policy = refreshPolicy(options.policy);
-    this.#background = options.background ?? (() => {});
+    this.#policy = options.policy ?? DEFAULT_REFRESH_POLICY;
     this.#onEvent = onEvent;
     this.#clock = clock;
     this.#schedule = new RefreshSchedule(this.#policy, random);
@@ -113,10 +114,10 @@ export class Secondary implements DohGateway {
   /**
    * To be called before each query is answered; it is cheap. Starts a refresh where one is due.
    * @param now Unix milliseconds
-   * @param background takes work that outlives this query; belongs to the request that the query came with
+   * @param background takes work that outlives this query; belongs to the request that the query came with. Default: work just goes on, as it does in a process that lives
    * @returns a promise to await before answering, where what is here is too old. It never rejects.
    */
-  freshen(now: number, background: Background = this.#background): Promise<void> | undefined {
+  freshen(now: number, background: Background = () => {}): Promise<void> | undefined {
     const schedule = this.#schedule;
     if (schedule.isYoung(now) && this.#changedAt === undefined) return undefined;
     if (this.#isWanting(now)) {

@@ -1,3 +1,6 @@
+import { hexOf } from "../database/places.ts";
+import { bytesOf } from "./part-forms.ts";
+
 /** The field of a request for a state with a number that was never used before: the signature of the response covers it. */
 export const NONCE_FIELD = "clusterset-nonce";
 /** The field of a response with its signature. */
@@ -49,7 +52,7 @@ export class TransferKeys {
   /** The signature of a body, in hex. */
   async sign(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<string> {
     const [key] = await this.#keys;
-    return toHex(await crypto.subtle.sign(HMAC, key!, await messageOf(signed, body)));
+    return hexOf(new Uint8Array(await crypto.subtle.sign(HMAC, key!, await messageOf(signed, body))));
   }
 
   /**
@@ -70,7 +73,7 @@ export class TransferKeys {
 
 /** A nonce. */
 export function newNonce(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(16)).buffer);
+  return hexOf(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** The nonce that a request has; undefined for none, or one that is none. */
@@ -80,18 +83,13 @@ export function nonceOf(field: string | undefined): string | undefined {
 
 /** What is signed: what the body is, and its SHA-256. */
 async function messageOf(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const digest = toHex(await crypto.subtle.digest("SHA-256", body));
+  const digest = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
   const what =
     signed.kind === "state" ? [signed.kind, signed.nonce, signed.scope] : [signed.kind, signed.path];
   return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...what, digest]));
 }
 
-function toHex(bytes: ArrayBuffer): string {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** Empty for what is no signature. */
 function fromHex(text: string): Uint8Array<ArrayBuffer> {
-  if (!/^[0-9a-f]{64}$/.test(text)) return new Uint8Array(0);
-  return Uint8Array.from(text.match(/../g)!, (byte) => Number.parseInt(byte, 16));
+  return /^[0-9a-f]{64}$/.test(text) ? bytesOf(text) : new Uint8Array(0);
 }

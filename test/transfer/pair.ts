@@ -9,7 +9,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { PART_KINDS, type PartKind } from "../../src/transfer/part-forms.ts";
 import { Primary, type ScopeTransfer } from "../../src/transfer/primary.ts";
-import type { RefreshPolicy } from "../../src/transfer/refresh-schedule.ts";
+import { DEFAULT_REFRESH_POLICY, type RefreshPolicy } from "../../src/transfer/refresh-schedule.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-state.ts";
 import {
@@ -184,7 +184,7 @@ export async function openPair(
       stages: READER_STAGES,
       memory: new PartMemory(16 * MEBIBYTE),
       clock,
-      policy,
+      policy: { ...DEFAULT_REFRESH_POLICY, ...policy },
       random: () => 0.5,
       onEvent: (event) => void events.push(event),
       ...options,

@@ -5,6 +5,7 @@ import { afterAll, expect, it } from "vitest";
 import { waitingClock } from "../../../src/gateway/clock.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { PartMemory } from "../../../src/transfer/part-cache.ts";
+import { DEFAULT_REFRESH_POLICY } from "../../../src/transfer/refresh-schedule.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
 import { TransferKeys } from "../../../src/transfer/signature.ts";
 import type { TransferEvent } from "../../../src/transfer/transfer-state.ts";
@@ -38,7 +39,14 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
     memory: new PartMemory(MEBIBYTE),
     clock: { ...waitingClock, now },
     // A busy machine is no failure.
-    policy: { stateTimeout: 30_000, partTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
+    policy: {
+      ...DEFAULT_REFRESH_POLICY,
+      stateTimeout: 30_000,
+      partTimeout: 30_000,
+      wait: 30_000,
+      firstWait: 30_000,
+      retry: 1,
+    },
     onEvent: (event) => events.push(event),
   });
   const ask = async () => {
