@@ -314,10 +314,6 @@ export class Reader {
       .map(({ cluster }) => String(cluster));
   }
 
-  hasNamespace(namespace: string): boolean {
-    return this.clustersWith(namespace).length > 0;
-  }
-
   /** Every cluster that is known, in the order of ids; one whose row is damaged is reported and left out. */
   clusters(): ClusterRow[] {
     return this.clustersSince(0).rows;

@@ -35,6 +35,8 @@ export interface AnsweringParts {
   readonly contentionOf?: (clusterId: string) => Contention | undefined;
   /** The SOA serial after a change. Default: the time in seconds. */
   readonly serial?: () => number;
+  /** Called before anything is answered: takes over what changed elsewhere. Default: nothing does. */
+  readonly catchUp?: () => void;
   /** Called with each cluster whose lease expired. */
   readonly onExpired?: (clusterId: string, meta: ClusterMeta) => void;
 }
@@ -195,7 +197,8 @@ export class AnsweringState {
 
   /** Drops clusters whose lease expired. @returns the time now */
   expireNow(now = this.#parts.clock.now()): number {
-    const { hold = 0, onExpired } = this.#parts;
+    const { hold = 0, onExpired, catchUp } = this.#parts;
+    catchUp?.();
     if (now < this.#nextExpiry) return now;
     for (const [clusterId, meta] of this.#live) {
       if (meta.expiresAt + hold > now) continue;
@@ -209,7 +212,7 @@ export class AnsweringState {
   }
 
   #answersIn(visibility: Visibility): ScopedGateway {
-    const { names, reader, clock, queries, behindSince = () => undefined } = this.#parts;
+    const { names, reader, clock, queries, catchUp, behindSince = () => undefined } = this.#parts;
     const { view } = visibility;
     const key = visibilityKey(withoutView(visibility));
     const scope =
@@ -242,10 +245,11 @@ export class AnsweringState {
           stale: behindSince(now) !== undefined,
         });
       },
-      hasCluster: (clusterId) =>
-        (view ?? clusterId) === clusterId &&
-        scope.has(clusterId) &&
-        (this.#live.has(clusterId) || this.#expired.has(clusterId)),
+      hasCluster: (clusterId) => {
+        catchUp?.();
+        const isKnown = this.#live.has(clusterId) || this.#expired.has(clusterId);
+        return isKnown && (view ?? clusterId) === clusterId && scope.has(clusterId);
+      },
       survey: () => this.#survey(scope, key === ""),
       status: () => this.#status(scope, key === "", behindSince(this.expireNow())),
     };

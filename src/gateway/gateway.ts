@@ -121,10 +121,6 @@ export class Gateway implements ScopedGateway {
     onDue();
   }
 
-  get scopes(): ReadonlyMap<string, ScopedGateway> {
-    return this.state.scopes;
-  }
-
   /** @throws {RangeError} for a scope that it was not opened with */
   within(scope: Visibility): ScopedGateway {
     return visibilityKey(scope) === "" ? this : this.state.within(scope);

@@ -39,6 +39,9 @@ const findingKey = key(/^[A-Za-z0-9][^\s]*$/, 1024, "must be a finding key");
 /** A cluster id (KEP-1645, Terminology). */
 export const ClusterId = z.string().regex(CLUSTER_ID, "must be one RFC 1123 label, or two joined by a dot");
 
+/** The name of an instance: what a worker reads. */
+export const INSTANCE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
 /** A port of a Service or a ServiceImport. An unnamed port has the name "". */
 export const ServicePort = z.strictObject({
   name: text(63),

@@ -1,5 +1,3 @@
-export type { SyncLogger } from "./object-source.ts";
-
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
@@ -292,9 +290,6 @@ async function leave(clients: readonly PushClient[], logger: SyncLogger): Promis
   for (const result of results)
     if (result.status === "rejected") logger.error({}, `could not leave: ${String(result.reason)}`);
 }
-
-/** What gateways take as the name of an instance. */
-export const INSTANCE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
  * The name of a cluster: the same for every worker that reads it, wherever and whenever it runs. It comes from the UID of the namespace

@@ -1,6 +1,7 @@
 import { parseListenAddress, UsageError } from "../../config/values.ts";
 import type { NodeAddressType } from "../../extract/services/service-spec.ts";
-import { DEFAULT_LEASE_SECONDS, INSTANCE_NAME, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
+import { INSTANCE_NAME } from "../../snapshot/schema.ts";
+import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
 import { readTokenAtOnce } from "../node/files.ts";
 import type { Logger } from "../node/process.ts";
 import { readCertificates, type TlsIdentity } from "../node/tls.ts";

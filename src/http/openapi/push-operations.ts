@@ -1,8 +1,7 @@
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { CLUSTER_ID } from "../../snapshot/schema.ts";
+import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
 import { MOUNTS } from "../path-table.ts";
-import { INSTANCE } from "../push/push-messages.ts";
 import {
   joinCodes,
   OF_BODIES,
@@ -43,7 +42,7 @@ const after = inQuery(
 const instance = inQuery(
   "instance",
   "What the worker reads, by a name of its own choice: while the lease of the cluster is held by another one, the request is rejected.",
-  { type: "string", pattern: INSTANCE.source },
+  { type: "string", pattern: INSTANCE_NAME.source },
 );
 const acknowledged = {
   200: {

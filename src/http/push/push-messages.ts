@@ -5,9 +5,6 @@ import { type EntryRow, entryValue } from "../../database/reader.ts";
 import { Degradations } from "../../snapshot/degradation.ts";
 import { type Collection, collectIssues, SnapshotError } from "../../snapshot/parse.ts";
 
-/** The name of an instance: what a worker reads. */
-export const INSTANCE = /^[A-Za-z0-9._-]{1,64}$/;
-
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
 export const LeaseRequest = z.strictObject({
   generation: z.int().meta({ description: "The generation that the worker was last acknowledged." }),

@@ -3,12 +3,13 @@ import { Hono } from "hono/tiny";
 import type { Holder, PushAuthority } from "../../access/authority.ts";
 import type { Stage } from "../../database/stage.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
-import type { Gateway } from "../../gateway/gateway.ts";
+import type { Gateway, TakenPush } from "../../gateway/gateway.ts";
 import { type RequestedTerms, withTimesAhead } from "../../gateway/leases.ts";
 import type { SettlePush } from "../../gateway/push-backlog.ts";
 import { TokenBuckets } from "../../limits/client-rate.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import type { Degradation } from "../../snapshot/degradation.ts";
+import { INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
 import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
 import {
@@ -19,10 +20,10 @@ import {
   noResource,
   toApiError,
 } from "../messages/errors.ts";
-import { type BodyAccount, BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
+import { BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
 import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
 import type { PushLimits } from "./limits.ts";
-import { countChanges, countRemoval, INSTANCE, LeaseRequest, parseMessage } from "./push-messages.ts";
+import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
@@ -95,7 +96,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       admission.run(clusterId, async () => {
         admission.begin(clusterId);
         let settle: SettlePush | undefined;
-        const account = admission.open(clusterId);
+        const account = admission.bodies.open(clusterId);
         const work = (values: number) => admission.work(clusterId, values);
         const take: TakeLines = async (start) => {
           const reading = { limits, setTimer, account, turns, work };
@@ -131,12 +132,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const after = generationIn(context, "after");
       const { stage, degraded } = await take(() => gateway.stage(clusterId, "whole"));
       const sender = { signal: context.req.raw.signal, after };
-      const { acknowledgement, change } = await gateway.push(stage.finish(), { ...terms, degraded }, sender);
-      noteForAudit(context, {
-        generation: acknowledgement.generation,
-        changes: countChanges(change.entries),
-      });
-      return jsonResponse(200, acknowledgement);
+      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, sender));
     }),
   );
   routes.patch(
@@ -145,17 +141,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const terms = requestedTerms(context);
       const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
       const { stage, degraded } = await take(() => gateway.stage(clusterId, "changes", base));
-      const { acknowledgement, change } = await gateway.push(
-        stage.finish(),
-        { ...terms, degraded },
-        {},
-        base,
-      );
-      noteForAudit(context, {
-        generation: acknowledgement.generation,
-        changes: countChanges(change.entries),
-      });
-      return jsonResponse(200, acknowledgement);
+      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, {}, base));
     }),
   );
   routes.post(
@@ -202,6 +188,12 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   return routes;
 }
 
+function acknowledge(context: PushContext, { acknowledgement, change }: TakenPush): Response {
+  const { generation } = acknowledgement;
+  noteForAudit(context, { generation, changes: countChanges(change.entries) });
+  return jsonResponse(200, acknowledgement);
+}
+
 function otherCluster(clusterId: string, expected: string): ApiError {
   const message = `the lines are of cluster "${clusterId}", not of "${expected}"`;
   return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
@@ -226,7 +218,7 @@ function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSecond
 /** The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id has; undefined if it does not say. */
 function instanceIn(context: PushContext): string | undefined {
   const text = context.req.query("instance");
-  if (text === undefined || INSTANCE.test(text)) return text;
+  if (text === undefined || INSTANCE_NAME.test(text)) return text;
   throw new ApiError(422, "INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
 }
 
@@ -259,8 +251,8 @@ const MOST_CLUSTERS = 20_000;
 
 /** Bounds the requests of each cluster, and what is read at the same time: no cluster takes the memory or the time of the others. */
 class PushAdmission {
+  readonly bodies: BodyBudget;
   readonly #limits: PushLimits;
-  readonly #bodies: BodyBudget;
   readonly #pushes = new Map<string, number>();
   readonly #requests: TokenBuckets;
   readonly #values: TokenBuckets;
@@ -268,7 +260,7 @@ class PushAdmission {
   /** @param now milliseconds that never go back */
   constructor(limits: PushLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
-    this.#bodies = new BodyBudget(limits);
+    this.bodies = new BodyBudget(limits);
     const { pushesPerSecond, pushBurst, pushValues, pushValuesPerSecond } = limits;
     this.#requests = new TokenBuckets({ perSecond: pushesPerSecond, burst: pushBurst }, MOST_CLUSTERS, now);
     this.#values = new TokenBuckets(
@@ -332,10 +324,5 @@ class PushAdmission {
       if (left === 0) this.#pushes.delete(clusterId);
       else this.#pushes.set(clusterId, left);
     }
-  }
-
-  /** An account for the bytes of a body. */
-  open(clusterId: string): BodyAccount {
-    return this.#bodies.open(clusterId);
   }
 }

@@ -11,7 +11,6 @@ import type { StubStore, StubZones } from "../../../forward/stub-zones.ts";
 import { AnsweringState } from "../../../gateway/answering-state.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import { Turns } from "../../../gateway/clock.ts";
-import type { DohGateway, ScopedGateway } from "../../../gateway/scoped-gateway.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
@@ -81,23 +80,12 @@ export async function startThread(
       open(stages): Answers {
         const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
         const scopes = visibilitiesOf(access.admission.rules);
-        const { state, follow } = openState({
-          reader,
-          clock,
-          stages,
-          scopes,
-          signals,
-          states,
-          stubs,
-          config,
-        });
+        const state = openState({ reader, clock, stages, scopes, signals, states, stubs, config });
         return {
-          gateway: followed(state.everything, follow),
+          // Surveys are for the main thread.
+          gateway: { status: () => state.everything.status() },
           pushRoutes: new Hono(),
-          of: ({ visibility }) => ({
-            gateway: followed(state.within(visibility), follow),
-            listed: () => undefined,
-          }),
+          of: ({ visibility }) => ({ gateway: state.within(visibility), listed: () => undefined }),
           close: async () => {},
         };
       },
@@ -146,7 +134,8 @@ interface StateParts {
 }
 
 /** What the thread answers from, and what has it follow the main thread. */
-function openState({ reader, clock, stages, scopes, signals, states, stubs, config }: StateParts) {
+function openState(parts: StateParts): AnsweringState {
+  const { reader, clock, stages, scopes, signals, states, stubs, config } = parts;
   const state = new AnsweringState({
     reader,
     clock,
@@ -157,6 +146,7 @@ function openState({ reader, clock, stages, scopes, signals, states, stubs, conf
     hold: (config.store?.leaseHoldSeconds ?? 0) * 1000,
     behindSince: (now) => signals.behindSince(now),
     serial: () => signals.serial,
+    catchUp: () => follow(),
   });
   const held = new Map<string, ClusterMeta>();
   const follow = followStates({
@@ -175,25 +165,7 @@ function openState({ reader, clock, stages, scopes, signals, states, stubs, conf
       }
     },
   });
-  return { state, follow };
-}
-
-/** A gateway that follows the main thread before it says anything. */
-function followed(gateway: ScopedGateway, follow: () => void): DohGateway {
-  return {
-    answer: (...query) => {
-      follow();
-      return gateway.answer(...query);
-    },
-    hasCluster: (clusterId) => {
-      follow();
-      return gateway.hasCluster(clusterId);
-    },
-    status: () => {
-      follow();
-      return gateway.status();
-    },
-  };
+  return state;
 }
 
 /** The gateway's clock in this thread, whatever became of the wall clock since the process started. */
