@@ -1,18 +1,14 @@
 import { visibilitiesOf } from "../access/rule.ts";
-import type { PushCredential } from "../config/access.ts";
 import { Reader } from "../database/reader.ts";
 import { Writer } from "../database/writer.ts";
-import { createControl } from "../gateway/desired.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { OnGatewayEvent } from "../gateway/gateway-types.ts";
 import type { Listed } from "../http/pages/directory.ts";
-import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import { createPushRoutes } from "../http/push/pushing.ts";
 import { createTransferRoutes } from "../http/transfer.ts";
 import { Accounts } from "../names/services.ts";
-import { controlScope } from "./credentials.ts";
 import { logGateway } from "./log.ts";
-import type { Answers, AnswersContext, ControlParts, PrimaryParts } from "./platform.ts";
+import type { Answers, AnswersContext, PrimaryParts } from "./platform.ts";
 import { settingsText } from "./stages.ts";
 
 /** A primary, with its gateway. */
@@ -111,22 +107,4 @@ export async function openPrimary(
       database.close();
     },
   };
-}
-
-/** The control plane that push credentials allow; undefined where none of them does. For hosts that serve it: the Worker does not load its code. */
-export function controlOf(
-  credentials: readonly Pick<PushCredential, "clusterId" | "control" | "reach">[],
-  counts: ControlCounts,
-  limits: ControlLimits,
-): ControlParts | undefined {
-  const clusters = credentials.flatMap(({ clusterId, control }) => {
-    const visibility = controlScope(control);
-    return visibility === undefined ? [] : { clusterId, visibility };
-  });
-  if (clusters.length === 0) return undefined;
-  const reach = new Map(
-    credentials.flatMap((one) => (one.reach === undefined ? [] : [[one.clusterId, one.reach] as const])),
-  );
-  const control = createControl(clusters, reach);
-  return { control, counts, createRoute: createDesiredRoute, limits };
 }

@@ -3,9 +3,8 @@ import { Hono } from "hono/tiny";
 import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";
-import { ApiError, apiRoute } from "../http/messages/errors.ts";
+import { ApiError, apiRoute, controlNotServed } from "../http/messages/errors.ts";
 import { MOUNTS } from "../http/path-table.ts";
-import { CONTROL_NOT_SERVED } from "../http/push/desired.ts";
 import { describeError, type Log } from "./log.ts";
 
 /** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */
@@ -48,10 +47,7 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
   // The primary's answers are in its own audit log.
   const route: typeof forward = (context) => apiRoute({}, forward, auditAnswers(parts, "forward"))(context);
   const routes = new Hono<AppEnvironment>();
-  const notServed = () => {
-    throw CONTROL_NOT_SERVED();
-  };
-  routes.get("/:clusterId/desired", apiRoute({}, notServed));
+  routes.get("/:clusterId/desired", apiRoute({}, controlNotServed));
   routes.all("/:clusterId{[^/]+}/*", route);
   routes.all("/:clusterId", route);
   return routes;

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { Endpoint } from "../answer/answer-query.ts";
 import type { OutsidePolicy } from "../forward/outside.ts";
 import { HTTPS } from "../resolve/message-writer.ts";
@@ -122,3 +123,11 @@ export function createEndpointAt(policies: PathPolicies): EndpointAt {
     outsideZones: policies.byPath.get(path) ?? policies.default,
   });
 }
+
+/** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
+export const FederationName = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
+    "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters",
+  );

@@ -10,6 +10,7 @@ import { collectIssues } from "../snapshot/parse.ts";
 import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
 import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/errors.ts";
+import { FederationName } from "./path-table.ts";
 import { BodyBudget, readJsonBody } from "./push/bodies.ts";
 
 /** The parts of the routes of stub zones. */
@@ -169,14 +170,6 @@ function invalid(issues: readonly { readonly path: string; readonly message: str
 
 /** The most name servers of one federation. */
 const MOST_NAMESERVERS = 16;
-
-/** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
-export const FederationName = z
-  .string()
-  .regex(
-    /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
-    "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters",
-  );
 
 const NameserverText = z
   .string()

@@ -64,7 +64,6 @@ export const TransferStateResponse = z.object({
     behindSince: time.optional().meta({
       description: "Since when a change waits that the primary's answers should have: answers are stale.",
     }),
-    compileError: z.string().optional().meta({ description: "Why the primary still serves an older state." }),
   }),
 });
 

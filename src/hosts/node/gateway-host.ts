@@ -1,13 +1,17 @@
 import { assemble } from "../../assembly/assemble.ts";
+import { controlScope } from "../../assembly/credentials.ts";
 import { createAudit } from "../../assembly/log.ts";
-import { controlOf } from "../../assembly/primary.ts";
+import type { ControlParts } from "../../assembly/platform.ts";
 import { VERSION } from "../../assembly/stages.ts";
+import type { PushCredential } from "../../config/access.ts";
 import type { ServeConfig } from "../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/values.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
+import { createControl } from "../../gateway/desired.ts";
 import { withNodeMetrics } from "../../http/metrics/node-metrics.ts";
 import { type MetricSources, readMetrics } from "../../http/metrics/table.ts";
 import { createOpenApi } from "../../http/openapi/open-api.ts";
+import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../../http/push/desired.ts";
 import { createStubRoutes } from "../../http/stubs.ts";
 import { openStateDatabase, stateFolderFailure } from "./database.ts";
 import { startAnswering } from "./gateway/answering.ts";
@@ -205,4 +209,22 @@ async function startParts(
       return closers.close(STOP_GRACE);
     },
   };
+}
+
+/** The control plane that push credentials allow; undefined where none of them does. */
+function controlOf(
+  credentials: readonly Pick<PushCredential, "clusterId" | "control" | "reach">[],
+  counts: ControlCounts,
+  limits: ControlLimits,
+): ControlParts | undefined {
+  const clusters = credentials.flatMap(({ clusterId, control }) => {
+    const visibility = controlScope(control);
+    return visibility === undefined ? [] : { clusterId, visibility };
+  });
+  if (clusters.length === 0) return undefined;
+  const reach = new Map(
+    credentials.flatMap((one) => (one.reach === undefined ? [] : [[one.clusterId, one.reach] as const])),
+  );
+  const control = createControl(clusters, reach);
+  return { control, counts, createRoute: createDesiredRoute, limits };
 }

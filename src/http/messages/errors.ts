@@ -103,6 +103,15 @@ export function noResource(api: string): (context: Context) => Response {
   };
 }
 
+/** Rejects a request for a desired state on a host that serves none. */
+export function controlNotServed(): never {
+  throw new ApiError(
+    501,
+    "CONTROL_NOT_SERVED",
+    "this host serves no desired states: let the worker ask the gateway that takes the pushes, on Node.js, Deno or Bun",
+  );
+}
+
 /** A JSON response that no cache may store. */
 export function jsonResponse(
   status: number,

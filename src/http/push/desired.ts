@@ -213,11 +213,3 @@ export interface ControlLimits {
   /** Seconds after which a stream ends whose reader takes nothing. */
   readonly controlIdleSeconds: number;
 }
-
-/** The error of hosts that serve no desired states. */
-export const CONTROL_NOT_SERVED = () =>
-  new ApiError(
-    501,
-    "CONTROL_NOT_SERVED",
-    "this host serves no desired states: let the worker ask the gateway that takes the pushes, on Node.js, Deno or Bun",
-  );

@@ -15,13 +15,14 @@ import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
 import {
   ApiError,
   apiRoute,
+  controlNotServed,
   jsonResponse,
   methodNotAllowed,
   noResource,
   toApiError,
 } from "../messages/errors.ts";
 import { BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
-import { CONTROL_NOT_SERVED, type OpenDesired } from "./desired.ts";
+import type { OpenDesired } from "./desired.ts";
 import type { PushLimits } from "./limits.ts";
 import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
 
@@ -173,7 +174,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/desired",
     route("read", async (context, clusterId, holder) => {
       const { openDesired } = dependencies;
-      if (openDesired === undefined) throw CONTROL_NOT_SERVED();
+      if (openDesired === undefined) return controlNotServed();
       const response = openDesired(clusterId, holder, context.req.query("after"), instanceIn(context));
       if (context.req.raw.method === "HEAD") await response.body?.cancel();
       return response;
