@@ -5,14 +5,14 @@ import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
 import type { AccessRule, Admission, Admitted, NotAdmitted } from "../access/rule.ts";
 import { andThen, type MaybePromise } from "../access/url-tokens.ts";
-import { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
+import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
 import { type AuditLog, auditTurnedAway } from "./audit.ts";
 import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
-import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
+import { createDnsRoute } from "./doh/dns-route.ts";
 import {
   createRuleAnswers,
   type RuleAnswers,
@@ -24,14 +24,7 @@ import { createExplainRoute } from "./explain.ts";
 import { createJsonRoute, readingRoute } from "./json.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { createReject, NOTHING_HERE } from "./messages/errors.ts";
-import {
-  type AllowedOrigins,
-  JSON_TYPE,
-  type KnowsHost,
-  NO_ORIGIN,
-  originsOf,
-  prefersHtml,
-} from "./messages/fields.ts";
+import { JSON_TYPE, type KnowsHost, NO_ORIGIN, originsOf, prefersHtml } from "./messages/fields.ts";
 import {
   FetchRequest,
   type Handler,
@@ -49,24 +42,17 @@ import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, type PathPolicies, r
 import { createRequestGate } from "./request-gate.ts";
 
 /** The parts of the application. */
-export interface AppParts
-  extends OwnRoutes,
-    Omit<SharedParts, "counters" | "clientAddress" | "endpointAt" | "zones" | "allowedOrigins"> {
+export interface AppParts extends OwnRoutes, Omit<SharedParts, "clientAddress" | "endpointAt"> {
   readonly access: AccessControl;
   /** Makes the sources of answers for the clients of a rule; called once for each rule. */
   readonly within: (rule: AccessRule) => RuleParts;
   /** The gateway whose readiness is public. */
   readonly gateway: { status(): ServingStatus };
-  /** The served zones, for the pages. */
-  readonly zones: readonly string[];
-  readonly counters?: QueryCounters;
-  readonly accessCounters?: AccessCounters;
-  /** The answers to names out of zone, by path. Default: REFUSED. */
-  readonly policies?: PathPolicies;
-  /** Default: none. */
-  readonly allowedOrigins?: AllowedOrigins;
-  /** The longest accepted DNS query in bytes. Default and maximum: 65,535. */
-  readonly queryBytes?: number;
+  readonly accessCounters: AccessCounters;
+  /** The answers to names out of zone, by path. */
+  readonly policies: PathPolicies;
+  /** The longest accepted DNS query in bytes. */
+  readonly queryBytes: number;
   /** The limit on requests of each client. Default: none. */
   readonly rate?: ClientRate | undefined;
   /** Requests for other hosts get 421. Default: none do. */
@@ -94,19 +80,15 @@ export interface App {
 /** The Retry-After field while the keys of a client's issuer are unavailable, in seconds. */
 const RETRY_AFTER = 30;
 
-const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
-
 /**
  * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Except for routes with credentials of
  * their own, an access rule admits each request, and answers have only what the rule's clients may see.
  */
 export function createApp(parts: AppParts): App {
-  const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
-  const { accessCounters = new AccessCounters(), clock } = parts;
+  const { access, policies, queryBytes, counters, accessCounters, clock } = parts;
   const { clientAddress } = access;
-  const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   // A rejection before admission has the CORS fields of public answers.
-  const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
+  const openOrigins = originsOf(parts.allowedOrigins, access.rules.public !== undefined);
   const reject = createReject(openOrigins, counters);
   const gate = createRequestGate({
     rate: parts.rate,
@@ -119,7 +101,7 @@ export function createApp(parts: AppParts): App {
     onRejection: auditTurnedAway({ audit: parts.audit, clientAddress }),
   });
   const endpointAt = createEndpointAt(policies);
-  const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt, allowedOrigins };
+  const shared: SharedParts = { ...parts, clientAddress, endpointAt };
   const answersOf = new Map<AccessRule, RuleAnswers>(
     access.rules.all.map((rule) => [rule, createRuleAnswers(shared, rule, access.kinds, parts.within(rule))]),
   );

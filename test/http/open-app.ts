@@ -2,12 +2,30 @@ import { createAdmit, knownKinds } from "../../src/access/admission.ts";
 import type { Client } from "../../src/access/client.ts";
 import { socketAddress } from "../../src/access/client.ts";
 import { createAccessRules } from "../../src/access/rule.ts";
+import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
+import { type AllowedOrigins, NO_ORIGIN } from "../../src/http/messages/fields.ts";
+import type { PathPolicies } from "../../src/http/path-table.ts";
 import { EVERYTHING } from "../../src/merge/visibility.ts";
 
+/** What parts of an application are where a test gives no others. */
+const defaultParts = () => ({
+  counters: new QueryCounters(),
+  accessCounters: new AccessCounters(),
+  policies: REFUSE_ALL,
+  allowedOrigins: NO_ORIGIN as AllowedOrigins,
+  queryBytes: 65_535,
+});
+type DefaultParts = ReturnType<typeof defaultParts>;
+
+/** Names out of zone are refused on every path. */
+export const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
+
 /** What an application that answers everybody is put together from. */
-export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway"> & Omit<RuleParts, "metrics">;
+export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway" | keyof DefaultParts> &
+  Partial<DefaultParts> &
+  Omit<RuleParts, "metrics">;
 
 /** An application that answers everybody. */
 export interface OpenApp extends App {
@@ -25,6 +43,7 @@ export function openApp({ gateway, pages, prepare, listed, ...parts }: OpenAppPa
     clientAddress: socketAddress,
   });
   const app = createApp({
+    ...defaultParts(),
     ...parts,
     gateway,
     access: { rules, kinds: knownKinds([]), admit, clientAddress: socketAddress },

@@ -13,15 +13,12 @@ import {
 } from "./rule-answers.ts";
 import { base64urlLength, decodeBase64url, rawParameter } from "./url.ts";
 
-/** The longest possible DNS message in bytes (RFC 8484 section 6). */
-export const LONGEST_MESSAGE = 65535;
-
 /** The methods of a DNS resource. */
 export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** The parts of the DNS route. */
 interface DnsRouteParts {
-  /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
+  /** The longest accepted query in bytes; a DNS message has 65,535 at most (RFC 8484 section 6). */
   readonly queryBytes: number;
   readonly limits: LimitCounters;
   readonly answerJson: JsonRoute;

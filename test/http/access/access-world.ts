@@ -13,6 +13,7 @@ import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { REFUSE_ALL } from "../open-app.ts";
 import { listedOf } from "../pages/pages-world.ts";
 
 export const ZONE = "clusterset.test";
@@ -83,6 +84,8 @@ export async function accessWorld({
     gateway,
     counters,
     accessCounters: access,
+    policies: REFUSE_ALL,
+    queryBytes: 65_535,
     allowedOrigins,
     clock: () => clock.now(),
     zones: [ZONE],
