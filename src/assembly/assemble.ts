@@ -14,7 +14,7 @@ import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
 import { openPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
-import { createStages } from "./stages.ts";
+import { createStages, VERSION } from "./stages.ts";
 
 /** A complete gateway that does not listen yet. */
 export interface Assembly {
@@ -31,7 +31,7 @@ export interface Assembly {
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
-  const { access, clock, log, version, generations, clusterIds } = platform;
+  const { access, clock, log, generations, clusterIds } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
@@ -66,7 +66,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     gateway,
     counters,
     accessCounters,
-    version,
+    version: VERSION,
     pushRoutes,
     transferRoutes,
     stubRoutes: platform.stubRoutes,

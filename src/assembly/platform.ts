@@ -46,8 +46,6 @@ export interface Platform
     Pick<ForwarderDependencies, "coalesce" | "background"> {
   /** The limits of all threads of the process. Default: each part has its own. */
   readonly shared?: Pick<SharedLimits, "buckets" | "count">;
-  /** The version of this software. */
-  readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccessControl;

@@ -75,7 +75,6 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
   const { authority, grants, exportLimits, ...identities } = createEdgeAccess(config, pushing, log);
   const assembly = await assemble(config, {
     ...identities,
-    version: VERSION,
     clock,
     log,
     upstreams: fetchUpstreams(config.forward),

@@ -3,6 +3,7 @@ import { createEdgeAccess } from "../assembly/credentials.ts";
 import { type Log, logJson } from "../assembly/log.ts";
 import { fetchUpstreams } from "../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../assembly/push-forward.ts";
+import { VERSION } from "../assembly/stages.ts";
 import type { PushCredential } from "../config/access.ts";
 import { readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../config/location.ts";
@@ -24,21 +25,19 @@ const PART_BYTES = 32 * 1024 * 1024;
  */
 export async function createSecondaryHost(
   { config, credentials, primaryUrl, transferToken, transferKeys }: SecondarySettings,
-  version: string,
   log: Log = logJson,
   clock: Clock = waitingClock,
 ): Promise<App> {
   const { access, clusterTokens, clusterIds } = createEdgeAccess(config, credentials, log);
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    version,
     log,
     access,
     clusterTokens,
     clusterIds,
     clock,
     upstreams: fetchUpstreams(config.forward),
-    openApi: createOpenApi(version),
+    openApi: createOpenApi(VERSION),
     generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({

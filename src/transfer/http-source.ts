@@ -39,11 +39,7 @@ export const UNKNOWN_PART = "UNKNOWN_PART";
 export class HttpTransferSource implements TransferSource {
   readonly #base: string;
   readonly #scope: string;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
-  readonly #keys: TransferKeys | undefined;
-  readonly #clock: () => number;
-  readonly #counters: TransferCounters | undefined;
+  readonly #options: HttpTransferOptions;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
   constructor(options: HttpTransferOptions) {
@@ -52,18 +48,15 @@ export class HttpTransferSource implements TransferSource {
       throw new TypeError(`the primary must be an https URL, not ${JSON.stringify(options.gateway)}`);
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, "")}/api/v1/transfer`;
     this.#scope = visibilityKey(options.scope ?? EVERYTHING);
-    this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
-    this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
-    this.#keys = options.keys;
-    this.#clock = options.clock ?? Date.now;
-    this.#counters = options.counters;
+    this.#options = options;
   }
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
-    const asked = this.#clock();
+    const { clock = Date.now, keys } = this.#options;
+    const asked = clock();
     const scope = this.#scope;
     const path = scope === "" ? "state" : `state?${new URLSearchParams({ scope })}`;
-    const nonce = this.#keys && newNonce();
+    const nonce = keys && newNonce();
     const response = await this.#get(
       path,
       "application/json",
@@ -94,13 +87,13 @@ export class HttpTransferSource implements TransferSource {
       throw error;
     }
     const body = await readBounded(response, MOST_PART_BYTES, "the part");
-    this.#counters?.count("primary", body.length);
+    this.#options.counters?.count("primary", body.length);
     await this.#verify(response, { kind: "part", path }, body);
     return body;
   }
 
   async #verify({ headers }: Response, signed: Signed, body: Bytes): Promise<void> {
-    await this.#keys?.verify(headers.get(SIGNATURE_FIELD), signed, body);
+    await this.#options.keys?.verify(headers.get(SIGNATURE_FIELD), signed, body);
   }
 
   #get(
@@ -109,11 +102,13 @@ export class HttpTransferSource implements TransferSource {
     signal: AbortSignal | undefined,
     fields: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
-    return this.#fetch(`${this.#base}/${path}`, {
+    const { token, fetch = globalThis.fetch } = this.#options;
+    const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+    return fetch(`${this.#base}/${path}`, {
       // A redirect could lead the token elsewhere.
       redirect: "manual",
       signal: signal ?? AbortSignal.timeout(TIMEOUT),
-      headers: { ...this.#headers, ...fields, accept, "accept-encoding": "identity" },
+      headers: { ...authorization, ...fields, accept, "accept-encoding": "identity" },
     });
   }
 }

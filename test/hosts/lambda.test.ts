@@ -27,7 +27,7 @@ describe("recorded events", () => {
       push: { credentials: credentialsOf(TOKENS) },
     });
     handler = createLambdaHandler(
-      await createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
+      await createSecondaryHost(readSecondarySettings(primary.environment), () => {}),
     );
     const template = recordedEvent("http-api-post");
     // By way of the function: it hands pushes on.
@@ -159,7 +159,6 @@ it("answers while the primary cannot be reached: SERVFAIL, not ready, 502 for pu
   const handler = createLambdaHandler(
     await createSecondaryHost(
       readSecondarySettings({ CLUSTERSET_PRIMARY_URL: "http://127.0.0.1:1", CLUSTERSET_TRANSFER_TOKEN: "t" }),
-      "0.0.0",
       () => {},
     ),
   );

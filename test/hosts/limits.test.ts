@@ -83,7 +83,7 @@ describe("hosts that see requests only", () => {
   const client = (clientAddress: string) => ({ address: clientAddress, certificate: "none" as const });
 
   it("limit the requests of each client to a secondary", async () => {
-    const secondary = await createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
+    const secondary = await createSecondaryHost(readSecondarySettings(environment(SLOW)), () => {});
     const request = () =>
       new Request("https://doh.example/dns-query", {
         method: "POST",

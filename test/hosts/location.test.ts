@@ -53,7 +53,6 @@ describe("a gateway on Node behind a proxy", () => {
         CLUSTERSET_TRANSFER_TOKEN: "test",
         CONFIG: JSON.stringify(located(["192.0.2.0/24"])),
       }),
-      "0.0.0",
       () => {},
     );
     const firstFrom = async (clientAddress: string) => {

@@ -56,7 +56,7 @@ describe("the answers of a secondary", () => {
       CLUSTERSET_TRANSFER_TOKEN: "secret",
       CONFIG: JSON.stringify(config),
     });
-    await createSecondaryHost(settings, "0.0.0", (level, event) => events.push(`${level} ${event}`));
+    await createSecondaryHost(settings, (level, event) => events.push(`${level} ${event}`));
     return events;
   };
 
@@ -73,7 +73,7 @@ describe("the answers of a secondary", () => {
       CLUSTERSET_TRANSFER_TOKEN: "secret",
       CONFIG: '{"access":{"public":false}}',
     });
-    const host = await createSecondaryHost(settings, "0.0.0", () => {});
+    const host = await createSecondaryHost(settings, () => {});
     const ask = (path: string) =>
       host.fetch(makeRequest({ path }), { address: undefined, certificate: "none" });
     expect((await ask("/dns-query")).status).toBe(403);
@@ -87,7 +87,7 @@ describe("the answers of a secondary", () => {
       CLUSTERSET_TRANSFER_TOKEN: "secret",
       CONFIG: '{"access":{"public":true}}',
     });
-    const host = await createSecondaryHost(settings, "0.0.0", () => {});
+    const host = await createSecondaryHost(settings, () => {});
     const response = await host.fetch(makeRequest({ path: "/metrics" }), {
       address: undefined,
       certificate: "none",

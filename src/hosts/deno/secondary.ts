@@ -1,6 +1,5 @@
 /** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
 import { logJson } from "../../assembly/log.ts";
-import { VERSION } from "../../assembly/stages.ts";
 import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
 import { createSecondaryHost, readSecondarySettings } from "../secondary-host.ts";
 
@@ -15,7 +14,6 @@ declare const Deno: {
 
 const secondary = await createSecondaryHost(
   readSecondarySettings(process.env),
-  VERSION,
   logJson,
   createSteadyClock(waitingClock),
 );

@@ -19,7 +19,6 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
   const { background, clock, log } = surroundings;
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
-    version: VERSION,
     clock,
     log,
     access,

@@ -40,7 +40,7 @@ interface DesiredParts {
 
 /** The route `GET /api/v1/clusters/<id>/desired` (docs/reference/control-api.md), for hosts that serve it. */
 export function createDesiredRoute(parts: DesiredParts): OpenDesired {
-  const { gateway, clock, limits, counts, counters, onError } = parts;
+  const { gateway, limits, counts } = parts;
   const streams = new Map<string, number>();
   return (clusterId, { control }, after, instance) => {
     const feed = control === undefined ? undefined : gateway.desiredWithin(control);
@@ -64,22 +64,12 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
     streams.set(clusterId, own + 1);
     counts.streams++;
     const cursor = feed.open(clusterId, after);
-    const body = streamDesired({
-      cursor,
-      clock,
-      limits,
-      onError,
-      leases: () => feed.leases(clusterId, gateway.now()),
-      onLines: (lines) => {
-        counts.lines += lines;
-      },
-      onLimit: (limit) => counters?.hit(limit),
-      onEnd: () => {
-        counts.streams--;
-        const left = streams.get(clusterId)! - 1;
-        if (left === 0) streams.delete(clusterId);
-        else streams.set(clusterId, left);
-      },
+    const leases = () => feed.leases(clusterId, gateway.now());
+    const body = streamDesired(parts, cursor, leases, () => {
+      counts.streams--;
+      const left = streams.get(clusterId)! - 1;
+      if (left === 0) streams.delete(clusterId);
+      else streams.set(clusterId, left);
     });
     // No proxy may keep lines until it has more of them; nor does the server of Node.js.
     const headers = {
@@ -99,23 +89,6 @@ function tooMany(open: number, limit: "limits.controlStreams" | "limits.controlS
   });
 }
 
-/** What a stream is read from. */
-interface DesiredStreamParts {
-  readonly cursor: DesiredCursor;
-  /** Seconds until leases expire, by cluster id. */
-  readonly leases: () => Readonly<Record<string, number>>;
-  readonly clock: Pick<Clock, "now" | "setTimer">;
-  readonly limits: Pick<ControlLimits, "controlSeconds" | "controlIdleSeconds">;
-  /** Called with the lines of each piece. */
-  readonly onLines: (lines: number) => void;
-  /** Called when a limit cuts the stream off. */
-  readonly onLimit: (limit: "limits.controlIdleSeconds") => void;
-  /** Called with the error that cuts the stream off. */
-  readonly onError: (error: unknown) => void;
-  /** Called once. */
-  readonly onEnd: () => void;
-}
-
 /** Characters of one piece: what a stream holds beside what the reader has not taken from its connection. */
 const PIECE = 64 * 1024;
 /** Milliseconds between two lines of leases. */
@@ -126,9 +99,15 @@ const ENCODER = new TextEncoder();
 /**
  * The lines of a desired state as its reader takes them: the state, then changes, and leases at every third of the shortest. It ends after a time, so
  * that proxies and credentials are checked anew, and when the reader takes nothing for too long. Nothing is produced ahead of the reader.
+ * @param leasesLeft seconds until leases expire, by cluster id
+ * @param onEnd called once
  */
-function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
-  const { cursor, clock, limits } = parts;
+function streamDesired(
+  { clock, limits, counts, counters, onError }: DesiredParts,
+  cursor: DesiredCursor,
+  leasesLeft: () => Readonly<Record<string, number>>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
   let leasesAt = Number.NEGATIVE_INFINITY;
   let isOver = false;
   let isEnded = false;
@@ -146,10 +125,10 @@ function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
     stopWaiting();
     cursor.close();
     cursor.wake();
-    parts.onEnd();
+    onEnd();
   };
   const leases = (): string => {
-    const left = parts.leases();
+    const left = leasesLeft();
     const shortest = Math.min(...Object.values(left)) * 1000;
     leasesAt = clock.now() + Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, shortest / 3));
     return textOf({ leases: left });
@@ -180,10 +159,10 @@ function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
         await waiting();
         continue;
       }
-      parts.onLines(lines + (isDue ? 1 : 0));
+      counts.lines += lines + (isDue ? 1 : 0);
       controller.enqueue(ENCODER.encode(piece));
       stopSlow = clock.setTimer(limits.controlIdleSeconds * 1000, () => {
-        parts.onLimit("limits.controlIdleSeconds");
+        counters?.hit("limits.controlIdleSeconds");
         end();
         controller.error(new Error("the reader took nothing for too long"));
       });
@@ -192,7 +171,7 @@ function streamDesired(parts: DesiredStreamParts): ReadableStream<Uint8Array> {
   };
   const fail = (error: unknown): never => {
     end();
-    parts.onError(error);
+    onError(error);
     throw error;
   };
 

@@ -19,7 +19,7 @@ function lambdaHost(name: string, recorded: string): HostUnderTest {
     async start(settings) {
       const primary = await startPrimary(settings);
       const handler = createLambdaHandler(
-        await createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
+        await createSecondaryHost(readSecondarySettings(primary.environment), () => {}),
       );
       const template = recordedEvent(recorded);
       return {

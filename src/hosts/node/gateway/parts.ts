@@ -1,5 +1,4 @@
 import { AccessCounters, QueryCounters } from "../../../answer/query-counters.ts";
-import { VERSION } from "../../../assembly/stages.ts";
 import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
 import { clientConnections, socketNetworks } from "../../../config/limits.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
@@ -63,7 +62,6 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
     reachability,
     /** For `assemble`. */
     platform: {
-      version: VERSION,
       log,
       access: admission,
       load,
