@@ -150,7 +150,7 @@ const gateway = new Gateway({
 });
 function answer(query: Uint8Array): void {
   const now = Date.now();
-  const { world, leases } = gateway.current(now)!;
+  const { world, leases } = gateway.everything.current(now)!;
   const context = { world, leases, now, rotation: 0, view: undefined, outside: "refuse" } as const;
   if (resolve(query, context)?.outcome !== "answer") throw new Error("no answer");
 }

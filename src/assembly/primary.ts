@@ -11,16 +11,11 @@ import { logGateway } from "./log.ts";
 import type { Answers, AnswersContext, PrimaryParts } from "./platform.ts";
 import { settingsText } from "./stages.ts";
 
-/** A primary, with its gateway. */
-interface PrimaryAnswers extends Answers {
-  readonly gateway: Gateway;
-}
-
 /** Opens a primary over its database. */
 export async function openPrimary(
   { config, stages, rules, clusterIds, counters, clock: own, log, audit, clientAddress }: AnswersContext,
   parts: PrimaryParts,
-): Promise<PrimaryAnswers> {
+): Promise<Answers> {
   const { database, openOrder, onOpened, authority, explainer, control, transfer, transferKey } = parts;
   const { watchLeases, onChange, onLeaseHeld, hold } = parts;
   const logEvent = logGateway(log);
@@ -56,7 +51,7 @@ export async function openPrimary(
   onOpened?.(gateway);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   return {
-    gateway,
+    gateway: gateway.everything,
     of: ({ visibility }) => {
       const within = gateway.within(visibility);
       const listed = (): Listed | undefined => {

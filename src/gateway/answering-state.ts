@@ -31,6 +31,8 @@ export interface AnsweringParts {
   readonly hold?: number | undefined;
   /** Since when a change waits that answers should have (Unix milliseconds). Default: none waits. */
   readonly behindSince?: (now: number) => number | undefined;
+  /** What a status says of the store, to clients for whom everything exists. Default: nothing. */
+  readonly store?: () => Pick<ServingStatus, "position" | "storeTrouble">;
   /** Who pushes for a cluster beside the worker that holds its lease. Default: it is not known. */
   readonly contentionOf?: (clusterId: string) => Contention | undefined;
   /** The SOA serial after a change. Default: the time in seconds. */
@@ -212,7 +214,7 @@ export class AnsweringState {
   }
 
   #answersIn(visibility: Visibility): ScopedGateway {
-    const { names, reader, clock, queries, catchUp, behindSince = () => undefined } = this.#parts;
+    const { names, reader, clock, queries, catchUp, store, behindSince = () => undefined } = this.#parts;
     const { view } = visibility;
     const key = visibilityKey(withoutView(visibility));
     const scope =
@@ -251,7 +253,10 @@ export class AnsweringState {
         return isKnown && (view ?? clusterId) === clusterId && scope.has(clusterId);
       },
       survey: () => this.#survey(scope, key === ""),
-      status: () => this.#status(scope, key === "", behindSince(this.expireNow())),
+      status: () => ({
+        ...this.#status(scope, key === "", behindSince(this.expireNow())),
+        ...(visibilityKey(visibility) === "" && store?.()),
+      }),
     };
   }
 

@@ -5,8 +5,6 @@ import { Stage, type Staged } from "../database/stage.ts";
 import { isDiskFailure, StoreError } from "../database/store-error.ts";
 import { type Applied, DamagedCluster, type Event, StaleChange, type Writer } from "../database/writer.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
-import type { Answer } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/message-writer.ts";
 import { type AnsweringParts, AnsweringState } from "./answering-state.ts";
 import { type ChangeOrder, ownOrder } from "./change-order.ts";
 import { Turns, unixTime } from "./clock.ts";
@@ -17,7 +15,6 @@ import {
   GenerationMismatch,
   refuseLate,
   type Sender,
-  type ServingStatus,
   StoreHealth,
 } from "./gateway-types.ts";
 import {
@@ -40,11 +37,11 @@ import {
 } from "./limits.ts";
 import { type Contention, refuseOtherInstance } from "./other-instance.ts";
 import { KeyedQueue, PushBacklog, type SettlePush } from "./push-backlog.ts";
-import type { ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import type { ScopedGateway } from "./scoped-gateway.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayParts
-  extends Omit<AnsweringParts, "turns" | "behindSince" | "contentionOf" | "onExpired"> {
+  extends Omit<AnsweringParts, "turns" | "behindSince" | "store" | "contentionOf" | "onExpired"> {
   /** Of the database that `reader` reads. What it has applied is durable. */
   readonly writer: Writer;
   /** In which changes are applied. Default: this gateway alone changes the database. */
@@ -71,8 +68,8 @@ export interface TakenPush {
 const MOST_TRIES = 5;
 const NO_ENTRIES: Staged["entries"] = new Map();
 
-/** Takes what clusters push into the database, and answers from it. It is itself the gateway for clients for whom everything exists. */
-export class Gateway implements ScopedGateway {
+/** Takes what clusters push into the database, and answers from it. */
+export class Gateway {
   /** What all its long work has in turn. */
   readonly turns: Turns;
   readonly state: AnsweringState;
@@ -102,6 +99,13 @@ export class Gateway implements ScopedGateway {
       scopes: [...(parts.scopes ?? []), ...controlScopes(parts.control)],
       turns: this.turns,
       behindSince: (now) => this.behindSince(now),
+      store: () => {
+        const trouble = this.#order.trouble ?? this.#health.trouble;
+        return {
+          ...(this.#order.isShared && { position: this.state.position }),
+          ...(trouble !== undefined && { storeTrouble: trouble }),
+        };
+      },
       contentionOf: (id) => this.#contentions.get(id),
       onExpired: (clusterId, meta) => this.#expired(clusterId, meta),
     });
@@ -121,9 +125,14 @@ export class Gateway implements ScopedGateway {
     onDue();
   }
 
+  /** The gateway for clients for whom everything exists. */
+  get everything(): ScopedGateway {
+    return this.state.everything;
+  }
+
   /** @throws {RangeError} for a scope that it was not opened with */
   within(scope: Visibility): ScopedGateway {
-    return visibilityKey(scope) === "" ? this : this.state.within(scope);
+    return this.state.within(scope);
   }
 
   /** The desired state of clusters as things exist in a scope; undefined where nobody may read it. */
@@ -263,7 +272,7 @@ export class Gateway implements ScopedGateway {
   leave(clusterId: string, sender: Sender = {}): Promise<boolean> {
     return this.#inTurn(clusterId, async () => {
       this.refuseOther(clusterId, sender.instance);
-      const isKnown = this.hasCluster(clusterId);
+      const isKnown = this.everything.hasCluster(clusterId);
       refuseLate(sender, { generation: this.state.live.get(clusterId)?.generation });
       await this.#append({ kind: "departure", cluster: clusterId });
       this.#contentions.delete(clusterId);
@@ -272,44 +281,14 @@ export class Gateway implements ScopedGateway {
     });
   }
 
-  current(now?: number): ServedWorld | undefined {
-    return this.state.everything.current(now);
-  }
-
-  answer(
-    query: Uint8Array,
-    view: string | undefined,
-    now: number,
-    transport?: Transport,
-  ): Answer | undefined {
-    return this.state.everything.answer(query, view, now, transport);
-  }
-
-  hasCluster(clusterId: string): boolean {
-    return this.state.everything.hasCluster(clusterId);
-  }
-
   /** How much a cluster has; undefined where it is not live. */
   totalsOf(clusterId: string): Totals | undefined {
     return this.state.live.has(clusterId) ? this.#parts.writer.reader.cluster(clusterId)?.totals : undefined;
   }
 
-  status(): ServingStatus {
-    const trouble = this.#order.trouble ?? this.#health.trouble;
-    return {
-      ...this.state.everything.status(),
-      ...(this.#order.isShared && { position: this.state.position }),
-      ...(trouble !== undefined && { storeTrouble: trouble }),
-    };
-  }
-
-  survey(): Promise<Surveyed | undefined> {
-    return this.state.everything.survey();
-  }
-
   /** A row was found damaged while answers were made of it: its cluster leaves them until it pushes in full. May be called for each such row. */
   damaged(damage: Damage): void {
-    if (this.hasCluster(damage.cluster))
+    if (this.everything.hasCluster(damage.cluster))
       void this.#attempt({ kind: "damage", cluster: damage.cluster }, damage);
   }
 

@@ -106,7 +106,7 @@ export class Primary {
     return {
       state: () => {
         const at = this.#parts.clock();
-        const { storeTrouble: _, neverSeen: __, ...status } = gateway.status();
+        const { storeTrouble: _, position: __, neverSeen: ___, ...status } = gateway.status();
         const world = gateway.current(at)?.world;
         const window = this.#follow();
         const { base, recent, newest } = window;

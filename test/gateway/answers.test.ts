@@ -12,7 +12,7 @@ function open() {
   const gateway = openKeyed({ clock });
   const ask = (name = "web.shop.svc.clusterset.local", view?: string) => {
     const query = dnsPacket.encode({ type: "query", id: 1, questions: [{ type: "A", name }] });
-    const decoded = dnsPacket.decode(Buffer.from(gateway.answer(query, view, clock.now())!.bytes));
+    const decoded = dnsPacket.decode(Buffer.from(gateway.everything.answer(query, view, clock.now())!.bytes));
     const answers = (decoded.answers ?? []) as { data: string; ttl: number }[];
     const { rcode } = decoded as unknown as { rcode: string };
     return {
@@ -31,7 +31,7 @@ test("the view of a cluster whose lease expired never has another cluster's clus
   await putSnapshot(gateway, west!, { leaseSeconds: 10 });
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
   await clock.advance(10_000);
-  expect(gateway.hasCluster("west")).toBe(true);
+  expect(gateway.everything.hasCluster("west")).toBe(true);
   expect(ask(web, "west")).toMatchObject({ rcode: "NOERROR", addresses: ["10.1.0.8"] });
   expect(ask("log.ops.svc.clusterset.local", "west").addresses).toEqual(["192.0.2.10"]);
   expect(ask(web).addresses).toEqual(["10.200.0.1"]);
@@ -41,20 +41,20 @@ test("the view of a cluster whose lease expired never has another cluster's clus
   await putSnapshot(gateway, west!, { leaseSeconds: 10 });
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
   await gateway.leave("west");
-  expect(gateway.hasCluster("west")).toBe(false);
+  expect(gateway.everything.hasCluster("west")).toBe(false);
 });
 
 test("a push that changes nothing keeps compiled names and the SOA serial, whatever the time", async () => {
   const { gateway, clock, ask } = open();
   await putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 60 });
   ask();
-  const { world } = gateway.current()!;
+  const { world } = gateway.everything.current()!;
   const { serial } = world;
-  const { compiledBytes, stateHash } = gateway.status();
+  const { compiledBytes, stateHash } = gateway.everything.status();
   expect(compiledBytes).toBeGreaterThan(0);
   await clock.advance(10_000);
   await putSnapshot(gateway, structuredClone(shopSnapshot("west")), { leaseSeconds: 60 });
-  expect(gateway.current()!.world).toBe(world);
+  expect(gateway.everything.current()!.world).toBe(world);
   expect(world.serial).toBe(serial);
-  expect(gateway.status()).toMatchObject({ compiledBytes, stateHash });
+  expect(gateway.everything.status()).toMatchObject({ compiledBytes, stateHash });
 });

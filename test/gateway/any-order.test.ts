@@ -181,7 +181,9 @@ it("whatever clusters push at the same time, in whatever turns, and whatever the
           held.set(clusterId, { snapshot: to, generation: pushed.generation });
           // What is acknowledged is stored, and answered from.
           expect(snapshotOf(reader, clusterId)).toEqual(to);
-          expect(gateway.status().clusters.find((cluster) => cluster.clusterId === clusterId)).toMatchObject({
+          expect(
+            gateway.everything.status().clusters.find((cluster) => cluster.clusterId === clusterId),
+          ).toMatchObject({
             exports: Object.keys(to.exports).length,
             imports: Object.keys(to.imports).length,
           });
@@ -209,7 +211,7 @@ it("whatever clusters push at the same time, in whatever turns, and whatever the
         for (const snapshot of world) expect(snapshotOf(reader, snapshot.clusterId)).toEqual(snapshot);
         if (world.length === 0) return;
         for (const scope of [undefined, SCOPE]) {
-          const within = (of: typeof gateway) => (scope === undefined ? of : of.within(scope));
+          const within = (of: typeof gateway) => (scope === undefined ? of.everything : of.within(scope));
           if (within(expected).current() === undefined) continue;
           expect(seen(within(gateway), world)).toEqual(seen(within(expected), world));
         }

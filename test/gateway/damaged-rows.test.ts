@@ -30,21 +30,21 @@ const MISMATCH = { code: "GENERATION_MISMATCH", current: undefined };
 describe("a cluster with a damaged row", () => {
   test("leaves the answers when the row is read for an answer, alone, and comes back with a whole push", async () => {
     const { gateway, clock, served, reported, generation } = await withDamage();
-    gateway.current(clock.now())?.world.entries.service("shop", "web");
+    gateway.everything.current(clock.now())?.world.entries.service("shop", "web");
     expect(served()).toBe("east:e");
     await expect.poll(reported).toEqual([DAMAGED]);
-    expect(gateway.hasCluster("west")).toBe(false);
+    expect(gateway.everything.hasCluster("west")).toBe(false);
     await expect(gateway.renew("west", generation)).rejects.toMatchObject(MISMATCH);
     await putSnapshot(gateway, west);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.status().clusters[1]).toMatchObject({ clusterId: "west", exports: 2 });
+    expect(gateway.everything.status().clusters[1]).toMatchObject({ clusterId: "west", exports: 2 });
   });
 
   test("pushes in full, and is answered", async () => {
     const { gateway, served, reported } = await withDamage();
     await putSnapshot(gateway, west);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.status().clusters[1]).toMatchObject({ exports: 2, live: true });
+    expect(gateway.everything.status().clusters[1]).toMatchObject({ exports: 2, live: true });
     expect(reported()).toEqual([DAMAGED]);
   });
 
@@ -77,7 +77,7 @@ describe("a cluster with a damaged row", () => {
 
   test("has names not denied while it is not back, although all others left", async () => {
     const { gateway, clock, served } = await withDamage();
-    gateway.current(clock.now())?.world.entries.service("shop", "web");
+    gateway.everything.current(clock.now())?.world.entries.service("shop", "web");
     await gateway.leave("east");
     expect(served()).toBe("SERVFAIL");
     await putSnapshot(gateway, west);

@@ -100,7 +100,7 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
     await expect(putSnapshot(gateway, regional("new", "n"))).rejects.toMatchObject(rejected);
     await clock.advance(9_000);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.status().clusters).toMatchObject([
+    expect(gateway.everything.status().clusters).toMatchObject([
       { clusterId: "east" },
       { clusterId: "west", generation: west.generation },
     ]);
@@ -111,21 +111,21 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
   test("the status says so, events say so once, and both say when it works again", async () => {
     const { gateway, clock, disk, events, east, west } = await onFailingDisk(failure);
     const reported = () => events.map(({ event }) => event).filter((event) => event.startsWith("store-"));
-    expect(gateway.status().storeTrouble).toBeUndefined();
+    expect(gateway.everything.status().storeTrouble).toBeUndefined();
     const since = clock.now();
     await gateway.renew("east", east.generation, { leaseSeconds: 100 });
     await clock.advance(1_000);
     await gateway.renew("west", west.generation, { leaseSeconds: 100 });
-    expect(gateway.status()).toMatchObject({
+    expect(gateway.everything.status()).toMatchObject({
       ready: true,
       storeTrouble: { reason: expect.stringContaining(code), since },
     });
     expect(reported()).toEqual(["store-failed"]);
     disk.failure = undefined;
     await gateway.renew("east", east.generation, { leaseSeconds: 100 });
-    expect(gateway.status().storeTrouble).toBeDefined();
+    expect(gateway.everything.status().storeTrouble).toBeDefined();
     await putSnapshot(gateway, regional("west", "x"), { leaseSeconds: 100 });
-    expect(gateway.status().storeTrouble).toBeUndefined();
+    expect(gateway.everything.status().storeTrouble).toBeUndefined();
     expect(reported()).toEqual(["store-failed", "store-works-again"]);
   });
 
@@ -134,7 +134,7 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
     await expect(putSnapshot(gateway, regional("new", "n"))).rejects.toMatchObject(rejected);
     disk.failure = undefined;
     await gateway.renew("east", east.generation, { leaseSeconds: 100 });
-    expect(gateway.status().storeTrouble).toBeUndefined();
+    expect(gateway.everything.status().storeTrouble).toBeUndefined();
   });
 
   test("a cluster whose lease expires leaves the answers, and comes back once the disk takes its renewal", async () => {
@@ -144,10 +144,10 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
     await expect(gateway.renew("west", west.generation)).rejects.toMatchObject(rejected);
     expect(served()).toBe("east:e");
     disk.failure = undefined;
-    expect(served(open())).toBe("east:e");
+    expect(served(open().everything)).toBe("east:e");
     await gateway.renew("west", west.generation);
     expect(served()).toBe("east:e west:w");
-    expect(served(open())).toBe("east:e west:w");
+    expect(served(open().everything)).toBe("east:e west:w");
   });
 
   test("a cluster that cannot be stored as expired comes back with the push that it sent before", async () => {
@@ -173,10 +173,10 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
   test("a gateway starts, and answers from what was stored", async () => {
     const { open, served, clock, gateway, west } = await onFailingDisk(failure);
     await gateway.renew("west", west.generation, { leaseSeconds: 100 });
-    expect(served(open())).toBe("east:e west:w");
+    expect(served(open().everything)).toBe("east:e west:w");
     // A day later another day has begun, which cannot be stored, and the leases have expired.
     clock.stall(2 * 86_400_000);
-    expect(served(open())).toBe("SERVFAIL");
+    expect(served(open().everything)).toBe("SERVFAIL");
   });
 });
 
@@ -185,6 +185,6 @@ test("what is no failure of the disk is passed on: it renews no lease, and is no
   await clock.advance(1_000);
   await expect(gateway.renew("east", east.generation)).rejects.toThrow(TypeError);
   await expect(putSnapshot(gateway, regional("east", "f"))).rejects.toThrow(TypeError);
-  expect(gateway.status()).not.toHaveProperty("storeTrouble");
-  expect(gateway.status().clusters[0]!.expiresAt).toBe(east.expiresAt);
+  expect(gateway.everything.status()).not.toHaveProperty("storeTrouble");
+  expect(gateway.everything.status().clusters[0]!.expiresAt).toBe(east.expiresAt);
 });

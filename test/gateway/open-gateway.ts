@@ -50,8 +50,8 @@ export function openGateway(
   const textOf = (of: ScopedGateway) =>
     decoder.decode(of.answer(new Uint8Array(), undefined, clock.now())?.bytes).split(" | ");
   /** What is served, without the lease times. */
-  const served = (of: ScopedGateway = gateway) => textOf(of)[0];
-  const leases = () => textOf(gateway)[1]?.split(" ").map(Number);
+  const served = (of: ScopedGateway = gateway.everything) => textOf(of)[0];
+  const leases = () => textOf(gateway.everything)[1]?.split(" ").map(Number);
   return { gateway, database, clock, events, open, served, leases };
 }
 

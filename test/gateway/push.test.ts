@@ -20,7 +20,7 @@ describe("a whole push", () => {
     await expect(putSnapshot(gateway, regional("west", "a"), { leaseSeconds })).rejects.toMatchObject({
       code: "LEASE_OUT_OF_RANGE",
     });
-    expect(gateway.status().clusters).toEqual([]);
+    expect(gateway.everything.status().clusters).toEqual([]);
   });
 
   test("of one cluster too many is rejected with the bound in the message", async () => {

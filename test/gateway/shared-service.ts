@@ -51,7 +51,7 @@ export function openSharedService(clock = new FakeClock(BEGAN), database = memor
   const generations = new Map<string, number>();
   const ask = () => {
     const query = encodeQuery("_http._tcp.web.shop.svc.clusterset.local", "SRV");
-    return decode(Buffer.from(gateway.answer(query, undefined, clock.now())!.bytes));
+    return decode(Buffer.from(gateway.everything.answer(query, undefined, clock.now())!.bytes));
   };
   return {
     clock,
@@ -82,7 +82,7 @@ export function openSharedService(clock = new FakeClock(BEGAN), database = memor
       gateway.renew(clusterId, generations.get(clusterId)!, { leaseSeconds: lease }),
     leave: (clusterId: string) => gateway.leave(clusterId),
     isLive: (clusterId: string) =>
-      gateway.status().clusters.some((cluster) => cluster.clusterId === clusterId && cluster.live),
+      gateway.everything.status().clusters.some((cluster) => cluster.clusterId === clusterId && cluster.live),
     /** Lets the lease of every cluster expire. */
     lapse: () => clock.advance(2 * HOUR),
     /** Opens another gateway over what the first one stored. */
@@ -100,7 +100,7 @@ export function openSharedService(clock = new FakeClock(BEGAN), database = memor
     },
     /** Who is said to report an implausible creation time. */
     implausible: async () =>
-      ((await gateway.survey())?.findings ?? [])
+      ((await gateway.everything.survey())?.findings ?? [])
         .filter(({ reason }) => reason === "ImplausibleTimestamp")
         .map(({ clusterId, message }) => ({ clusterId, message })),
   };

@@ -105,7 +105,7 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     expect(error).toBeInstanceOf(PushRefused);
     expect(error).toMatchObject(refused);
     expect(served()).toBe("west:good");
-    expect(gateway.status().clusters[0]!.generation).toBe(generation);
+    expect(gateway.everything.status().clusters[0]!.generation).toBe(generation);
     expect(gateway.totalsOf("west")![bound]).toBe(3);
     await gateway.renew("west", generation);
   });
@@ -118,7 +118,7 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     const { generation } = await putSnapshot(gateway, { ...base, ...within } as ClusterSnapshot);
     await expect(putSnapshot(gateway, large)).rejects.toMatchObject(refused);
     expect(served()).toBe("west:good");
-    expect(gateway.status().clusters[0]!.generation).toBe(generation);
+    expect(gateway.everything.status().clusters[0]!.generation).toBe(generation);
   });
 });
 

@@ -58,7 +58,7 @@ describe("the status of a scope", () => {
       clock.stall(10_000 + after);
       events.length = 0;
       const other = open();
-      expect(other.status().clusters[1]).toMatchObject({ clusterId: "west", live, exports: 2 });
+      expect(other.everything.status().clusters[1]).toMatchObject({ clusterId: "west", live, exports: 2 });
       expect(other.within(SHOP).status().clusters[1]).toMatchObject({ clusterId: "west", live, exports: 1 });
       expect(events.some(({ event }) => event === "lease-expired")).toBe(!live);
     },
@@ -70,10 +70,10 @@ describe("the status of a scope", () => {
     await putSnapshot(gateway, west);
     await putSnapshot(gateway, regional("east", "e"));
     await putSnapshot(other.gateway, regional("east", "e"));
-    const { stateHash } = gateway.status();
-    expect(other.gateway.status().stateHash).not.toBe(stateHash);
+    const { stateHash } = gateway.everything.status();
+    expect(other.gateway.everything.status().stateHash).not.toBe(stateHash);
     await putSnapshot(other.gateway, west);
-    expect(other.gateway.status().stateHash).toBe(stateHash);
+    expect(other.gateway.everything.status().stateHash).toBe(stateHash);
     expect(gateway.within(SHOP).status().stateHash).toBeUndefined();
   });
 });

@@ -15,7 +15,9 @@ const REPORT: readonly Degradation[] = [
 async function degradedWorld(report: readonly Degradation[] = REPORT) {
   const world = await pagesWorld([exporting("west"), exporting("east")]);
   const renew = async (clusterId: string, degraded?: readonly Degradation[]) => {
-    const { generation } = world.gateway.status().clusters.find((one) => one.clusterId === clusterId)!;
+    const { generation } = world.gateway.everything
+      .status()
+      .clusters.find((one) => one.clusterId === clusterId)!;
     const renewed = world.gateway.renew(clusterId, generation, { leaseSeconds: 60, degraded });
     await world.clock.advance(0);
     await renewed;
@@ -27,7 +29,7 @@ async function degradedWorld(report: readonly Degradation[] = REPORT) {
     (JSON.parse(await text("/resolve?name=web.shop.svc.clusterset.local")) as { Comment: string }).Comment;
   const status = async () => JSON.parse(await text("/status")) as StatusReport;
   const gauges = async () => {
-    const metrics = secondaryMetrics({ gateway: world.gateway, clock: () => world.clock.now() });
+    const metrics = secondaryMetrics({ gateway: world.gateway.everything, clock: () => world.clock.now() });
     const lines = (await metrics.render()).matchAll(/^clusterset_doh_cluster_degraded_seconds(.*)$/gm);
     return Array.from(lines, ([, series]) => series);
   };

@@ -34,7 +34,7 @@ it("whatever is pushed to whichever gateway, and whatever happens to gateways, t
 
 /** Which clusters and generations a gateway answers from, in each scope. */
 function answered(gateway: Replicas["members"][0]["gateway"]): object {
-  return [gateway, gateway.within(SCOPE)].map((scope) => {
+  return [gateway.everything, gateway.within(SCOPE)].map((scope) => {
     const { ready, clusters, stateHash } = scope.status();
     return {
       ready,

@@ -23,7 +23,7 @@ function agree(): string[] {
 }
 
 const heldOf = (member: Member, cluster: string) => snapshotOf(readerOf(member), cluster);
-const generationOf = ({ gateway }: Member) => gateway.status().clusters[0]!.generation;
+const generationOf = ({ gateway }: Member) => gateway.everything.status().clusters[0]!.generation;
 const eventsOf = ({ events }: Member) => events.map(({ event }) => event);
 
 describe("an engine that loses what it had", () => {

@@ -41,11 +41,13 @@ describe("gateways that share a log", () => {
     });
     await replicas.settled();
     expect([isTaken, liveOf(one), liveOf(other)]).toEqual([false, [], ["east"]]);
-    expect([one.gateway.status().position, other.gateway.status().position]).toEqual([0, 1]);
+    expect([one.gateway.everything.status().position, other.gateway.everything.status().position]).toEqual([
+      0, 1,
+    ]);
     one.log.release();
     await pushing;
     expect(liveOf(one)).toEqual(["east"]);
-    expect(one.gateway.status().position).toBe(1);
+    expect(one.gateway.everything.status().position).toBe(1);
   });
 
   test("reject a delta on a state that another one replaced", async () => {
@@ -228,15 +230,19 @@ describe("while the log is gone", () => {
     await expect(putSnapshot(one.gateway, exporting("west"))).rejects.toMatchObject({ code: "STORE_FAILED" });
     await expect(one.gateway.renew("east", generation)).rejects.toMatchObject({ code: "STORE_FAILED" });
     await replicas.pass(65_000);
-    expect(one.gateway.status()).toMatchObject({ clusters: [{ live: true }], storeTrouble: {}, ready: true });
-    expect(one.gateway.status().behindSince).toBeDefined();
+    expect(one.gateway.everything.status()).toMatchObject({
+      clusters: [{ live: true }],
+      storeTrouble: {},
+      ready: true,
+    });
+    expect(one.gateway.everything.status().behindSince).toBeDefined();
     await replicas.pass(10_000);
-    expect(one.gateway.status().clusters).toMatchObject([{ live: false }]);
+    expect(one.gateway.everything.status().clusters).toMatchObject([{ live: false }]);
     one.log.reconnect();
     await replicas.pass(3000);
     await putSnapshot(one.gateway, exporting("west"));
-    expect(one.gateway.status()).not.toHaveProperty("storeTrouble");
-    expect(one.gateway.status()).not.toHaveProperty("behindSince");
+    expect(one.gateway.everything.status()).not.toHaveProperty("storeTrouble");
+    expect(one.gateway.everything.status()).not.toHaveProperty("behindSince");
     expect(liveOf(one)).toEqual(["west"]);
     expect([...readerOf(one).all("east", Kind.export)]).toHaveLength(1);
   });
@@ -266,9 +272,9 @@ describe("while the log is gone", () => {
     settle(false);
     await replicas.pass(10_000);
     await putSnapshot(other.gateway, { ...exporting("east"), namespaces: { newer: {} }, exports: {} });
-    expect(one.gateway.status().behindSince).toBeLessThan(clock.now());
+    expect(one.gateway.everything.status().behindSince).toBeLessThan(clock.now());
     one.log.reconnect();
     await replicas.pass(1000);
-    expect(one.gateway.status()).not.toHaveProperty("behindSince");
+    expect(one.gateway.everything.status()).not.toHaveProperty("behindSince");
   });
 });

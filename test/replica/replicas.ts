@@ -137,7 +137,7 @@ export function rowsOf({ database }: Pick<Member, "database">): object {
 
 /** What a gateway answers from. */
 export function liveOf({ gateway }: Member): string[] {
-  return gateway.status().clusters.flatMap(({ live, clusterId }) => (live ? [clusterId] : []));
+  return gateway.everything.status().clusters.flatMap(({ live, clusterId }) => (live ? [clusterId] : []));
 }
 
 /** Reads the database of a gateway. */

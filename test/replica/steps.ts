@@ -115,5 +115,6 @@ export async function take(replicas: Replicas, one: Step, pending: Promise<void>
 }
 
 function generationOf({ gateway }: Member, clusterId: string): number | undefined {
-  return gateway.status().clusters.find((one) => one.live && one.clusterId === clusterId)?.generation;
+  return gateway.everything.status().clusters.find((one) => one.live && one.clusterId === clusterId)
+    ?.generation;
 }

@@ -10,7 +10,7 @@ import { openFresh, WEB } from "./pair.ts";
 it("a primary and its secondaries say that they are stale while a push waits too long", async () => {
   const { gateway, clock, ask, secondary } = await openFresh();
   const errorsOf = (name: string) =>
-    extendedErrors(gateway.answer(encodeQuery(name, "A"), undefined, clock.now())!.bytes);
+    extendedErrors(gateway.everything.answer(encodeQuery(name, "A"), undefined, clock.now())!.bytes);
   const settle = gateway.arrived("west");
   const since = clock.now();
   await clock.advance(5001);
@@ -31,8 +31,15 @@ it("JSON, /readyz and metrics say for how long a change waits", async () => {
   const { gateway, clock } = await openFresh();
   const now = () => clock.now();
   const counters = new QueryCounters();
-  const metrics = metricsSource(() => readMetrics({ gateway, counters, clock: now }));
-  const app = openApp({ gateway, clock: now, zones: [], version: "0", counters, metrics });
+  const metrics = metricsSource(() => readMetrics({ gateway: gateway.everything, counters, clock: now }));
+  const app = openApp({
+    gateway: gateway.everything,
+    clock: now,
+    zones: [],
+    version: "0",
+    counters,
+    metrics,
+  });
   const text = async (path: string) => (await app.request(path)).text();
   gateway.arrived("west");
   await clock.advance(5000);

@@ -7,11 +7,11 @@ const UNREACHABLE: Degradation = { reason: "API_UNREACHABLE", seconds: 30 };
 it("a secondary takes over what a worker reports, and its end as well", async () => {
   const { clock, gateway, secondary, done, push, ask } = await openPair();
   await push("west", 1);
-  const { generation } = gateway.status().clusters[0]!;
+  const { generation } = gateway.everything.status().clusters[0]!;
   await done(gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] }));
   await ask();
   const degradedOf = () => secondary.status().clusters[0]!.degraded;
-  expect(degradedOf()).toEqual(gateway.status().clusters[0]!.degraded);
+  expect(degradedOf()).toEqual(gateway.everything.status().clusters[0]!.degraded);
   expect(degradedOf()).toHaveLength(1);
   await done(gateway.renew("west", generation));
   // The first query after a while fetches the state for the next one.

@@ -13,7 +13,7 @@ describe("a primary that is not ready", () => {
     expect(await ask()).toMatchObject({ rcode: "NOERROR" });
 
     await clock.advance(20_000);
-    expect(gateway.status().ready).toBe(false);
+    expect(gateway.everything.status().ready).toBe(false);
     expect(await ask()).toMatchObject({ rcode: "SERVFAIL", errors: [14] });
     expect(secondary.status()).toMatchObject({
       ready: false,

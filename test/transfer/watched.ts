@@ -71,8 +71,10 @@ export async function openWatched(shares: boolean, seed: number, queries: readon
 
   const look = () => {
     const now = clock.now();
-    const served = gateway.current(now);
-    const expiresAt = new Map(gateway.status().clusters.map((one) => [one.clusterId, one.expiresAt]));
+    const served = gateway.everything.current(now);
+    const expiresAt = new Map(
+      gateway.everything.status().clusters.map((one) => [one.clusterId, one.expiresAt]),
+    );
     const seen = served === undefined ? "" : `${gateway.state.position} ${[...expiresAt].join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;

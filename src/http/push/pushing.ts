@@ -29,7 +29,7 @@ import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-m
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway,
-  "turns" | "arrived" | "stage" | "push" | "renew" | "totalsOf" | "leave" | "status" | "survey" | "unixTime"
+  "turns" | "arrived" | "stage" | "push" | "renew" | "totalsOf" | "leave" | "everything" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -233,8 +233,8 @@ function requestedLease(context: PushContext): number | undefined {
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
 async function describeCluster(gateway: PushGateway, clusterId: string): Promise<unknown> {
-  const { conflicts = [], findings = [] } = (await gateway.survey()) ?? {};
-  const status = gateway.status();
+  const { conflicts = [], findings = [] } = (await gateway.everything.survey()) ?? {};
+  const status = gateway.everything.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
     throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);

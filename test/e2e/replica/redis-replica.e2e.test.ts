@@ -110,13 +110,16 @@ describe("an engine", () => {
     const late = await start(prefix);
     expect(late.events).toContainEqual(expect.objectContaining({ event: "log-damaged", clusterId: "west" }));
     // The one that found the damage tells the others by an entry of the log.
-    const known = () => one.gateway.status().clusters.map(({ clusterId }) => clusterId);
+    const known = () => one.gateway.everything.status().clusters.map(({ clusterId }) => clusterId);
     await expect.poll(known, { timeout: 60_000 }).toEqual(["east"]);
     await agreed(one, late);
     await putSnapshot(one.gateway, large(2));
     const later = await start(prefix);
     await agreed(one, late, later);
-    expect(later.gateway.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["east", "west"]);
+    expect(later.gateway.everything.status().clusters.map(({ clusterId }) => clusterId)).toEqual([
+      "east",
+      "west",
+    ]);
     for (const { gateway } of [one, late, later]) await gateway.close();
   });
 });

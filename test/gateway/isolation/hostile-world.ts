@@ -62,7 +62,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
     push,
     /** The services that are answered now. */
     services: (): ClustersetService[] => {
-      const { entries, rules } = gateway.current()!.world;
+      const { entries, rules } = gateway.everything.current()!.world;
       return [...entries.serviceKeys()].flatMap((key) => {
         const reported = entries.service(namespaceOf(key), nameOf(key));
         return (reported && mergeEntries(key, reported, rules).service) ?? [];

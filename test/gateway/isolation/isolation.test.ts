@@ -74,7 +74,7 @@ function answers(
 ) {
   return asked.flatMap(([name, type]) =>
     views.map((view) => {
-      const answer = gateway.answer(encodeQuery(name, type), view, clock.now());
+      const answer = gateway.everything.answer(encodeQuery(name, type), view, clock.now());
       return `${name} ${type} ${view}: ${Buffer.from(answer?.bytes ?? []).toString("hex")}`;
     }),
   );
@@ -131,7 +131,7 @@ it("whatever a cluster pushes, what it has no part in is answered byte for byte 
         const world = [east, north, west];
         const opened = await openWorld(world, hostileIsKnown);
         const statuses = () =>
-          opened.gateway.status().clusters.filter(({ clusterId }) => clusterId !== HOSTILE);
+          opened.gateway.everything.status().clusters.filter(({ clusterId }) => clusterId !== HOSTILE);
         const statusBefore = statuses();
         const had = new Set<string>();
         for (const pushed of pushes) {

@@ -254,7 +254,7 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         } else {
           const before = scoped.current(full.clock.now())?.world;
           if (scope.clusters !== undefined) await push(full, hidden[step.cluster]!, step.lease);
-          if (full.gateway.hasCluster(id)) {
+          if (full.gateway.everything.hasCluster(id)) {
             ways[step.cluster]!++;
             await pushBoth(step.cluster, step.lease);
             if (before !== undefined && scoped.current(full.clock.now())?.world === before) counts.kept++;
@@ -263,14 +263,14 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
       };
       const compare = async (some: readonly Question[]) => {
         const now = full.clock.now();
-        const expected = answersOf(alone.gateway, now, some, VIEWS);
+        const expected = answersOf(alone.gateway.everything, now, some, VIEWS);
         expect(answersOf(scoped, now, some, VIEWS)).toEqual(expected);
         const explained = some.filter((_, index) => index % 16 === 0);
-        const explanations = explanationsOf(alone, alone.gateway, now, explained, VIEWS);
+        const explanations = explanationsOf(alone, alone.gateway.everything, now, explained, VIEWS);
         expect(explanationsOf(full, scoped, now, explained, VIEWS)).toEqual(explanations);
         counts.explained += explanations.filter((one) => one.includes('"decidedBy"')).length;
         counts.suggested += explanations.filter((one) => one.includes('"because"')).length;
-        const alike = await seen(alone, alone.gateway);
+        const alike = await seen(alone, alone.gateway.everything);
         expect(await seen(full, scoped)).toEqual(alike);
         expect(scoped.status()).toMatchObject({ stateHash: undefined, compiledBytes: 0 });
         if (alike.status.ready) expect(scoped.current(now)!.world.serial).toBe(Math.floor(now / 1000));
@@ -288,14 +288,14 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
       const asWest = full.gateway.within({ ...scope, view: "west" });
       const now = full.clock.now();
       expect(answersOf(asWest, now, asked, ["east", undefined], "west")).toEqual(
-        answersOf(alone.gateway, now, asked, ["west", "west"], "west"),
+        answersOf(alone.gateway.everything, now, asked, ["west", "west"], "west"),
       );
       const few = asked.filter((_, index) => index % 30 === 0);
       expect(explanationsOf(full, asWest, now, few, ["west"])).toEqual(
-        explanationsOf(alone, alone.gateway, now, few, ["west"]),
+        explanationsOf(alone, alone.gateway.everything, now, few, ["west"]),
       );
       expect(CLUSTERS.filter((id) => asWest.hasCluster(id))).toEqual(
-        alone.gateway.hasCluster("west") ? ["west"] : [],
+        alone.gateway.everything.hasCluster("west") ? ["west"] : [],
       );
     }),
     // To shrink such worlds takes minutes.

@@ -14,11 +14,11 @@ describe("a push that arrived and is not in the answers", () => {
     const { gateway, served, clock, start } = await openWest({ pushDelaySeconds: 7 });
     const settle = gateway.arrived("west");
     clock.stall(7000);
-    expect([served(), gateway.status().behindSince]).toEqual(["west:a", undefined]);
+    expect([served(), gateway.everything.status().behindSince]).toEqual(["west:a", undefined]);
     clock.stall(1);
-    expect([served(), gateway.status().behindSince]).toEqual(["west:a stale", start]);
+    expect([served(), gateway.everything.status().behindSince]).toEqual(["west:a stale", start]);
     settle(true);
-    expect([served(), gateway.status().behindSince]).toEqual(["west:a", undefined]);
+    expect([served(), gateway.everything.status().behindSince]).toEqual(["west:a", undefined]);
   });
 
   test("counts from the oldest one of all clusters, and each is settled for itself", async () => {
@@ -28,24 +28,24 @@ describe("a push that arrived and is not in the answers", () => {
     const second = gateway.arrived("west");
     const other = gateway.arrived("east");
     clock.stall(10_000);
-    expect(gateway.status().behindSince).toBe(start);
+    expect(gateway.everything.status().behindSince).toBe(start);
     second(true);
-    expect(gateway.status().behindSince).toBe(start);
+    expect(gateway.everything.status().behindSince).toBe(start);
     first(true);
-    expect(gateway.status().behindSince).toBe(start + 1000);
+    expect(gateway.everything.status().behindSince).toBe(start + 1000);
     other(true);
-    expect(gateway.status().behindSince).toBeUndefined();
+    expect(gateway.everything.status().behindSince).toBeUndefined();
   });
 
   test("counts on where the gateway could not take it, until the cluster's next push is settled", async () => {
     const { gateway, served, clock, start } = await openWest();
     gateway.arrived("west")(false);
     clock.stall(6000);
-    expect([served(), gateway.status().behindSince]).toEqual(["west:a stale", start]);
+    expect([served(), gateway.everything.status().behindSince]).toEqual(["west:a stale", start]);
     gateway.arrived("east")(true);
     expect(served()).toBe("west:a stale");
     gateway.arrived("west")(false);
-    expect(gateway.status().behindSince).toBe(start);
+    expect(gateway.everything.status().behindSince).toBe(start);
     gateway.arrived("west")(true);
     expect(served()).toBe("west:a");
   });

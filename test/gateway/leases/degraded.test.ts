@@ -33,11 +33,11 @@ it("a restarted gateway still knows it, and does not log it again", async () => 
   const { database, clock, gateway } = open();
   const { generation } = await putSnapshot(gateway, shopSnapshot("west"));
   await gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] });
-  const { degraded } = gateway.status().clusters[0]!;
+  const { degraded } = gateway.everything.status().clusters[0]!;
   expect(degraded).toEqual([{ reason: "API_UNREACHABLE", since: clock.now() - 30_000 }]);
   await clock.advance(5000);
   const restarted = open({ database, clock });
-  expect(restarted.gateway.status().clusters[0]!.degraded).toEqual(degraded);
+  expect(restarted.gateway.everything.status().clusters[0]!.degraded).toEqual(degraded);
   await restarted.gateway.renew("west", generation, {
     leaseSeconds: 60,
     degraded: [{ ...UNREACHABLE, seconds: 35 }],

@@ -17,7 +17,7 @@ describe("a lease", () => {
     const east = await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
     const west = await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     expect(leases()).toEqual([east.expiresAt, west.expiresAt]);
-    const { world } = gateway.current()!;
+    const { world } = gateway.everything.current()!;
     const { serial } = world;
     await clock.advance(5_000);
     const renewed = await gateway.renew("west", west.generation, { leaseSeconds: 60 });
@@ -29,7 +29,7 @@ describe("a lease", () => {
     expect(leases()).toEqual([east.expiresAt, renewed.expiresAt]);
     await clock.advance(10_000);
     expect(served()).toBe("east:e west:w");
-    expect(gateway.current()!.world).toBe(world);
+    expect(gateway.everything.current()!.world).toBe(world);
     expect(world.serial).toBe(serial);
   });
 
@@ -42,7 +42,7 @@ describe("a lease", () => {
     await expect(patchCluster(gateway, "west", generation, more)).rejects.toMatchObject({
       code: "TOO_MANY_NAMESPACES",
     });
-    expect(gateway.status().clusters[0]!.expiresAt).toBe(expiresAt);
+    expect(gateway.everything.status().clusters[0]!.expiresAt).toBe(expiresAt);
   });
 });
 
@@ -78,7 +78,7 @@ describe("a cluster whose lease expired", () => {
     const { gateway, clock, database, open, generation } = await expired({ clusters: 2 });
     const reader = new Reader(database, () => expect.unreachable());
     const entries = () => reader.rowsOf("shop/web").length;
-    const known = (of = gateway) => of.status().clusters.map(({ clusterId }) => clusterId);
+    const known = (of = gateway) => of.everything.status().clusters.map(({ clusterId }) => clusterId);
     for (const id of ["a", "b"]) {
       expect([entries(), known()]).toEqual([1, id === "a" ? ["east", "west"] : ["a", "east", "west"]]);
       await putSnapshot(gateway, regional(id, id), { leaseSeconds: 10 });
@@ -99,12 +99,15 @@ describe("a cluster whose lease expired", () => {
 describe("when every cluster expired", () => {
   test("a restart denies nothing, as a gateway does that knows no cluster", async () => {
     const { gateway, clock, open, served } = openGateway();
-    expect(served(open())).toBe("SERVFAIL");
+    expect(served(open().everything)).toBe("SERVFAIL");
     await putSnapshot(gateway, regional("west", "w"), { leaseSeconds: 10 });
     clock.stall(10_000);
     const second = open();
-    expect(served(second)).toBe("SERVFAIL");
-    expect(second.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
+    expect(served(second.everything)).toBe("SERVFAIL");
+    expect(second.everything.status()).toMatchObject({
+      ready: false,
+      clusters: [{ clusterId: "west", live: false }],
+    });
   });
 });
 
@@ -117,7 +120,7 @@ describe("a closed gateway", () => {
     await gateway.close();
     expect(clock.timers).toBe(0);
     await push;
-    expect(served(open())).toBe("west:x");
+    expect(served(open().everything)).toBe("west:x");
     await expect(putSnapshot(gateway, regional("west", "y"))).rejects.toMatchObject({ code: "STORE_CLOSED" });
   });
 

@@ -30,7 +30,7 @@ test("only the instance that holds the lease pushes, patches, renews and leaves"
     async () => gateway.refuseOther("west", "two"),
   ])
     await expect(request()).rejects.toMatchObject(REJECTED);
-  expect(gateway.status().clusters).toMatchObject([{ generation, live: true }]);
+  expect(gateway.everything.status().clusters).toMatchObject([{ generation, live: true }]);
   await gateway.renew("west", generation, lease("one"));
 });
 
@@ -40,7 +40,7 @@ test("requests without an instance are taken, and take the lease from nobody", a
   const { generation } = await put("one");
   await put();
   await gateway.renew("west", (await put()).generation, lease());
-  expect(gateway.status().clusters[0]!.generation).toBeGreaterThan(generation);
+  expect(gateway.everything.status().clusters[0]!.generation).toBeGreaterThan(generation);
   await expect(put("two")).rejects.toMatchObject(REJECTED);
   await gateway.leave("west");
   await put("two");
@@ -67,9 +67,9 @@ test("a restarted gateway knows who holds the lease", async () => {
 test("status, findings and the log name a second instance, until it has not tried for some minutes", async () => {
   const { gateway, clock, put, contentions } = world;
   const { generation } = await put("one");
-  const findings = async () => (await gateway.survey())!.findings;
+  const findings = async () => (await gateway.everything.survey())!.findings;
   const seen = async () => [
-    gateway.status().clusters[0]!.degraded?.map(({ reason }) => reason),
+    gateway.everything.status().clusters[0]!.degraded?.map(({ reason }) => reason),
     (await findings()).map(({ reason }) => reason),
   ];
   const renew = () => gateway.renew("west", generation, lease("one"));

@@ -163,7 +163,7 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
     }
     await pass(clock, 5);
   }
-  return { object, seen, newest: gateway.status().stateHash, secondaries };
+  return { object, seen, newest: gateway.everything.status().stateHash, secondaries };
 }
 
 describe("many isolates send the object as many requests as few", () => {

@@ -81,7 +81,7 @@ export async function accessWorld({
   const counters = new QueryCounters();
   const errors: Error[] = [];
   const app = createApp({
-    gateway,
+    gateway: gateway.everything,
     counters,
     accessCounters: access,
     policies: REFUSE_ALL,

@@ -133,7 +133,7 @@ describe("/services/<namespace>/<name>", () => {
   });
 
   it("shows what a host without merged services knows, and says what it cannot tell", async () => {
-    const served = world.gateway.current()!;
+    const served = world.gateway.everything.current()!;
     const listed = () => ({ world: served.world });
     const secondary = await pagesWorld(disagreeing(), { listed });
     const { status, text, html } = await secondary.page("/services/shop/web");
@@ -160,7 +160,9 @@ describe("/clusters/<cluster id>", () => {
     expect(text).toContain("Cluster west");
     expect(text).toContain("live Last seen 20 s ago Lease 40 s left, unless the worker renews it");
     expect(text).toContain("Snapshot 20 s old Reports 3 exports, 1 import");
-    await fresh.gateway.renew("east", fresh.gateway.status().clusters[0]!.generation, { leaseSeconds: 600 });
+    await fresh.gateway.renew("east", fresh.gateway.everything.status().clusters[0]!.generation, {
+      leaseSeconds: 600,
+    });
     await fresh.clock.advance(50_000);
     expect((await fresh.page("/clusters/west")).text).toContain("expired, its names are withdrawn");
   });

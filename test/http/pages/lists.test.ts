@@ -39,7 +39,7 @@ describe("/", () => {
 
   it("distinguishes a silent cluster from a live one", async () => {
     const world = await pagesWorld(twoClusters());
-    const renewed = world.gateway.renew("west", world.gateway.status().clusters[1]!.generation, {
+    const renewed = world.gateway.renew("west", world.gateway.everything.status().clusters[1]!.generation, {
       leaseSeconds: 600,
     });
     await world.clock.advance(0);
@@ -107,7 +107,7 @@ describe("/", () => {
 
   it("names lists that only the primary has", async () => {
     const world = await pagesWorld(twoClusters());
-    const { world: served } = world.gateway.current()!;
+    const { world: served } = world.gateway.everything.current()!;
     const secondary = await pagesWorld(twoClusters(), {
       directory: (await import("../../../src/http/pages/directory.ts")).createDirectory(() => ({
         world: served,

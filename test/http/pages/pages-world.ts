@@ -45,10 +45,10 @@ export async function pagesWorld(
     await clock.advance(0);
     await pushed;
   }
-  const current = () => listedOf(gateway, gateway);
+  const current = () => listedOf(gateway, gateway.everything);
   const { listed = current, ...pages } = settings;
   const app = openApp({
-    gateway,
+    gateway: gateway.everything,
     clock: () => clock.now(),
     zones,
     version: "1.2.3",

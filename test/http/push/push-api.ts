@@ -35,8 +35,7 @@ export function openPushApi(
     renew: (...lease) => real.renew(...lease),
     leave: (...left) => real.leave(...left),
     totalsOf: (clusterId) => real.totalsOf(clusterId),
-    status: () => real.status(),
-    survey: () => real.survey(),
+    everything: real.everything,
     unixTime: (at) => real.unixTime(at),
     ...given.gateway,
   };

@@ -37,7 +37,7 @@ describe("GET /state", () => {
     const { clock, gateway, send } = await openRoutes();
     const response = await send("/state");
     expect(response.headers.get("cache-control")).toBe("no-store");
-    const { generation } = gateway.status().clusters[0]!;
+    const { generation } = gateway.everything.status().clusters[0]!;
     expect(await response.json()).toEqual({
       at: clock.now(),
       epoch: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -45,8 +45,8 @@ describe("GET /state", () => {
       recent: [0, 0],
       changes: [[generation, "west", "return", expect.arrayContaining(["shop/web", "shop/"])]],
       world: expect.stringMatching(/^[0-9a-f]{32}$/),
-      serial: gateway.current(clock.now())!.world.serial,
-      status: gateway.status(),
+      serial: gateway.everything.current(clock.now())!.world.serial,
+      status: gateway.everything.status(),
     });
   });
 

@@ -9,7 +9,7 @@ import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
-import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
+import { listenTcp, listenTls, type StreamListenerParts, type TlsBound } from "./stream.ts";
 import type { AnswerMessage } from "./udp.ts";
 import { listenUdp, ResponseRateLimit } from "./udp.ts";
 
@@ -98,21 +98,11 @@ function openDns(
   rateLimit: ResponseRateLimit,
   connections: Connections,
 ): OpenBound[] {
-  const { config, answerAt, counters, reusePort } = parts;
-  const { dns } = config;
-  const onError = errorLog(parts.logger);
-  const overTcp = {
-    answer: answerAt(place, streamTransport("tcp", dns.idleSeconds * 1000)),
-    queryBytes: config.limits.queryBytes,
-    queriesPerConnection: dns.queriesPerConnection,
-    connections,
-    onError,
-    reusePort,
-    errors: counters.errors,
-    ...streamCounts("dns", counters),
-  };
-  const transport = udpTransport(dns.payloadBytes);
+  const { config, answerAt, counters, logger, reusePort } = parts;
+  const overTcp = streamParts(parts, "dns", place, connections);
+  const transport = udpTransport(config.dns.payloadBytes);
   const answer = answerAt(place, transport);
+  const onError = errorLog(logger);
   return [
     (host, port) => listenTcp(host, port, overTcp),
     (host, port) => listenUdp(host, port, { answer, transport, rateLimit, counters, onError, reusePort }),
@@ -125,24 +115,38 @@ function openDot(
   connections: Connections,
   secure: TlsBound[],
 ): OpenBound {
-  const { config, answerAt, tls } = parts;
-  const { dot, limits } = config;
+  const { config, counters, tls } = parts;
   return async (host, port) => {
     const bound = await listenTls(host, port, {
-      answer: answerAt(place, streamTransport("dot", dot.idleSeconds * 1000)),
-      queryBytes: limits.queryBytes,
-      queriesPerConnection: dot.queriesPerConnection,
-      ...streamCounts("dot", parts.counters),
-      connections,
-      reusePort: parts.reusePort,
-      errors: parts.counters.errors,
-      handshakeSeconds: limits.handshakeSeconds,
-      onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
+      ...streamParts(parts, "dot", place, connections),
+      handshakeSeconds: config.limits.handshakeSeconds,
+      onSlowHandshake: () => counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,
-      onError: errorLog(parts.logger),
     });
     secure.push(bound);
     return bound;
+  };
+}
+
+/** What listeners over TCP and over TLS have in common. */
+function streamParts(
+  { config, answerAt, counters, logger, reusePort }: ListenerParts,
+  kind: "dns" | "dot",
+  place: ListenPlace,
+  connections: Connections,
+): StreamListenerParts {
+  const { idleSeconds, queriesPerConnection } = config[kind];
+  const { limits, errors } = counters;
+  return {
+    answer: answerAt(place, streamTransport(kind === "dns" ? "tcp" : "dot", idleSeconds * 1000)),
+    queryBytes: config.limits.queryBytes,
+    queriesPerConnection,
+    connections,
+    reusePort,
+    errors,
+    onTooLong: () => limits.hit("limits.queryBytes"),
+    onFull: () => limits.hit(`${kind}.queriesPerConnection`),
+    onError: errorLog(logger),
   };
 }
 
@@ -154,14 +158,6 @@ function connectionLimits(
 ): ConnectionLimits {
   const open = { all: shared.count(`${kind}.connections`), clients: shared.clients(kind) };
   return { connections, connectionsPerClient, idleSeconds, counters, kind, open };
-}
-
-/** Counts rejected streams of one kind by reason. */
-function streamCounts(kind: "dns" | "dot", { limits }: QueryCounters) {
-  return {
-    onTooLong: () => limits.hit("limits.queryBytes"),
-    onFull: () => limits.hit(`${kind}.queriesPerConnection`),
-  };
 }
 
 function errorLog(logger: Logger): (error: Error) => void {

@@ -7,7 +7,7 @@ import type { Connections } from "./connections.ts";
 import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 
 /** The parts of a TCP listener. */
-interface StreamListenerParts extends StreamParts {
+export interface StreamListenerParts extends StreamParts {
   readonly connections: Connections;
   /** See `ListenerParts`. */
   readonly reusePort?: boolean | undefined;
