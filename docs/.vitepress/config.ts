@@ -9,6 +9,7 @@ export default defineConfig({
   title: "clusterset-doh",
   description: "DNS over HTTPS for the names of a Kubernetes clusterset",
   base: "/clusterset-doh/",
+  head: [["link", { rel: "icon", href: "/clusterset-doh/icon.svg" }]],
   cleanUrls: true,
   rewrites: { "README.md": "index.md" },
   // The pages of a gateway on the laptop; a dead link within docs/ fails.
@@ -25,6 +26,7 @@ export default defineConfig({
     },
   },
   themeConfig: {
+    logo: "/icon.svg",
     search: { provider: "local" },
     nav: [{ text: VERSION, link: `${REPOSITORY}/releases` }],
     socialLinks: [{ icon: "github", link: REPOSITORY }],
