@@ -75,23 +75,29 @@ export function statusLines(
     ...(rows.length === 0 ? [] : ["", heading!]),
     ...lines.map((line, row) => (isWell(row) ? line : coloured("yellow", line, stdout))),
     "",
-    ...listLines("conflict", conflicts, ({ namespace, name, message, disagree }) => {
+    ...listLines("conflict", status.ready, conflicts, ({ namespace, name, message, disagree }) => {
       const others = isWide ? ` (set aside: ${disagree.join(", ")})` : "";
       return `${namespace}/${name}: ${message}${others}`;
     }),
-    ...listLines("finding", findings, ({ clusterId, kind, namespace, name, reason, message }) => {
-      const object = namespace === undefined ? name : `${namespace}/${name}`;
-      return `${clusterId}: ${kind} ${object}: ${reason}: ${message}`;
-    }),
+    ...listLines(
+      "finding",
+      status.ready,
+      findings,
+      ({ clusterId, kind, namespace, name, reason, message }) => {
+        const object = namespace === undefined ? name : `${namespace}/${name}`;
+        return `${clusterId}: ${kind} ${object}: ${reason}: ${message}`;
+      },
+    ),
   ];
 }
 
 function listLines<Entry>(
   noun: string,
+  isReady: boolean,
   list: { readonly total: number; readonly entries: readonly Entry[] } | null,
   describe: (entry: Entry) => string,
 ): string[] {
-  if (list === null) return [`${noun}s: not known to this gateway`];
+  if (list === null) return [`${noun}s: ${isReady ? "not known to this gateway" : "known once it is ready"}`];
   const rest = list.total - list.entries.length;
   return [
     counted(list.total, noun),

@@ -60,5 +60,6 @@ it("/status shows a cluster whose lease expired, and that a gateway without any 
     conflicts: null,
   });
   expect(statusLines(report)).toContain("west     withdrawn  61 s ago   -              1        0");
-  expect(statusLines(report)).toContain("conflicts: not known to this gateway");
+  expect(statusLines(report)).toContain("conflicts: known once it is ready");
+  expect(statusLines({ ...report, ready: true })).toContain("conflicts: not known to this gateway");
 });
