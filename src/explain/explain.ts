@@ -65,9 +65,9 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
     };
 
   const service = subject?.service;
-  const explained = accounts && service && explainer?.accountOf(accounts, service.key);
-  const { account, findings = [], omitted = [] } = explained ?? {};
   const viewName = frame.viewName(view);
+  const explained = accounts && service && explainer?.accountOf(accounts, service.key, viewName);
+  const { account, findings = [], omitted = [] } = explained ?? {};
   const reportersOf = account && subject && explainer?.reportersOf(account, subject, question.type, viewName);
   const clusters = new Set<string>();
   const records = question.records.map(({ name, type, data }) => {

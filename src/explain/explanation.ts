@@ -73,6 +73,8 @@ export interface ExplainedExporter {
   readonly clusterId: string;
   /** The creation time that the cluster states. */
   readonly stated: string;
+  /** The clusters that its ServiceExport names (kubernetes/enhancements#6329); undefined where it is for all. */
+  readonly exportedTo?: readonly string[] | undefined;
   /** How many endpoints of it may be answered with: those that are ready, or published although they are not. */
   readonly endpoints: number;
   /** From when its export counts (RFC 3339, in whole seconds), where that is not what it states. */

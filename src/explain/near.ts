@@ -25,6 +25,8 @@ const isNear = (wanted: string, distance: number) => distance <= mostChanges(wan
 /** A name with its distance from that of the query. */
 interface Near extends Suggestion {
   readonly distance: number;
+  /** `<namespace>/<name>` of the service that the view must have. */
+  readonly key?: string;
 }
 
 /** The zone that a name out of zone may mean, and the form that a name in the zone may lack. @param labels of the whole name, in lower case */
@@ -45,7 +47,7 @@ export function nearZones(labels: readonly string[], known: KnownNames): Suggest
     }
     if (frame.trees[tree]!.key !== CLUSTERSET_TREE) continue;
     const svc = labels.indexOf("svc");
-    if (svc >= 2 && known.accounts?.has(`${labels[svc - 1]}/${labels[svc - 2]}`))
+    if (svc >= 2 && isService(known, `${labels[svc - 1]}/${labels[svc - 2]}`))
       near.push({
         distance: 3,
         name: [...labels.slice(0, svc + 1), zone.name].join("."),
@@ -56,12 +58,17 @@ export function nearZones(labels: readonly string[], known: KnownNames): Suggest
   return best(near);
 }
 
+/** Whether a view has a service. @param key `<namespace>/<name>` */
+function isService({ accounts, frame, view }: KnownNames, key: string): boolean {
+  return accounts?.has(key, frame.viewName(view)) === true;
+}
+
 /** `<service>.<namespace>` without `svc`, or with a misspelt one. @param labels those before the zone */
-export function withSvc(labels: readonly string[], zone: string, { accounts }: KnownNames): Near[] {
+export function withSvc(labels: readonly string[], zone: string, known: KnownNames): Near[] {
   const near: Near[] = [];
   const add = (end: number, distance: number, because: string) => {
     const own = labels.slice(0, end);
-    if (own.length < 2 || accounts?.has(`${own.at(-1)}/${own.at(-2)}`) !== true) return;
+    if (own.length < 2 || !isService(known, `${own.at(-1)}/${own.at(-2)}`)) return;
     near.push({ distance, name: [...own, "svc", zone].join("."), because });
   };
   add(labels.length, 2, "the label svc comes between the namespace and the zone");
@@ -71,13 +78,14 @@ export function withSvc(labels: readonly string[], zone: string, { accounts }: K
 }
 
 /** The nearest ones, each once. */
-function best(near: readonly Near[]): Suggestion[] {
+function best(near: readonly Near[], known?: KnownNames): Suggestion[] {
   const sorted = near.toSorted(
     (one, other) => one.distance - other.distance || compareText(one.name, other.name),
   );
   const suggestions = new Map<string, Suggestion>();
-  for (const { name, because } of sorted) {
+  for (const { name, because, key } of sorted) {
     if (suggestions.size === MOST_SUGGESTED) break;
+    if (known !== undefined && key !== undefined && !isService(known, key)) continue;
     if (!suggestions.has(name)) suggestions.set(name, { name, because });
   }
   return [...suggestions.values()];
@@ -103,9 +111,9 @@ export function nearServices(
     const [ownNamespace, ownName] = [namespaceOf(key), nameOf(key)];
     const found = comparison(namespace, name, ownNamespace, ownName);
     if (found === undefined || known.accounts?.isLacking(known.view, ownNamespace)) continue;
-    near.push({ name: `${prefix}${ownName}.${ownNamespace}.svc.${zone}`, ...found });
+    near.push({ key, name: `${prefix}${ownName}.${ownNamespace}.svc.${zone}`, ...found });
   }
-  return best(near);
+  return best(near, known);
 }
 
 function comparison(namespace: string, name: string, ownNamespace: string, ownName: string) {
@@ -128,9 +136,11 @@ function comparison(namespace: string, name: string, ownNamespace: string, ownNa
 }
 
 /** Some services of a namespace. */
-export function servicesIn(namespace: string, { accounts, frame }: KnownNames): Suggestion[] {
-  const zone = frame.trees[0]!.canonicalZone.name;
-  return [...(accounts?.keys(namespace) ?? [])].slice(0, MOST_SUGGESTED).map((key) => ({
+export function servicesIn(namespace: string, known: KnownNames): Suggestion[] {
+  const zone = known.frame.trees[0]!.canonicalZone.name;
+  const keys = [...(known.accounts?.keys(namespace) ?? [])].slice(0, MOST_SUGGESTED);
+  const services = keys.filter((key) => isService(known, key));
+  return services.map((key) => ({
     name: `${nameOf(key)}.${namespace}.svc.${zone}`,
     because: "a service of the namespace",
   }));

@@ -60,11 +60,13 @@ const TOO_LARGE = {
   ],
 };
 
-function accountOf(accounts: Accounts, key: string): ExplainedAccount {
+function accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount {
+  if (!accounts.has(key, view))
+    return { account: accounts.of(key, view), findings: accounts.findingsOf(key, view), omitted: [] };
   if (accounts.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
-  const account = accounts.of(key);
+  const account = accounts.of(key, view);
   if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE) return TOO_LARGE;
-  return { account, findings: accounts.findingsOf(key), omitted: [] };
+  return { account, findings: accounts.findingsOf(key, view), omitted: [] };
 }
 
 /** The types that a service's names have. */
@@ -218,9 +220,10 @@ function explainExporter({
   adjusted,
 }: Contribution): Omit<ExplainedExporter, "endpoints"> {
   const stated = exported === undefined || exported.exportedAt === UNDATED ? "" : exported.exportedAt;
-  if (adjusted === undefined) return { clusterId, stated };
+  const facts = { clusterId, stated, exportedTo: exported?.clusters };
+  if (adjusted === undefined) return facts;
   const because = adjusted.because === undefined ? "the clocks differ a little" : ADJUSTED[adjusted.because];
-  return { clusterId, stated, countsFrom: inSeconds(adjusted.counts), because };
+  return { ...facts, countsFrom: inSeconds(adjusted.counts), because };
 }
 
 function explainProperties(
@@ -357,8 +360,8 @@ export const SERVICE_EXPLAINER: ServiceExplainer = {
  * that only have compiled zones: a Worker's bundle is 3 KB smaller, compressed, without it.
  */
 export interface ServiceExplainer {
-  /** @param key `<namespace>/<name>` */
-  accountOf(accounts: Accounts, key: string): ExplainedAccount;
+  /** @param key `<namespace>/<name>` @param view the name of a view; undefined for outside */
+  accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount;
   /** @param view the name of a view; undefined for outside */
   explainService(account: ServiceAccount, view: string | undefined): ExplainedService | undefined;
   /** Undefined for names that are no service's in the clusterset zone. @param type of the question */

@@ -80,6 +80,8 @@ export interface SliceEndpoint {
 /** ServiceExport of `multicluster.x-k8s.io` or `net.gke.io`. */
 export interface ServiceExport extends KubernetesObject {
   readonly spec?: { readonly exportedLabels?: unknown; readonly exportedAnnotations?: unknown };
+  /** `clusters` is a list of `{cluster}` (kubernetes/enhancements#6329). */
+  readonly status?: { readonly clusters?: unknown };
 }
 
 /** ServiceImport of `multicluster.x-k8s.io` or `net.gke.io`. */

@@ -1,7 +1,10 @@
+import { LRUCache } from "lru-cache";
 import { sumOf } from "../database/driver.ts";
 import { findingsKeyOf } from "../database/places.ts";
 import { deriveConditions, INVALID_REASONS } from "../desired/conditions.ts";
 import { deriveService, type Reach } from "../desired/desired-service.ts";
+import type { ServiceAccount } from "../merge/account.ts";
+import { lackingIn } from "../merge/audience.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { Accounts } from "../names/services.ts";
@@ -14,49 +17,67 @@ export interface LineTerms {
   readonly reachOf: (clusterId: string) => Reach;
 }
 
-/** A line of a service, as text with its line feed. */
+/** A line of a service, as text with its line feed, and the clusters that get it. */
 export interface ServiceLine {
   readonly text: string;
-  /** The only cluster that gets it. */
-  readonly only?: string | undefined;
-  /** The only cluster that does not get it. */
-  readonly except?: string | undefined;
+  readonly readers: ReadonlySet<string>;
 }
 
-/** The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. */
+/**
+ * The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. Clusters that exports do not reach have lines of their own: then
+ * `@` and the clusters of these exports come after that.
+ */
 export type ServiceLines = ReadonlyMap<string, ServiceLine>;
 
 /** Derives the lines of one service, for all clusters that may read them. @param key `<namespace>/<name>` */
 export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, key: string): ServiceLines {
-  const account = new Accounts(world).of(key);
-  const desired = deriveService(account, reachOf);
+  const accounts = new Accounts(world);
+  const reaches = accounts.reachesOf(key);
+  const audiences = new Map<string, { readonly account: ServiceAccount; readonly readers: Set<string> }>();
+  const audienceOf = (clusterId: string) => {
+    const id = [...lackingIn(reaches, clusterId)].join();
+    const audience = audiences.get(id) ?? { account: accounts.of(key, clusterId), readers: new Set() };
+    audiences.set(id, audience);
+    return audience;
+  };
+  for (const clusterId of clusters) audienceOf(clusterId).readers.add(clusterId);
   const lines = new Map<string, ServiceLine>();
-  if (desired !== undefined) {
-    lines.set("import", { text: textOf({ import: key, desired: desired.import }) });
-    for (const { cluster, name: slice, desired: content, recipients } of desired.slices)
-      lines.set(`slice ${cluster} ${slice}`, {
-        text: textOf({ service: key, cluster, slice, desired: content }),
-        only: recipients === "itself" ? cluster : undefined,
-        except: recipients === "others" ? cluster : undefined,
-      });
+  for (const [id, { account, readers }] of audiences) {
+    const suffix = id === "" ? "" : `@${id}`;
+    const desired = deriveService(account, reachOf);
+    if (desired === undefined) continue;
+    lines.set(`import${suffix}`, { text: textOf({ import: key, desired: desired.import }), readers });
+    for (const { cluster, name: slice, desired: content, recipients } of desired.slices) {
+      const own = recipients === "all" ? readers : readersOf(recipients, cluster, readers);
+      const text = textOf({ service: key, cluster, slice, desired: content });
+      if (own.size > 0) lines.set(`slice ${cluster} ${slice}${suffix}`, { text, readers: own });
+    }
   }
-  const { parts, declared, conflicts } = account;
   for (const clusterId of clusters) {
+    const { parts, declared, conflicts } = audienceOf(clusterId).account;
     const invalid = invalidExport(world, clusterId, key);
     const reach = reachOf(clusterId);
     const conditions = deriveConditions({ clusterId, reach, parts, declared, conflicts, invalid });
     if (conditions === undefined) continue;
-    lines.set(`export ${clusterId}`, {
-      text: textOf({ export: key, conditions: [...conditions] }),
-      only: clusterId,
-    });
+    const text = textOf({ export: key, conditions: [...conditions] });
+    lines.set(`export ${clusterId}`, { text, readers: new Set([clusterId]) });
   }
   return lines;
 }
 
-/** The line that takes a line of a service back. @param name as `ServiceLines` has it */
-function withdrawalOf(key: string, name: string): string {
-  const [kind, cluster = "", slice = ""] = name.split(" ");
+/** Those of an exporter's own slices, or of those of all others. */
+function readersOf(recipients: "itself" | "others", exporter: string, readers: ReadonlySet<string>) {
+  return new Set([...readers].filter((reader) => (reader === exporter) === (recipients === "itself")));
+}
+
+/** What a line is of, whoever gets it. */
+function objectOf(name: string): string {
+  return name.replace(/@.*$/, "");
+}
+
+/** The line that takes a line of a service back. @param object as `objectOf` gives it */
+function withdrawalOf(key: string, object: string): string {
+  const [kind, cluster = "", slice = ""] = object.split(" ");
   if (kind === "import") return textOf({ import: key, desired: null });
   if (kind === "export") return textOf({ export: key, conditions: null });
   return textOf({ service: key, cluster, slice, desired: null });
@@ -90,14 +111,19 @@ export function textOf(line: DesiredLine): string {
 }
 
 /** What is kept of a line, or that there is none any more, since a version. */
-interface KeptLine extends Pick<ServiceLine, "only" | "except"> {
+interface KeptLine {
   readonly version: number;
   readonly isThere: boolean;
   readonly sum: number;
+  readonly readers: ReadonlySet<string>;
+  /** Those that got it once and do so no more, and since when. */
+  readonly left: ReadonlyMap<string, number>;
 }
 
 /** Removed lines that are remembered: a stream that is further behind than the oldest one begins with a snapshot. */
 const MOST_REMOVED = 10_000;
+/** Sets of readers that lines share. */
+const MOST_SETS = 1000;
 const NO_LINES: ReadonlyMap<string, KeptLine> = new Map();
 
 /** Since when each line that was derived is as it is. Its text is derived when it is read. */
@@ -108,6 +134,7 @@ export class KeptLines {
     string,
     { readonly key: string; readonly name: string; readonly version: number }
   >();
+  readonly #readers = new LRUCache<string, ReadonlySet<string>>({ max: MOST_SETS });
   readonly #mostRemoved: number;
   #forgotten = 0;
 
@@ -128,11 +155,14 @@ export class KeptLines {
   /** Takes over the lines of a service as they are now. @param version the newest */
   take(key: string, lines: ServiceLines, version: number): void {
     const kept = this.#services.get(key) ?? new Map<string, KeptLine>();
-    for (const [name, { text, only, except }] of lines) {
+    for (const [name, { text, readers }] of lines) {
       const before = kept.get(name);
       const sum = sumOf(text);
-      if (before?.isThere === true && before.sum === sum) continue;
-      kept.set(name, { sum, only, except, version, isThere: true });
+      if (before?.isThere === true && before.sum === sum && isSameSet(before.readers, readers)) continue;
+      const left = new Map(before?.left);
+      for (const reader of before?.readers ?? []) if (!readers.has(reader)) left.set(reader, version);
+      for (const reader of readers) left.delete(reader);
+      kept.set(name, { sum, readers: this.#sharedSet(readers), left, version, isThere: true });
       this.#removed.delete(`${key} ${name}`);
     }
     for (const [name, line] of kept) {
@@ -156,22 +186,38 @@ export class KeptLines {
     after: number,
     isNew: boolean,
   ): Generator<string> {
-    for (const [name, { version, isThere }] of this.#linesFor(key, clusterId)) {
-      const text = isThere ? lines.get(name)?.text : withdrawalOf(key, name);
-      if (text !== undefined && ((isThere && isNew) || version > after)) yield text;
+    for (const [object, { name, version }] of this.#objectsFor(key, clusterId)) {
+      if (name === undefined && version > after) yield withdrawalOf(key, object);
+      if (name !== undefined && (isNew || version > after)) yield lines.get(name)!.text;
     }
   }
 
   /** Takes all lines of a service back that a cluster may have. */
   *withdrawals(key: string, clusterId: string): Generator<string> {
-    for (const [name] of this.#linesFor(key, clusterId)) yield withdrawalOf(key, name);
+    for (const [object] of this.#objectsFor(key, clusterId)) yield withdrawalOf(key, object);
   }
 
-  *#linesFor(key: string, clusterId: string): Generator<[name: string, line: KeptLine]> {
-    for (const one of this.#services.get(key) ?? NO_LINES) {
-      const { only, except } = one[1];
-      if ((only ?? clusterId) === clusterId && except !== clusterId) yield one;
+  /** What a cluster has or had of a service, with the name of the line that it has, and since when. */
+  #objectsFor(key: string, clusterId: string) {
+    const objects = new Map<string, { readonly name: string | undefined; readonly version: number }>();
+    for (const [name, { isThere, version, readers, left }] of this.#services.get(key) ?? NO_LINES) {
+      const since = readers.has(clusterId) ? version : left.get(clusterId);
+      if (since === undefined) continue;
+      const object = objectOf(name);
+      const before = objects.get(object);
+      // One that it has takes the place of those that it had.
+      const own = isThere && readers.has(clusterId) ? name : before?.name;
+      objects.set(object, { name: own, version: Math.max(since, before?.version ?? 0) });
     }
+    return objects;
+  }
+
+  /** Nearly all lines have the same readers. */
+  #sharedSet(readers: ReadonlySet<string>): ReadonlySet<string> {
+    const id = [...readers].join(" ");
+    const known = this.#readers.get(id) ?? readers;
+    this.#readers.set(id, known);
+    return known;
   }
 
   #forget(): void {
@@ -184,4 +230,8 @@ export class KeptLines {
       if (lines?.size === 0) this.#services.delete(key);
     }
   }
+}
+
+function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one === other || (one.size === other.size && [...one].every((element) => other.has(element)));
 }

@@ -42,6 +42,8 @@ export interface KeyParts {
   readonly contributions: readonly Contribution[];
   /** Those of these clusters that have the namespace. */
   readonly clusters: ReadonlySet<string>;
+  /** `clusters` of exports of clusters that are not live, by cluster. */
+  readonly lapsed?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 /** What counts of the parts that clusters have in one service, and a finding for each part that does not. */

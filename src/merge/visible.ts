@@ -54,6 +54,10 @@ export function createEntryFilter(visibility: Visibility): EntryFilter | undefin
   const addresses = createVisibleAddresses(visibility);
   const hasNamespace = (namespace: string) => namespaces?.has(namespace) ?? true;
   const isThere = (key: string) => hasNamespace(namespaceOf(key));
+  const visibleExport = memoize((service: ExportedService) => {
+    const reached = service.clusters && filterList(service.clusters, (one) => clusters?.has(one) ?? true);
+    return unlessSame(service, { clusters: reached });
+  });
   const visibleImport = createImportVisibility(clusters, addresses);
   return {
     hidesNoService: clusters === undefined && namespaces === undefined,
@@ -63,7 +67,8 @@ export function createEntryFilter(visibility: Visibility): EntryFilter | undefin
     hasNamespace,
     exported(key, service) {
       if (!isThere(key)) return undefined;
-      return addresses === undefined ? service : addresses.exported(service);
+      const seen = visibleExport(service);
+      return addresses === undefined ? seen : addresses.exported(seen);
     },
     imported(key, service, isExported) {
       if (!isThere(key)) return undefined;

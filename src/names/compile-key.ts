@@ -1,12 +1,20 @@
 import { RecordType } from "../dns/name.ts";
 import {
+  type Audience,
+  audiencesOf,
+  MOST_AUDIENCES,
+  type Reaches,
+  reachesOf,
+  withoutExports,
+} from "../merge/audience.ts";
+import {
   ABSENT_CLUSTER,
   type ClusterFinding,
   type ClustersetService,
   type Conflict,
 } from "../merge/clusterset.ts";
 import { type MergeRules, mergeKey } from "../merge/merge-key.ts";
-import { namespaceOf } from "../merge/order.ts";
+import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { LocalService } from "../snapshot/schema.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "../zone/kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "../zone/kinds/clusterset.ts";
@@ -28,7 +36,14 @@ import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
 import { addressOf, type PlacedHost } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import { CompiledKey, KEY_HEADER_BYTES, KeyForm, type Terms } from "./compiled-key.ts";
+import {
+  audienceTree,
+  CompiledKey,
+  KEY_HEADER_BYTES,
+  KeyForm,
+  type KeyTables,
+  type Terms,
+} from "./compiled-key.ts";
 import { type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
 import type { WantedNames } from "./reverse-names.ts";
 
@@ -42,15 +57,26 @@ export interface CompiledUnit {
   readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+  /** Whether some views lack exports of it: then they may lack addresses. */
+  readonly hasAudiences: boolean;
   /** The PTR records that its addresses want, by address. */
   readonly reverse: WantedNames;
 }
 
-/** What a service is merged to, and what there is to say of it. */
-export interface MergedEntries {
+/** A service as some views have it. */
+interface MergedView {
   /** Clusters whose view is that of clients outside, where that of others is not. */
   readonly likeOutside: readonly string[];
   readonly service: ClustersetService | undefined;
+}
+
+/** The views of an audience, and the service as they have it. */
+interface AudienceView extends Pick<Audience, "views">, MergedView {}
+
+/** What a service is merged to for clients outside, and for clusters that every export reaches, and what there is to say of it. */
+export interface MergedEntries extends MergedView {
+  /** By audience, first those that every export reaches; none where all are. */
+  readonly audiences: readonly AudienceView[];
   /** The clusters that have a part in it, one that does not count or is not live too. */
   readonly clusters: readonly string[];
   readonly conflicts: readonly Conflict[];
@@ -64,11 +90,38 @@ const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
  * Merges what clusters have of a service. `byCluster` has the clusters with addresses of their own, and `ABSENT_CLUSTER` for all others: so it does not
  * depend on which other clusters there are.
  */
-export function mergeEntries(
+export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules): MergedEntries {
+  const { contributions, clusters, parts } = entries;
+  const all = mergeViews(key, entries, rules);
+  const reaches = reachesOf(key, entries, rules.pins);
+  const audiences = audiencesOf(reaches).map(({ views, lacking }) => {
+    const some = { contributions: withoutExports(contributions, lacking, rules.grants), clusters };
+    const { service, likeOutside } = lacking.size === 0 ? all : mergeViews(key, some, rules);
+    return { views, service, likeOutside };
+  });
+  const findings = [...all.findings, ...findTooMany(key, reaches, audiences.length)];
+  return { ...all, findings, clusters: parts, audiences };
+}
+
+function findTooMany(key: string, reaches: Reaches, audiences: number): ClusterFinding[] {
+  if (audiences < MOST_AUDIENCES) return [];
+  const service = { namespace: namespaceOf(key), name: nameOf(key) };
+  const message = `the exports of this service reach ${MOST_AUDIENCES} different sets of clusters, the most that are told apart: further clusters count as if no export named them`;
+  return [...reaches.keys()].map((clusterId) => ({
+    clusterId,
+    reason: "TooMany",
+    kind: "ServiceExport",
+    ...service,
+    message,
+  }));
+}
+
+/** Merges what clusters have of a service, whomever it reaches. */
+export function mergeViews(
   key: string,
-  { contributions, clusters, parts }: KeyEntries,
+  { contributions, clusters }: Pick<KeyEntries, "contributions" | "clusters">,
   rules: MergeRules,
-): MergedEntries {
+): Omit<MergedEntries, "audiences" | "clusters"> {
   const own = contributions.filter(
     ({ clusterId, imported, managed }) => (imported ?? managed) !== undefined && clusters.has(clusterId),
   );
@@ -78,32 +131,41 @@ export function mergeEntries(
   const hasInside = service?.byCluster.has(ABSENT_CLUSTER) === true;
   return {
     ...merged,
-    clusters: parts,
     likeOutside: hasInside ? viewers.filter((one) => !service.byCluster.has(one)) : [],
   };
 }
 
 /** Compiles the names of a service in the clusterset's zones. */
 export function compileClustersetKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
-  const { service } = merged;
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
-  const unit = new Unit(context, trees, hosts, new Set(service?.byCluster.keys()));
-  for (const clusterId of merged.likeOutside) unit.addView(clusterId);
-  if (service !== undefined) compileClustersetService(unit.tree(trees[0]!), service);
-  return unit.finish(merged, service !== undefined);
+  const unit = new Unit(context, trees, hosts, merged.audiences);
+  for (const [audience, { service, likeOutside }] of unit.views(merged).entries()) {
+    for (const clusterId of likeOutside) unit.addView(clusterId);
+    if (service !== undefined)
+      compileClustersetService(unit.tree(trees[0]!, new Set(service.byCluster.keys()), audience), service);
+  }
+  return unit.finish(merged, merged.service !== undefined);
 }
 
 /** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
 export function compileFederationKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
-  const { service } = merged;
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
   const trees = context.trees.filter(({ plan }) => plan.kind === "federation");
-  const unit = new Unit(context, trees, hosts, context.clusterViews);
-  for (const tree of trees)
-    for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
-      compileFederatedService(unit.tree(tree), zone, service!, context.distances);
-  return unit.finish({ clusters: merged.clusters, conflicts: [], findings: [] }, service !== undefined);
+  const unit = new Unit(context, trees, hosts, merged.audiences);
+  for (const [audience, { service }] of unit.views(merged).entries())
+    for (const tree of trees)
+      for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
+        compileFederatedService(
+          unit.tree(tree, context.clusterViews, audience),
+          zone,
+          service!,
+          context.distances,
+        );
+  return unit.finish(
+    { clusters: merged.clusters, conflicts: [], findings: [] },
+    merged.service !== undefined,
+  );
 }
 
 /** Compiles the names of a key in a cluster's own zone. */
@@ -116,11 +178,17 @@ export function compileLocalKey(
 ): CompiledUnit {
   const slash = key.indexOf("/");
   const [namespace, label] = [key.slice(0, slash), key.slice(slash + 1)];
-  const unit = new Unit(context, [tree], context.hosts.get(key) ?? NO_HOSTS, context.clusterViews);
+  const unit = new Unit(context, [tree], context.hosts.get(key) ?? NO_HOSTS);
   const services = entries.localServices(clusterId, namespace, label);
   const pods = zone?.pods === "verified" ? entries.localPods(clusterId, namespace, label) : [];
   const hasNamespace = entries.hasNamespace(clusterId, namespace);
-  compileClusterLocal(unit.tree(tree), { clusterId, key, hasNamespace, services, pods });
+  compileClusterLocal(unit.tree(tree, context.clusterViews), {
+    clusterId,
+    key,
+    hasNamespace,
+    services,
+    pods,
+  });
   return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] }, false);
 }
 
@@ -134,8 +202,8 @@ export function compilePods(
   const { plan } = tree;
   if (plan.kind !== "cluster-local") return [];
   const { clusterId } = plan.cluster;
-  const unit = new Unit(context, [tree], NO_HOSTS, context.clusterViews);
-  const own = unit.tree(tree);
+  const unit = new Unit(context, [tree], NO_HOSTS);
+  const own = unit.tree(tree, context.clusterViews);
   for (const pod of pods)
     for (const key of keysOfPod(pod)) {
       const hasNamespace = entries.hasNamespace(clusterId, namespaceOf(key));
@@ -147,36 +215,44 @@ export function compilePods(
 /** Compiles into some trees. */
 class Unit {
   readonly #names: NameTree;
-  readonly #context: KeyContext;
+  readonly #context: Omit<KeyContext, "clusterViews">;
+  readonly #audiences: readonly AudienceView[];
   readonly #findings: ClusterFinding[] = [];
   readonly #reverse: [Uint8Array, ReverseCandidate][] = [];
 
-  /** @param clusterViews clusters with a view of their own */
   constructor(
     { options, localities }: ZoneContext,
     trees: readonly PlannedTree[],
     hosts: readonly PlacedHost[],
-    clusterViews: ReadonlySet<string>,
+    audiences: readonly AudienceView[] = [],
   ) {
-    const keys = trees.map(({ key }) => key);
+    this.#audiences = audiences;
+    const keys = trees.flatMap(({ key }) => [
+      key,
+      ...this.#audiences.slice(1).map((_, index) => audienceTree(key, index + 1)),
+    ]);
     this.#names = new NameTree(keys);
     this.#context = {
       names: this.#names,
-      clusterViews,
       localities,
       ttl: options.ttl,
       findings: this.#findings,
       addReverse: (bytes, candidate) => this.#reverse.push([bytes, candidate]),
     };
     // The name of a host is not a service's.
-    for (const { tree, labels, addresses } of hosts) {
-      const apex = keys.indexOf(tree);
-      if (apex < 0) continue;
-      const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);
-      const sets = new RecordSets();
-      for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
-      this.#names.setRecords(node, sets);
-    }
+    for (const { tree, labels, addresses } of hosts)
+      for (const [apex, key] of keys.entries()) {
+        if (key !== tree && !key.startsWith(audienceTree(tree, ""))) continue;
+        const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);
+        const sets = new RecordSets();
+        for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
+        this.#names.setRecords(node, sets);
+      }
+  }
+
+  /** The service as each audience has it, first as clients outside do. */
+  views(merged: MergedEntries): readonly MergedView[] {
+    return [merged, ...this.#audiences.slice(1)];
   }
 
   /** Adds a view that has no records of its own. */
@@ -184,19 +260,34 @@ class Unit {
     this.#names.view(name);
   }
 
-  tree({ key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree): TreeScope {
-    const apex = this.#names.apex(key);
-    return { context: this.#context, key, apex, shortestZoneBytes, canonicalZoneBytes };
+  /** @param clusterViews clusters with a view of their own @param audience by its index; 0 for clients outside */
+  tree(
+    { key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree,
+    clusterViews: ReadonlySet<string>,
+    audience = 0,
+  ): TreeScope {
+    const apex = this.#names.apex(audience === 0 ? key : audienceTree(key, audience));
+    const context = { ...this.#context, clusterViews };
+    return { context, key, apex, shortestZoneBytes, canonicalZoneBytes };
   }
 
   finish(
     { clusters, conflicts, findings }: Pick<MergedEntries, "clusters" | "conflicts" | "findings">,
     hasService: boolean,
   ): CompiledUnit {
-    const key = this.#names.isEmpty ? undefined : writeKey(this.#names);
-    const all = [...findings, ...this.#findings];
-    return { key, hasService, clusters, conflicts, findings: all, reverse: this.#reverse };
+    const audiences = this.#audiences.map(({ views }) => views);
+    const key = this.#names.isEmpty ? undefined : writeKey(this.#names, { audiences });
+    const hasAudiences = audiences.length > 1;
+    // Audiences have much in common.
+    const found = hasAudiences ? distinct(this.#findings) : this.#findings;
+    const reverse = hasAudiences ? distinct(this.#reverse) : this.#reverse;
+    return { key, hasService, clusters, conflicts, findings: [...findings, ...found], hasAudiences, reverse };
   }
+}
+
+/** Equal ones once. */
+function distinct<One>(list: readonly One[]): One[] {
+  return [...new Map(list.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
@@ -234,14 +325,20 @@ export function compileFixedNames({ trees, hosts, options }: ZoneContext): Compi
     for (const address of addresses) setsAt(node).addAddress(address, ttl, 0);
   }
   for (const [node, sets] of records) if (!sets.isEmpty) names.setRecords(node, sets);
-  return writeKey(names, true);
+  return writeKey(names, { withApexes: true });
 }
 
 const SRV_BYTES = fixedDataBytes(RecordType.SRV);
 const PORT_BYTES = 2;
 
-/** The compiled form of names. Equal names give equal bytes. @param withApexes whether the apexes are names of it, too */
-export function writeKey(names: NameTree, withApexes = false): CompiledKey {
+/**
+ * The compiled form of names. Equal names give equal bytes. @param withApexes whether the apexes are names of it, too @param audiences the views of
+ * each audience
+ */
+export function writeKey(
+  names: NameTree,
+  { withApexes = false, audiences = [] }: { withApexes?: boolean; audiences?: KeyTables["audiences"] } = {},
+): CompiledKey {
   const { nodes } = names;
   const order = nodes
     .map((node, index) => ({ index, text: orderText(node) }))
@@ -256,7 +353,7 @@ export function writeKey(names: NameTree, withApexes = false): CompiledKey {
     heap: writer.finish(starts),
     offsets,
     terms: writer.terms,
-    tables: { trees: names.trees, views: names.views, leaseGroups: names.leaseGroups },
+    tables: { trees: names.trees, views: names.views, leaseGroups: names.leaseGroups, audiences },
   });
 }
 
@@ -290,7 +387,7 @@ class KeyWriter {
     const heap = this.#heap;
     const start = heap.length;
     heap.write8((sets === undefined ? 0 : KeyForm.records) | (variants.size === 0 ? 0 : KeyForm.variants));
-    heap.write8(tree);
+    heap.write16(tree);
     this.#writeLabels(text);
     if (sets === undefined) return start;
     this.#writeSets(sets);

@@ -5,12 +5,14 @@ import { isLocalityView } from "../zone/frame.ts";
 import type { TreeKey } from "../zone/name-tree.ts";
 import {
   countEnd,
+  findSet,
   fixedDataBytes,
   LONG_COUNT,
   listForView,
   read16,
   read32,
   readCount,
+  recordCount,
   recordsOf,
   SetField,
   targetOf,
@@ -29,13 +31,13 @@ import type { Names } from "../zone/world.ts";
  *   terms    for each: TTL u32 (seconds; high bit: the order of records matters), lease group u16
  *   tables   ASCII JSON: `KeyTables`
  *
- *   name     form u8 (`KeyForm`), tree u8, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one (zone/record-block.ts)
+ *   name     form u8 (`KeyForm`), tree u16, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one (zone/record-block.ts)
  */
 
 /** "CDKY" read as a little-endian word. */
 const KEY_MAGIC = 0x594b4443;
 /** Loading rejects bytes of another version. */
-const KEY_FORMAT_VERSION = 1;
+const KEY_FORMAT_VERSION = 2;
 /** Word index of each field of the header; counts in entries. */
 const KeyHeader = {
   magic: 0,
@@ -50,12 +52,15 @@ const KeyHeader = {
 export const KEY_HEADER_BYTES = 28;
 /** Bytes of one of the terms. */
 const TERMS_BYTES = 6;
-/** The byte of a name has its tree. */
-const MOST_TREES = 0x100;
+/** Trees that a name can be of. */
+const MOST_TREES = 0x10000;
 /** Bits of a name's form. */
 export const KeyForm = { records: 1, variants: 2 } as const;
 /** Bytes of a name before its labels. */
-const NAME_HEAD_BYTES = 3;
+const NAME_HEAD_BYTES = 4;
+/** Where it has its tree, and the length of its labels. */
+const NAME_TREE = 1;
+const NAME_LENGTH = 3;
 
 /** TTL and lease group of sets. */
 export interface Terms {
@@ -65,12 +70,22 @@ export interface Terms {
 }
 
 /** What names refer to by index. */
-interface KeyTables {
+export interface KeyTables {
   readonly trees: readonly TreeKey[];
   /** The names of the views with records of their own: cluster ids, and localities (`localityView`). */
   readonly views: readonly string[];
   /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
+  /**
+   * Where exports of the service reach some clusters only: the cluster ids of each audience, `ABSENT_CLUSTER` for those that none names. The first has the trees
+   * of clients outside, the others `audienceTree`.
+   */
+  readonly audiences: readonly (readonly string[])[];
+}
+
+/** The key of a tree as an audience has it. @param index of the audience */
+export function audienceTree(tree: TreeKey, index: number | ""): TreeKey {
+  return `${tree}@${index}`;
 }
 
 /** What a compiled key is made of. */
@@ -88,17 +103,19 @@ export class CompiledKey implements Names {
   readonly trees: readonly TreeKey[];
   readonly views: readonly string[];
   readonly leaseGroups: readonly (readonly string[])[];
+  readonly audiences: readonly (readonly string[])[];
   leaseMemo: LeaseMemo | undefined = undefined;
   readonly #offsets: Uint32Array;
   readonly #termsAt: number;
 
-  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups }: KeyTables) {
+  private constructor(bytes: Uint8Array<ArrayBuffer>, { trees, views, leaseGroups, audiences }: KeyTables) {
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, KEY_HEADER_BYTES / 4);
     const offsetsAt = align(words[KeyHeader.heapEnd]!);
     this.bytes = bytes;
     this.trees = trees;
     this.views = views;
     this.leaseGroups = leaseGroups;
+    this.audiences = audiences;
     this.#offsets = new Uint32Array(bytes.buffer, bytes.byteOffset + offsetsAt, words[KeyHeader.names]!);
     this.#termsAt = offsetsAt + 4 * words[KeyHeader.names]!;
   }
@@ -134,6 +151,15 @@ export class CompiledKey implements Names {
     return new CompiledKey(bytes, new KeyChecks(bytes).check());
   }
 
+  /** The index of a tree in a view by its name; -1 if it has none. */
+  treeOf(tree: TreeKey, view?: string): number {
+    const { audiences, trees } = this;
+    if (audiences.length === 0 || view === undefined || isLocalityView(view)) return trees.indexOf(tree);
+    const named = audiences.findIndex((views) => views.includes(view));
+    const index = named >= 0 ? named : audiences.findIndex((views) => views.includes(ABSENT_CLUSTER));
+    return trees.indexOf(index <= 0 ? tree : audienceTree(tree, index));
+  }
+
   /** The node of a folded relative name, which is `name` from `start` to `end`, in a tree by its index; -1 if there is none. */
   find(tree: number, name: Uint8Array, start: number, end: number): number {
     const offsets = this.#offsets;
@@ -152,34 +178,52 @@ export class CompiledKey implements Names {
     return -1;
   }
 
-  /** Whether a tree has a name that ends with a relative name in lower-case text, and is longer. */
+  /** Whether a name of a tree has an address in a view. @param name relative, in wire form without the root label */
+  hasAddress(tree: TreeKey, name: Uint8Array, address: Uint8Array, view: string | undefined): boolean {
+    const { bytes } = this;
+    const folded = name.map((byte) => FOLD[byte]!);
+    const node = this.find(this.treeOf(tree, view), folded, 0, folded.length);
+    const list = node < 0 ? 0 : this.setListOf(node, this.viewOf(view));
+    const set = list && findSet(bytes, list, address.length === 4 ? RecordType.A : RecordType.AAAA);
+    if (set === 0) return false;
+    let at = recordsOf(bytes, set);
+    for (let left = recordCount(bytes, set); left > 0; left--, at += address.length)
+      if (address.every((byte, index) => bytes[at + index] === byte)) return true;
+    return false;
+  }
+
+  /** Whether a tree has, in any view, a name that ends with a relative name in lower-case text, and is longer. */
   hasNameBelow(tree: TreeKey, name: string): boolean {
-    const index = this.trees.indexOf(tree);
     const end = `.${name}`;
+    const isOf = (own: TreeKey) => own === tree || own.startsWith(audienceTree(tree, ""));
     return this.#offsets.some(
-      (node) => this.bytes[node + 1] === index && this.textOf(node).toLowerCase().endsWith(end),
+      (node) => isOf(this.trees[this.#treeAt(node)]!) && this.textOf(node).toLowerCase().endsWith(end),
     );
   }
 
-  /** The names of a tree. */
-  nodesOf(tree: TreeKey): number[] {
-    const index = this.trees.indexOf(tree);
-    return [...this.#offsets].filter((node) => this.bytes[node + 1] === index);
+  /** The names of a tree in a view. */
+  nodesOf(tree: TreeKey, view?: string): number[] {
+    const index = this.treeOf(tree, view);
+    return [...this.#offsets].filter((node) => this.#treeAt(node) === index);
   }
 
   /** The labels of a node's relative name, joined by dots; each byte becomes the character with its number. */
   textOf(node: number): string {
     const { bytes } = this;
-    const end = node + NAME_HEAD_BYTES + bytes[node + 2]!;
+    const end = node + NAME_HEAD_BYTES + bytes[node + NAME_LENGTH]!;
     let text = "";
     for (let at = node + NAME_HEAD_BYTES; at < end; at += bytes[at]! + 1)
       text += `${text === "" ? "" : "."}${String.fromCharCode(...bytes.subarray(at + 1, at + 1 + bytes[at]!))}`;
     return text;
   }
 
+  #treeAt(node: number): number {
+    return read16(this.bytes, node + NAME_TREE);
+  }
+
   #compare(node: number, tree: number, name: Uint8Array, start: number, end: number): number {
     const { bytes } = this;
-    const order = bytes[node + 1]! - tree || bytes[node + 2]! - (end - start);
+    const order = read16(bytes, node + NAME_TREE) - tree || bytes[node + NAME_LENGTH]! - (end - start);
     if (order !== 0) return order;
     let own = node + NAME_HEAD_BYTES;
     for (let at = start; at < end; at++, own++) {
@@ -200,7 +244,7 @@ export class CompiledKey implements Names {
     const { bytes } = this;
     const form = bytes[node]!;
     if ((form & KeyForm.records) === 0) return 0;
-    const block = node + NAME_HEAD_BYTES + bytes[node + 2]!;
+    const block = node + NAME_HEAD_BYTES + bytes[node + NAME_LENGTH]!;
     return view < 0 || (form & KeyForm.variants) === 0 ? block : listForView(bytes, block, view);
   }
 
@@ -215,13 +259,13 @@ export class CompiledKey implements Names {
   }
 
   nameBytes(node: number): number {
-    return this.bytes[node + 2]!;
+    return this.bytes[node + NAME_LENGTH]!;
   }
 
   copyName(node: number, into: Uint8Array, at: number): void {
     const { bytes } = this;
     const start = node + NAME_HEAD_BYTES;
-    const length = bytes[node + 2]!;
+    const length = bytes[node + NAME_LENGTH]!;
     for (let index = 0; index < length; index++) into[at + index] = bytes[start + index]!;
   }
 }
@@ -303,9 +347,9 @@ class KeyChecks {
     check(node + NAME_HEAD_BYTES <= this.#end, "a name ends outside of the names, or is too long");
     const form = bytes[node]!;
     check((form & ~(KeyForm.records | KeyForm.variants)) === 0, "a name has an unknown form");
-    check(bytes[node + 1]! < this.#trees, "a name has an unknown tree");
+    check(read16(bytes, node + NAME_TREE) < this.#trees, "a name has an unknown tree");
     const start = node + NAME_HEAD_BYTES;
-    const end = start + bytes[node + 2]!;
+    const end = start + bytes[node + NAME_LENGTH]!;
     check(
       end <= this.#end && end - start < MAX_NAME_BYTES,
       "a name ends outside of the names, or is too long",
@@ -325,9 +369,11 @@ class KeyChecks {
 
   #isBefore(one: number, other: number): boolean {
     const bytes = this.#bytes;
-    const order = bytes[one + 1]! - bytes[other + 1]! || bytes[one + 2]! - bytes[other + 2]!;
+    const order =
+      read16(bytes, one + NAME_TREE) - read16(bytes, other + NAME_TREE) ||
+      bytes[one + NAME_LENGTH]! - bytes[other + NAME_LENGTH]!;
     if (order !== 0) return order < 0;
-    for (let at = NAME_HEAD_BYTES; at < NAME_HEAD_BYTES + bytes[one + 2]!; at++) {
+    for (let at = NAME_HEAD_BYTES; at < NAME_HEAD_BYTES + bytes[one + NAME_LENGTH]!; at++) {
       const difference = FOLD[bytes[one + at]!]! - FOLD[bytes[other + at]!]!;
       if (difference !== 0) return difference < 0;
     }
@@ -338,14 +384,20 @@ class KeyChecks {
 /** @throws {FormatError} if they are malformed */
 function readTables(value: unknown): KeyTables {
   const tables = (value ?? {}) as Partial<Record<keyof KeyTables, unknown>>;
-  const { trees, views, leaseGroups } = tables;
+  const { trees, views, leaseGroups, audiences } = tables;
   check(isNames(trees) && trees.length <= MOST_TREES, "a key has no table of trees");
   check(isNames(views), "a key has no table of views");
   check(
     Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
     "a key has no table of lease groups",
   );
-  return { trees, views, leaseGroups };
+  const hasTrees = (_: unknown, index: number) =>
+    index === 0 || trees.some((tree) => tree.endsWith(audienceTree("", index)));
+  check(
+    Array.isArray(audiences) && audiences.every(isNames) && audiences.every(hasTrees),
+    "a key has no table of audiences",
+  );
+  return { trees, views, leaseGroups, audiences };
 }
 
 /** Whether a value is a list of distinct texts. */

@@ -69,6 +69,14 @@ export class DatabaseEntries implements EntryReader {
     });
   }
 
+  lapsedClusters(): readonly string[] {
+    return this.#reader
+      .clusters()
+      .flatMap(({ id, state }) =>
+        (state === "live" || state === "expired") && !this.#live.has(id) && this.#has(id) ? id : [],
+      );
+  }
+
   /** Whether and how much a cluster changes is also a matter of what does not exist in a scope: there it is only shown that the cluster came, went or pushed in full. */
   history(most: number): HistoryEntry[] {
     const filter = this.#filter;
@@ -97,18 +105,19 @@ export class DatabaseEntries implements EntryReader {
       [...parts].some(([id, { exported }]) => exported !== undefined && clusters.has(id));
     const contributions: Contribution[] = [];
     const ids: string[] = [];
+    let lapsed: Map<string, readonly string[]> | undefined;
     for (const [clusterId, { exported, imported }] of parts) {
-      const isLive = this.#live.has(clusterId);
-      if (!isLive && this.#filter === undefined) ids.push(clusterId);
-      else {
-        const one = this.#contribution(clusterId, key, exported, imported, isExported);
-        if (one === undefined) continue;
-        ids.push(clusterId);
-        if (isLive) contributions.push(one);
-      }
+      const one = this.#contribution(clusterId, key, exported, imported, isExported);
+      if (one === undefined) continue;
+      ids.push(clusterId);
+      if (this.#live.has(clusterId)) contributions.push(one);
+      else if (one.exported?.clusters !== undefined)
+        lapsed = new Map([...(lapsed ?? []), [clusterId, one.exported.clusters]]);
     }
     contributions.sort((one, other) => compareText(one.clusterId, other.clusterId));
-    return ids.length === 0 ? undefined : { contributions, clusters, parts: ids.sort(compareText) };
+    return ids.length === 0
+      ? undefined
+      : { contributions, clusters, parts: ids.sort(compareText), ...(lapsed && { lapsed }) };
   }
 
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService> {

@@ -3,7 +3,7 @@ import { type Basis, Kind } from "../database/places.ts";
 import { type Claim, type EntryRow, entryValue, type HistoryEntry, type Reader } from "../database/reader.ts";
 import { usableAddress } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { Contribution } from "../merge/declaration.ts";
+import type { KeyParts } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { EntryFilter } from "../merge/visible.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
@@ -11,11 +11,7 @@ import { podLabels } from "../zone/kinds/endpoint-records.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 
 /** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it exists in the scope. Contributions are those of live clusters. */
-export interface KeyEntries {
-  /** By ascending cluster id, also in namespaces that their clusters do not have. */
-  readonly contributions: readonly Contribution[];
-  /** Those of these clusters that have the namespace. */
-  readonly clusters: ReadonlySet<string>;
+export interface KeyEntries extends KeyParts {
   /** The clusters that have a part in the key, those that are not live too: it changes when they come back. */
   readonly parts: readonly string[];
 }
@@ -34,6 +30,8 @@ export interface AddressClaim {
 export interface EntryReader {
   /** The live clusters by ascending id. */
   clusters(): readonly ZoneCluster[];
+  /** Clusters whose lease expired. */
+  lapsedClusters(): readonly string[];
   /** What clusters export and import of a service; undefined where no cluster has a part in it. */
   service(namespace: string, name: string): KeyEntries | undefined;
   /** Services of a cluster with names that begin with a label (or end a dotted name), by `<namespace>/<name>`. */

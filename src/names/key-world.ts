@@ -20,18 +20,21 @@ import { holderOf, lossesOf } from "./reverse-names.ts";
 import { unitKind, ZoneWorld } from "./zone-world.ts";
 
 const NO_MERGED: MergedEntries = {
+  audiences: [],
   likeOutside: [],
   clusters: [],
   service: undefined,
   conflicts: [],
   findings: [],
 };
-const EMPTY: CompiledUnit = {
+/** A key without names. */
+export const NO_UNIT: CompiledUnit = {
   key: undefined,
   hasService: false,
   clusters: [],
   conflicts: [],
   findings: [],
+  hasAudiences: false,
   reverse: [],
 };
 /** The most services that are searched for a name below another one. With more services the other one counts as existing. */
@@ -57,7 +60,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
    * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
    */
   constructor(entries: EntryReader, options: Partial<ZoneOptions>, merging: MergeOptions, cache: UnitCache) {
-    super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options });
+    super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options }, entries.lapsedClusters());
     this.entries = entries;
     this.rules = rulesOf(merging, this.context.zones);
     this.#cache = cache;
@@ -103,7 +106,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
       const claims = this.entries.claimsOn(address);
       // Most addresses are of one cluster alone.
       if (claims.every(({ clusterId }) => clusterId === claims[0]!.clusterId)) return undefined;
-      return holderOf(claims, (claim) => this.candidatesOf(claim, address));
+      return holderOf(claims, (claim) => this.candidatesOf(claim, address, -1));
     });
   }
 
@@ -134,8 +137,12 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     return false;
   }
 
-  protected override candidatesOf(claim: AddressClaim, address: Uint8Array): readonly ReverseCandidate[] {
-    return super.candidatesOf(claim, address) as readonly ReverseCandidate[];
+  protected override candidatesOf(
+    claim: AddressClaim,
+    address: Uint8Array,
+    view: number,
+  ): readonly ReverseCandidate[] {
+    return super.candidatesOf(claim, address, view) as readonly ReverseCandidate[];
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
@@ -150,7 +157,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
       return compileLocalKey(this.context, planned, cluster, key, this.entries);
     }
     const entries = this.entries.service(namespaceOf(key), nameOf(key));
-    if (entries === undefined && !this.context.hosts.has(key)) return EMPTY;
+    if (entries === undefined && !this.context.hosts.has(key)) return NO_UNIT;
     const merged = entries === undefined ? NO_MERGED : mergeEntries(key, entries, this.rules);
     const compile = plan.kind === "federation" ? compileFederationKey : compileClustersetKey;
     return compile(this.context, key, merged);

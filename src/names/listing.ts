@@ -112,7 +112,8 @@ function* listKey(listing: Listing, planned: PlannedTree, key: string): Generato
   if (world.isLacking(planned, view, namespaceOf(key))) return;
   const names = world.unitOf(planned, key).key;
   if (names === undefined) return;
-  for (const node of names.nodesOf(planned.key)) yield* listNode(listing, names, node);
+  for (const node of names.nodesOf(planned.key, world.frame.viewName(view)))
+    yield* listNode(listing, names, node);
 }
 
 function* listReverse(

@@ -2,15 +2,18 @@ import { findingsKeyOf, Kind } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
+import { lackingIn, type Reaches, reachesOf, withoutExports } from "../merge/audience.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { Contribution } from "../merge/declaration.ts";
 import { countParts } from "../merge/merge-key.ts";
 import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
 import { type DeclaredService, declareService } from "../merge/service.ts";
+import { isLocalityView } from "../zone/frame.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import { present, type World } from "../zone/world.ts";
-import { compilePods, mergeEntries } from "./compile-key.ts";
+import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
@@ -66,6 +69,7 @@ export function* listServices(
 ): Generator<void, { readonly total: number; readonly services: readonly ServiceListing[] }> {
   const [tree] = world.context.trees;
   const viewIndex = world.frame.viewOf(view);
+  const accounts = new Accounts(world);
   const wanted = words.map((word) => word.toLowerCase());
   const services: ServiceListing[] = [];
   let total = 0;
@@ -75,6 +79,7 @@ export function* listServices(
     const text = `${nameOf(key)}.${namespaceOf(key)}`.toLowerCase();
     if (!wanted.every((word) => text.includes(word))) continue;
     if (world.isLacking(tree!, viewIndex, namespaceOf(key))) continue;
+    if (view !== undefined && !accounts.has(key, view)) continue;
     total++;
     if (total <= offset || services.length >= most) continue;
     const unit = world.unitOf(tree!, key);
@@ -110,7 +115,7 @@ function listingOf(names: CompiledKey | undefined, key: string, view: string | u
   const ports: { name: string; number: number }[] = [];
   const own = textOf(key).toLowerCase();
   let addressCount = 0;
-  for (const node of names?.nodesOf(CLUSTERSET_TREE) ?? []) {
+  for (const node of names?.nodesOf(CLUSTERSET_TREE, view) ?? []) {
     const { bytes, leaseGroups } = names!;
     const text = names!.textOf(node);
     const list = names!.setListOf(node, names!.viewOf(view));
@@ -154,15 +159,13 @@ export class Accounts {
     this.world = world;
   }
 
-  /** How a service comes about, by the steps that merge it. */
-  of(key: string): ServiceAccount {
+  /** How a service comes about in a view, by the steps that merge it. @param view its name; undefined for outside */
+  of(key: string, view?: string): ServiceAccount {
     const { rules } = this.world;
-    const entries = this.#entriesOf(key);
-    const { service, likeOutside, conflicts } = mergeEntries(key, entries, rules);
+    const entries = this.#entriesOf(key, view);
+    const { service, likeOutside, conflicts } = mergeViews(key, entries, rules);
     return {
-      parts: entries.contributions.filter(
-        ({ exported, imported }) => exported !== undefined || imported !== undefined,
-      ),
+      parts: entries.contributions.filter(hasPart),
       declared: this.#declaredOf(key, entries),
       service,
       likeOutside,
@@ -184,9 +187,14 @@ export class Accounts {
     });
   }
 
-  /** Whether a cluster has a part in a service that counts. */
-  has(key: string): boolean {
-    return this.#countedOf(key, this.#entriesOf(key)).length > 0;
+  /** Whether a cluster has a part in a service that counts in a view. @param view its name; undefined for outside */
+  has(key: string, view: string | undefined): boolean {
+    return this.#countedOf(key, this.#entriesOf(key, view)).length > 0;
+  }
+
+  /** Which of a service's exports reach some clusters only. */
+  reachesOf(key: string): Reaches {
+    return reachesOf(key, this.#entriesOf(key), this.world.rules.pins);
   }
 
   /** Services that a live cluster exports, whether or not its export counts, in order. */
@@ -218,8 +226,11 @@ export class Accounts {
       .flatMap(({ clusterId }) => (entries.hasNamespace(clusterId, namespace) ? clusterId : []));
   }
 
-  /** What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind, reason and message. */
-  findingsOf(key: string): ClusterFinding[] {
+  /**
+   * What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind, reason and message. A view lacks those of clusters whose
+   * part it does not have. @param view its name; undefined for outside
+   */
+  findingsOf(key: string, view?: string): ClusterFinding[] {
     const world = this.world;
     const { entries, context } = world;
     const bucket = findingsKeyOf(key);
@@ -228,13 +239,25 @@ export class Accounts {
     for (const tree of context.trees)
       if (tree.plan.kind !== "federation" || tree === federation)
         findings.push(...world.unitOf(tree, key).findings);
-    findings.push(...world.reverseLosses(key));
-    const own = findings.filter(({ namespace, name }) => `${namespace}/${name}` === key);
+    const [all, seen] = [this.#entriesOf(key).contributions, this.#entriesOf(key, view).contributions];
+    // They name services of others, which the view may not have.
+    if (seen === all) findings.push(...world.reverseLosses(key));
+    const hidden = new Set(seen === all ? [] : all.map(({ clusterId }) => clusterId));
+    for (const one of seen) if (hasPart(one) || one.clusterId === view) hidden.delete(one.clusterId);
+    const own = findings.filter(
+      ({ clusterId, namespace, name }) => `${namespace}/${name}` === key && !hidden.has(clusterId),
+    );
     return distinctFindings(own.sort(compareFindings));
   }
 
-  #entriesOf(key: string): KeyEntries {
-    return this.world.entries.service(namespaceOf(key), nameOf(key)) ?? NO_ENTRIES;
+  #entriesOf(key: string, view?: string): KeyEntries {
+    const entries = this.world.entries.service(namespaceOf(key), nameOf(key)) ?? NO_ENTRIES;
+    if (view === undefined || isLocalityView(view)) return entries;
+    const { rules } = this.world;
+    const lacking = lackingIn(reachesOf(key, entries, rules.pins), view);
+    return lacking.size === 0
+      ? entries
+      : { ...entries, contributions: withoutExports(entries.contributions, lacking, rules.grants) };
   }
 
   /** Undefined where no part counts. */
@@ -247,6 +270,10 @@ export class Accounts {
   #countedOf(key: string, { contributions, clusters }: KeyEntries) {
     return countParts(key, { contributions, clusters }, this.world.rules.pins).contributions;
   }
+}
+
+function hasPart({ exported, imported }: Contribution): boolean {
+  return exported !== undefined || imported !== undefined;
 }
 
 /** What there is to say of a key. */

@@ -95,6 +95,10 @@ export class SnapshotEntries implements EntryReader {
     }));
   }
 
+  lapsedClusters(): readonly string[] {
+    return [];
+  }
+
   service(namespace: string, name: string): KeyEntries | undefined {
     const key = `${namespace}/${name}`;
     const known = this.#keys.get(key);

@@ -30,10 +30,10 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   readonly fixed: CompiledKey;
 
   /**
-   * @param clusters the live ones
+   * @param clusters the live ones @param lapsed those whose lease expired
    * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
    */
-  constructor(clusters: readonly ZoneCluster[], settings: ZoneOptions) {
+  constructor(clusters: readonly ZoneCluster[], settings: ZoneOptions, lapsed: readonly string[]) {
     this.serial = settings.serial;
     this.clusters = new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
     this.context = createContext(clusters, settings);
@@ -46,6 +46,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
         ABSENT_CLUSTER,
         ...localities.map(([view]) => view),
       ],
+      lapsed,
       negativeTtl: settings.negativeTtl,
     });
     this.fixed = compileFixedNames(this.context);
@@ -58,7 +59,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     planned: PlannedTree,
     namespace: string,
     label: string,
-  ): Pick<CompiledUnit, "reverse"> | Missing;
+  ): Pick<CompiledUnit, "reverse" | "hasAudiences"> | Missing;
   /** Whether a live cluster has a namespace. */
   protected abstract hasNamespace(clusterId: string, namespace: string): boolean | Missing;
   /** Whether a tree has names that end with a relative name, of keys of a namespace or of any. */
@@ -94,7 +95,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
       units.push(unit);
       const { key } = unit;
       if (key === undefined) continue;
-      const node = key.find(key.trees.indexOf(planned.key), bytes, 0, end);
+      const node = key.find(key.treeOf(planned.key, this.frame.viewName(view)), bytes, 0, end);
       if (node < 0) continue;
       const isLacking = this.isLacking(planned, view, namespace);
       if (typeof isLacking !== "boolean") return isLacking;
@@ -136,7 +137,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     if ("missing" in claims) return claims;
     let missing: Missing | undefined;
     const candidatesOf = (claim: AddressClaim) => {
-      const found = this.candidatesOf(claim, address);
+      const found = this.candidatesOf(claim, address, view);
       if (!("missing" in found)) return found;
       missing ??= found;
       return [];
@@ -144,7 +145,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     const candidate = reverseName(claims, candidatesOf, this.frame.viewName(view));
     if (missing !== undefined) return missing;
     if (candidate === undefined) return undefined;
-    const { namespace, tree, ttl, clusters, above } = candidate.source;
+    const { namespace, tree, ttl, clusters } = candidate.source;
     const planned = this.context.treeByKey.get(tree)!;
     const isLacking = this.isLacking(planned, view, namespace);
     if (typeof isLacking !== "boolean") return isLacking;
@@ -153,20 +154,32 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
       leased: { leaseGroups: [[], clusters] },
       leaseGroup: 1,
       ttl,
-      name: wireName([candidate.label ?? addressLabel(address), ...above]),
+      name: nameOfCandidate(candidate, address),
       zone: this.frame.trees[this.context.trees.indexOf(planned)]!.canonicalZone,
     };
   }
 
-  /** The PTR records that a claim's service wants for the address. */
-  protected candidatesOf(claim: AddressClaim, address: Uint8Array): readonly ReverseCandidate[] | Missing {
+  /** The PTR records that a claim's service wants for the address in a view. */
+  protected candidatesOf(
+    claim: AddressClaim,
+    address: Uint8Array,
+    view: number,
+  ): readonly ReverseCandidate[] | Missing {
     const { key, basis, clusterId } = claim;
     const planned =
       basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
     const [namespace, label] = [namespaceOf(key), nameOf(key)];
     if (planned === undefined || !isKeyLabel(namespace) || !isKeyLabel(label)) return [];
     const unit = this.reverseOf(planned, namespace, label);
-    return "missing" in unit ? unit : candidatesFor(unit.reverse, address);
+    if ("missing" in unit) return unit;
+    const candidates = candidatesFor(unit.reverse, address);
+    if (!unit.hasAudiences || candidates.length === 0) return candidates;
+    const names = this.namesOf(planned, namespace, label);
+    if ("missing" in names) return names;
+    const viewName = this.frame.viewName(view);
+    return candidates.filter(
+      (one) => names.key?.hasAddress(planned.key, nameOfCandidate(one, address), address, viewName) === true,
+    );
   }
 
   /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. */
@@ -181,7 +194,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     return isObjectLabel(namespace) && this.hasNamespace(clusterId, namespace);
   }
 
-  /** Whether a name, which has no records, exists since others end with it. */
+  /** Whether a name, which has no records, exists since others end with it, whichever of them a view has: a namespace is no secret. */
   #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean | Missing {
     const { plan } = planned;
     const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
@@ -229,6 +242,10 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   #empty(tree: number): Location {
     return { names: this.fixed, node: this.fixed.find(tree, SVC, 0, SVC.length) };
   }
+}
+
+function nameOfCandidate({ label, source }: ReverseCandidate, address: Uint8Array): Uint8Array {
+  return wireName([label ?? addressLabel(address), ...source.above]);
 }
 
 function wireName(labels: readonly string[]): Uint8Array {

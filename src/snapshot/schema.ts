@@ -42,6 +42,9 @@ export const ClusterId = z.string().regex(CLUSTER_ID, "must be one RFC 1123 labe
 /** The name of an instance: what a worker reads. */
 export const INSTANCE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** The most clusters that one service is exported to by name. */
+export const MOST_CLUSTERS = 512;
+
 /** A port of a Service or a ServiceImport. An unnamed port has the name "". */
 export const ServicePort = z.strictObject({
   name: text(63),
@@ -91,6 +94,11 @@ export const ExportedService = z.strictObject({
   /** `spec.type` of the Service: ClusterIP, NodePort or LoadBalancer. */
   serviceType: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]),
   headless: z.boolean(),
+  /**
+   * The clusters that the service is exported to, beside this one: `status.clusters` of the ServiceExport (kubernetes/enhancements#6329). Absent where the
+   * ServiceExport names none: all.
+   */
+  clusters: z.array(ClusterId).max(MOST_CLUSTERS).optional(),
   ...globalProperties,
   ipFamilies: z
     .array(z.enum(["IPv4", "IPv6"]))

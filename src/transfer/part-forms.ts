@@ -3,11 +3,11 @@ import { BASES, type Basis, hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
-import type { AddressClaim } from "../names/entries.ts";
+import type { AddressClaim, EntryReader } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
 import type { CandidateSource, ReverseCandidate } from "../zone/reverse-candidate.ts";
-import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
+import type { ZoneOptions } from "../zone/zone-plan.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -38,6 +38,7 @@ const WorldForm = z.object({
       zone: ClusterZone.optional(),
     }),
   ),
+  lapsed: z.array(ClusterId),
 });
 export type SentWorld = z.infer<typeof WorldForm>;
 
@@ -62,6 +63,7 @@ const BelowForm = z.object({ at: Position, has: z.boolean() });
 const ReverseForm = z.object({
   at: Position,
   clusters: z.array(ClusterId),
+  hasAudiences: z.boolean(),
   sources: z.array(
     z.object({
       namespace: Text,
@@ -114,7 +116,7 @@ export interface Loaded<Value> {
 }
 /** The names of a key, and the clusters that have a part in it. */
 export type LoadedKey = Pick<CompiledUnit, "key" | "clusters">;
-export type LoadedReverse = Pick<CompiledUnit, "reverse" | "clusters">;
+export type LoadedReverse = Pick<CompiledUnit, "reverse" | "hasAudiences" | "clusters">;
 export interface LoadedList {
   readonly names: ReadonlySet<string>;
   readonly common: string | undefined;
@@ -157,18 +159,18 @@ export function readKey(bytes: Bytes): Loaded<LoadedKey> {
   return { at, value: { key, clusters } };
 }
 
-export function writeReverse(at: number, { reverse, clusters }: LoadedReverse): Bytes {
+export function writeReverse(at: number, { reverse, hasAudiences, clusters }: LoadedReverse): Bytes {
   const sources = new Map<CandidateSource, number>();
   const addresses = reverse.map(([bytes, { source, label }]) => {
     if (!sources.has(source)) sources.set(source, sources.size);
     return [hexOf(bytes), sources.get(source), label ?? null];
   });
-  return writeJson({ at, clusters, sources: [...sources.keys()], addresses });
+  return writeJson({ at, clusters, hasAudiences, sources: [...sources.keys()], addresses });
 }
 
 /** @throws {Error} for bytes that are not well-formed */
 export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
-  const { at, clusters, sources, addresses } = readJson(ReverseForm, bytes);
+  const { at, clusters, hasAudiences, sources, addresses } = readJson(ReverseForm, bytes);
   const all = sources.map((source): CandidateSource => {
     const { since, view, above } = source;
     if (above.reduce((sum, label) => sum + label.length + 1, 0) > 180) throw new Error("a name is too long");
@@ -179,7 +181,7 @@ export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
     if (source === undefined) throw new Error("an address has an unknown source");
     return [bytesOf(hex), { source, label: label ?? undefined }];
   });
-  return { at, value: { reverse, clusters } };
+  return { at, value: { reverse, hasAudiences, clusters } };
 }
 
 /** @throws {Error} for bytes that are not well-formed */
@@ -212,10 +214,17 @@ export function readServices(bytes: Bytes): SentServices {
   return readJson(ServicesForm, bytes);
 }
 
-export function sentWorld(options: ZoneOptions, clusters: readonly ZoneCluster[]): SentWorld {
+export function sentWorld(
+  options: ZoneOptions,
+  entries: Pick<EntryReader, "clusters" | "lapsedClusters">,
+): SentWorld {
   const { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts } = options;
   const settings = { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts };
-  return { options: settings, clusters } as unknown as SentWorld;
+  return {
+    options: settings,
+    clusters: entries.clusters(),
+    lapsed: entries.lapsedClusters(),
+  } as unknown as SentWorld;
 }
 
 /** @throws {Error} for bytes that are not well-formed */

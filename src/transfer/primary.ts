@@ -7,7 +7,7 @@ import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
 import { type AddressClaim, claimExists } from "../names/entries.ts";
-import type { KeyWorld } from "../names/key-world.ts";
+import { type KeyWorld, NO_UNIT } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
 import { listServices } from "../names/services.ts";
 import { unitKind } from "../names/zone-world.ts";
@@ -97,7 +97,7 @@ export class Primary {
     const sentOf = (world: KeyWorld) => {
       let sent = worlds.get(world);
       if (sent === undefined) {
-        const bytes = writeJson(sentWorld(world.context.options, world.entries.clusters()));
+        const bytes = writeJson(sentWorld(world.context.options, world.entries));
         sent = { bytes, hash: hashOf(bytes) };
         worlds.set(world, sent);
       }
@@ -164,15 +164,13 @@ function partOf(
   const unit = () => {
     const zone = query("zone");
     const planned = world.context.trees.find((tree) => unitKind(tree) === zone);
-    return planned === undefined
-      ? { clusters: [] }
-      : world.unitOf(planned, `${query("namespace")}/${query("label")}`);
+    return planned === undefined ? NO_UNIT : world.unitOf(planned, `${query("namespace")}/${query("label")}`);
   };
   switch (kind) {
     case "key":
-      return writeKey(at, { key: undefined, ...unit() });
+      return writeKey(at, unit());
     case "reverse":
-      return writeReverse(at, { reverse: [], ...unit() });
+      return writeReverse(at, unit());
     case "names": {
       const list = rows.list(query("list") as ListKind, query("of"), query("prefix"));
       return list && writeJson({ at, ...list });

@@ -63,8 +63,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
    * @param before the world that this one replaces
    * @throws {Error} where the primary's settings are none
    */
-  constructor({ options, clusters }: SentWorld, parts: PartCache, before?: ReaderWorld) {
-    super(clusters as readonly ZoneCluster[], { ...options, serial: 0 } as ZoneOptions);
+  constructor({ options, clusters, lapsed }: SentWorld, parts: PartCache, before?: ReaderWorld) {
+    super(clusters as readonly ZoneCluster[], { ...options, serial: 0 } as ZoneOptions, lapsed);
     this.#parts = parts;
     this.#guesses = before === undefined ? new Set() : before.#guesses;
     this.#begun = before === undefined ? new Map() : before.#begun;

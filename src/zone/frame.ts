@@ -26,6 +26,8 @@ interface FrameTables {
   readonly zones: readonly ZoneTable[];
   /** Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`. */
   readonly views: readonly string[];
+  /** Clusters whose lease expired: exports name them, and nothing depends on their leases. */
+  readonly lapsed?: readonly string[];
   /** Negative TTL and SOA MINIMUM in seconds (RFC 2308). */
   readonly negativeTtl: number;
 }
@@ -64,11 +66,12 @@ export class Frame {
   readonly #absentView: number;
 
   /** @throws {NameError} if the name of a zone is malformed. @throws {RangeError} if a tree has no zone */
-  constructor({ trees, zones: tables, views, negativeTtl }: FrameTables) {
+  constructor({ trees, zones: tables, views: own, lapsed = [], negativeTtl }: FrameTables) {
     const zones = tables.map(zoneOf);
+    const views = [...own, ...lapsed];
     this.views = views;
     this.negativeTtl = negativeTtl;
-    this.leaseGroups = [[], views.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
+    this.leaseGroups = [[], own.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
     this.#viewIndex = new Map(views.map((view, index) => [view, index]));
     this.#absentView = this.#viewIndex.get(ABSENT_CLUSTER) ?? -1;
     this.trees = trees.map((key, tree) => {

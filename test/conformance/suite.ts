@@ -22,6 +22,7 @@ import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refu
 import { pushScenarios } from "./cases/push-scenarios.ts";
 import { leaseOverCases, neverSeenCases, notReadyCases, readyCases } from "./cases/readiness.ts";
 import { ADMIN, HOST_KIND, openCases, restrictedCases, restrictedRules } from "./cases/restricted.ts";
+import { someClustersTable } from "./cases/some-clusters.ts";
 import { type DnsTable, expectAnswer, titledRows, viewOf } from "./dns-case.ts";
 import { askByDoh } from "./doh-client.ts";
 import { HeldClusters } from "./held-clusters.ts";
@@ -32,7 +33,7 @@ import { PUSH_TOKENS, pushApi } from "./push-client.ts";
 import { withSerial } from "./serial.ts";
 
 const METHODS = ["GET", "POST"] as const;
-const TABLES = [clustersetTable, clusterLocalTable, federationTable];
+const TABLES = [clustersetTable, someClustersTable, clusterLocalTable, federationTable];
 const TOKENS = [
   ...PUSH_TOKENS,
   ...CLIENT_TOKENS,

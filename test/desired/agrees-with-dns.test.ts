@@ -43,9 +43,9 @@ it("imports and slices say what records of the cluster's view say", () => {
         const at = (name: string, ...types: string[]) =>
           distinct(types.flatMap((type) => records.get(`${name} ${type}`) ?? []));
         for (const key of accounts.keys()) {
-          const { service, likeOutside } = accounts.of(key);
+          const { service, likeOutside } = accounts.of(key, view);
           if (service === undefined) continue;
-          const desired = desiredOf(key);
+          const desired = desiredOf(key, view);
           if (!Object.hasOwn(namespaces, service.namespace)) continue;
           const name = `${service.name}.${service.namespace}.svc.${ZONE}`;
           if (desired === undefined) {

@@ -33,6 +33,16 @@ describe("the conditions of a ServiceExport", () => {
     }
   });
 
+  it("know conflicts among the exports that reach the exporter alone (kubernetes/enhancements#6329)", () => {
+    const { conditions } = deriveWorld([
+      exporting("a", { headless: true, clusters: ["d"] }),
+      exporting("b", { exportedAt: day(9), clusters: ["c"] }),
+      exporting("c", { exportedAt: day(10), headless: true, clusters: [] }),
+    ]);
+    const conflictOf = (cluster: string) => conditions(cluster)!.at(-1)!.reason;
+    expect(["a", "b", "c"].map(conflictOf)).toEqual(["NoConflicts", "NoConflicts", "TypeConflict"]);
+  });
+
   it("stay within what an API server takes, whatever clusters declare", () => {
     const ports = (by: number) =>
       Array.from({ length: 900 }, (_, index) => port(`p${index}-${"x".repeat(50)}`, index * 2 + by));

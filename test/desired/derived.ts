@@ -13,8 +13,10 @@ export function deriveWorld(
   const accounts = new Accounts(new KeyWorld(new SnapshotEntries(world), {}, {}, new Map()));
   return {
     accounts,
-    service: (key = "shop/web"): DesiredService | undefined => deriveService(accounts.of(key), reachOf),
+    /** @param view the cluster that has it */
+    service: (key = "shop/web", view?: string): DesiredService | undefined =>
+      deriveService(accounts.of(key, view), reachOf),
     conditions: (clusterId: string, key = "shop/web", invalid?: { reason: InvalidReason; message: string }) =>
-      deriveConditions({ clusterId, reach: reachOf(clusterId), ...accounts.of(key), invalid }),
+      deriveConditions({ clusterId, reach: reachOf(clusterId), ...accounts.of(key, clusterId), invalid }),
   };
 }

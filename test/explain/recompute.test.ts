@@ -10,6 +10,7 @@ import { fixtureOf } from "../e2e/coredns/fixture.ts";
 import { questionsFor } from "../e2e/coredns/questions.ts";
 import { objectsOf } from "../e2e/coredns/worlds/services.ts";
 import { type KubeObject, namespace } from "../e2e/servers/kubernetes/objects.ts";
+import { seenFrom } from "../merge/seen-from.ts";
 import { mergeWhole } from "../merge/whole-merge.ts";
 import { expectMet } from "../property-share.ts";
 import { modelRecords } from "../resolve/model.ts";
@@ -105,7 +106,10 @@ describe("the records of an explanation are the answer", () => {
         const clusterset = mergeWhole(snapshots);
         const views = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)];
         for (const view of views) {
-          const names = modelRecords(clusterset, "clusterset.local", view).map(({ name }) => name);
+          const seen = [undefined, view].flatMap((one) =>
+            modelRecords(mergeWhole(seenFrom(one, snapshots)), "clusterset.local", view),
+          );
+          const names = seen.map(({ name }) => name);
           for (const name of new Set(names.flatMap((one) => [one, `nothing.${one}`, one.toUpperCase()])))
             if (name.length <= 253)
               for (const type of ["A", "AAAA", "SRV", "TXT", "ANY"])

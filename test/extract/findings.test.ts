@@ -48,6 +48,15 @@ describe("services", () => {
       [service("shop/web"), serviceExport("shop/web", {}, { creationTimestamp: "now" })],
     ],
     [
+      'ServiceExport/shop/web/InvalidField: status.clusters holds {"cluster":"East"}, which names no cluster; it is left out',
+      [
+        service("shop/web"),
+        serviceExport("shop/web", {}, {}, undefined, {
+          clusters: [{ cluster: "East" }, { cluster: "west" }],
+        }),
+      ],
+    ],
+    [
       'Service/shop/web/InvalidField: spec.ipFamilies holds "IPv5", neither IPv4 nor IPv6; it is left out',
       exportedWeb({ ipFamilies: ["IPv5"] }),
     ],

@@ -41,12 +41,13 @@ export const serviceExport = (
   spec: Fields = {},
   metadata: Fields = {},
   apiVersion = "multicluster.x-k8s.io/v1beta1",
+  status: Fields = {},
 ) =>
   object(
     apiVersion,
     "ServiceExport",
     place,
-    { spec },
+    { spec, status },
     { creationTimestamp: "2026-01-02T03:04:05Z", ...metadata },
   );
 

@@ -8,6 +8,7 @@ import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
 import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
+import type { KeyEntries } from "../../src/names/entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { listRecords } from "../../src/names/listing.ts";
 import { surveyOf } from "../../src/names/services.ts";
@@ -78,8 +79,11 @@ class Course {
     const live = held.filter(({ clusterId }) => this.#isLive(clusterId));
     const haveAllLeft = held.length === 0 && [...this.#left].some((id) => has(scope, id));
     if (live.length === 0 && !haveAllLeft) return undefined;
-    const snapshots = live.map(({ snapshot }) => snapshot);
-    return new KeyWorld(new SnapshotEntries(snapshots, scope, this.#ranked), { ttl: 30 }, {}, new Map());
+    const [snapshots, lapsed] = [live, held.filter((one) => !live.includes(one))].map((some) =>
+      some.map(({ snapshot }) => snapshot),
+    );
+    const entries = new EntriesWithLapsed(snapshots!, scope, this.#ranked, lapsed!);
+    return new KeyWorld(entries, { ttl: 30 }, {}, new Map());
   }
 
   leases(): Leases {
@@ -128,6 +132,38 @@ class Course {
       importedSince: imported?.counts ?? undefined,
     };
   };
+}
+
+/** Exports of clusters whose lease expired keep services from others still. */
+class EntriesWithLapsed extends SnapshotEntries {
+  readonly #lapsed: readonly ClusterSnapshot[];
+  readonly #scope: Visibility;
+
+  constructor(
+    live: readonly ClusterSnapshot[],
+    scope: Visibility,
+    ranked: Ranked,
+    lapsed: readonly ClusterSnapshot[],
+  ) {
+    super(live, scope, ranked);
+    this.#lapsed = lapsed;
+    this.#scope = scope;
+  }
+
+  override lapsedClusters(): readonly string[] {
+    return this.#lapsed.map(({ clusterId }) => clusterId);
+  }
+
+  override service(namespace: string, name: string): KeyEntries | undefined {
+    const lapsed = new Map(
+      this.#lapsed.flatMap(({ clusterId, exports }) => {
+        const clusters = exports[`${namespace}/${name}`]?.clusters;
+        return clusters === undefined ? [] : [[clusterId, clusters.filter((id) => has(this.#scope, id))]];
+      }),
+    );
+    const known = super.service(namespace, name);
+    return known && { ...known, lapsed };
+  }
 }
 
 function has({ clusters }: Visibility, clusterId: string): boolean {

@@ -70,12 +70,10 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
   const hasAny = ({ addresses: texts, hostname: host }: ClustersetAddresses) =>
     host !== undefined || texts.some((text) => usable(text) !== undefined);
   const deciding = hasAny(chosen) ? chosen : service.outside;
-  if (!hasAny(deciding) || deciding.hostname !== undefined) {
-    // RFC 2782: a target must have an address. The names exist in any case.
-    for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
-      add(name, "none", "");
-    return;
-  }
+  for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
+    add(name, "none", "");
+  // RFC 2782: a target must have an address. The names exist in any case.
+  if (!hasAny(deciding) || deciding.hostname !== undefined) return;
   for (const port of service.ports) {
     // RFC 2782: the port is that of the address, which for an endpoint is where it listens.
     const numbers = (deciding.ports ?? [])

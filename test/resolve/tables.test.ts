@@ -6,12 +6,21 @@ import { type Locality, localityView } from "../../src/zone/frame.ts";
 import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../conformance/cases/clusterset.ts";
 import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";
+import { someClustersTable } from "../conformance/cases/some-clusters.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
 import { endpoints, exported, exporting, port, snapshot } from "../merge/fixtures.ts";
 import { worldOf } from "../names/world-of.ts";
 import { ask, compileWorld, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
+
+describe(someClustersTable.title, () => {
+  const world = compileTable(someClustersTable);
+
+  it.each(titledRows(someClustersTable))("%s", (_, entry) => {
+    checkCompiled(someClustersTable, world, entry);
+  });
+});
 
 describe("clusterset zones", () => {
   const Z = "clusterset.local";

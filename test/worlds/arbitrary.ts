@@ -128,8 +128,7 @@ const pairs = fc.dictionary(
   },
 );
 
-/** An exported service; several creation times are the same instant, written otherwise. */
-export const arbitraryExport: fc.Arbitrary<ExportedService> = some(
+const exportToAll: fc.Arbitrary<ExportedService> = some(
   {
     exportedAt: fc.constantFrom(
       "2026-01-01T00:00:00Z",
@@ -157,6 +156,11 @@ export const arbitraryExport: fc.Arbitrary<ExportedService> = some(
   },
   ["exportedAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<ExportedService>;
+
+/** An exported service, one in five to some clusters only; several creation times are the same instant, written otherwise. */
+export const arbitraryExport: fc.Arbitrary<ExportedService> = fc
+  .tuple(exportToAll, fc.nat(4), fc.subarray([...CLUSTER_IDS, "far"]))
+  .map(([exported, one, clusters]) => (one === 0 ? { ...exported, clusters } : exported));
 
 /** An imported service, with endpoints from some source clusters; one in five was made from the desired state, which only `ips` count of. */
 export const arbitraryImport: fc.Arbitrary<ImportedService> = some(

@@ -77,6 +77,9 @@ function fitting(
     ...made,
     exports: mapValues(made.exports, ({ clusterIPs, loadBalancer, externalIPs, nodes, ...exported }) => ({
       ...exported,
+      ...(exported.clusters && {
+        clusters: exported.clusters.filter((one) => clusters?.includes(one) !== false),
+      }),
       ...(nodes && {
         nodes: { ...nodes, addresses: has("LoadBalancer") ? nodes.addresses.map(address) : [] },
       }),
@@ -277,6 +280,9 @@ function withHiddenSources(visible: ClusterSnapshot, hidden: ClusterSnapshot, wa
   ]);
   return {
     ...visible,
+    exports: mapValues(visible.exports, (exported) =>
+      exported.clusters === undefined ? exported : { ...exported, clusters: [...exported.clusters, "far"] },
+    ),
     imports: {
       ...Object.fromEntries(alone),
       ...mapValues(visible.imports, (imported) => ({

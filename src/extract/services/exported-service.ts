@@ -1,4 +1,9 @@
-import type { EndpointGroups, ExportedService } from "../../snapshot/schema.ts";
+import {
+  type EndpointGroups,
+  type ExportedService,
+  isClusterId,
+  MOST_CLUSTERS,
+} from "../../snapshot/schema.ts";
 import { readServicePorts } from "../endpoints.ts";
 import {
   compareText,
@@ -61,6 +66,7 @@ export function exportService(
     exportedAt: dates.reduce((oldest, date) => (Date.parse(date) < Date.parse(oldest) ? date : oldest)),
     serviceType,
     headless,
+    clusters: readClusters(report, standing[0]!.status?.clusters),
     ports: readServicePorts(aboutService, spec?.ports),
     ...readGlobalProperties(aboutService, spec),
     ipFamilies: nonEmpty(readIpFamilies(aboutService, spec?.ipFamilies)),
@@ -73,6 +79,19 @@ export function exportService(
     nodes: headless ? undefined : nodes(),
     endpoints: endpoints(),
   });
+}
+
+/** The clusters that a service is exported to. Undefined without an entry: an implementation that writes none exports to all. */
+function readClusters(report: Report, value: unknown): string[] | undefined {
+  const entries = readList(value);
+  if (entries.length === 0) return undefined;
+  const clusters = entries.flatMap((element) => {
+    const { cluster } = readMapping(element);
+    if (typeof cluster === "string" && isClusterId(cluster)) return [cluster];
+    report("InvalidField", `status.clusters holds ${quote(element)}, which names no cluster; it is left out`);
+    return [];
+  });
+  return keepFirst(report, "status.clusters", [...new Set(clusters)].sort(), MOST_CLUSTERS);
 }
 
 function readServiceType(report: Report, type: unknown): ExportedService["serviceType"] | undefined {

@@ -245,10 +245,11 @@ function explanationLines(explanation: JsonExplanation): string[] {
     lines.push(
       `service: ${service.namespace}/${service.name}, ${service.type}; addresses: ${service.addresses}`,
     );
-    for (const { clusterId, stated, countsFrom, because } of service.exporters)
-      lines.push(
-        `exported by ${clusterId} since ${stated}${countsFrom === undefined ? "" : `, counts from ${countsFrom}: ${because}`}`,
-      );
+    for (const { clusterId, stated, exportedTo, countsFrom, because } of service.exporters) {
+      const to = exportedTo === undefined ? "" : ` to ${exportedTo.join(", ") || "itself alone"}`;
+      const counts = countsFrom === undefined ? "" : `, counts from ${countsFrom}: ${because}`;
+      lines.push(`exported by ${clusterId}${to} since ${stated}${counts}`);
+    }
     if (service.importers.length > 0) lines.push(`imported by ${service.importers.join(", ")}`);
     for (const { property, value, decidedBy, because, otherwise } of service.properties) {
       const others = otherwise.map(({ clusterId, value: theirs }) => `${clusterId}: ${theirs}`).join("; ");

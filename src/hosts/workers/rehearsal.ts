@@ -75,7 +75,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
 
 /** An object that has the service, and a cache that has the world; keys and lists come from the object, so that both ways are taken. */
 function rehearsedSurroundings(world: KeyWorld, background: (work: Promise<unknown>) => void): Surroundings {
-  const sent = writeJson(sentWorld(world.context.options, world.entries.clusters()));
+  const sent = writeJson(sentWorld(world.context.options, world.entries));
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
   const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
   const state: SentState = {

@@ -89,6 +89,7 @@ const ExplainedService = z.object({
       z.object({
         clusterId: text,
         stated: text.meta({ description: "The creation time that the cluster states." }),
+        exportedTo: z.array(text).optional().meta({ description: "Absent: all clusters." }),
         endpoints: count.meta({ description: "How many may be answered with." }),
         countsFrom: text.optional(),
         because: text.optional(),

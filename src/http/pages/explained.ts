@@ -82,8 +82,8 @@ ${
 ${list(
   "Exported by",
   (service?.exporters ?? []).map(
-    ({ clusterId, stated, countsFrom, because }) =>
-      html`${clusterLink(clusterId)}, since <time>${stated}</time>${countsFrom === undefined ? "" : html`; counts from ${countsFrom}: ${because}`}`,
+    ({ clusterId, stated, exportedTo, countsFrom, because }) =>
+      html`${clusterLink(clusterId)}${exportedTo === undefined ? "" : html` to ${exportedTo.join(", ") || "itself alone"}`}, since <time>${stated}</time>${countsFrom === undefined ? "" : html`; counts from ${countsFrom}: ${because}`}`,
   ),
 )}
 ${list(

@@ -59,7 +59,9 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
     if (!sets.isEmpty && !areSameTargets(own, targets)) portsOf.set(view, own);
   }
   const group = names.leaseGroup(service.reportedBy);
-  const { all, byView } = writePortRecords(scope, node, targets, group, portsOf);
+  // The names of ports exist in every view, whichever has records there.
+  const named = service.ports.map((port) => ({ port, node: undefined, reportedBy }));
+  const { all, byView } = writePortRecords(scope, node, [...targets, ...named], group, portsOf);
   const forAll = !outside.isEmpty;
   if (forAll) outside.addAll(all);
   for (const [view, sets] of variants) if (forAll || !sets.isEmpty) sets.addAll(byView.get(view) ?? all);

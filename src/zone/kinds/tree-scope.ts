@@ -122,13 +122,24 @@ export class ServiceScope {
     const { key: tree, context } = this.tree;
     const last = this.#lastSource;
     if (last !== undefined && isSourceOf(last, wish)) return last;
+    const { ttl } = context;
     const id = [view ?? "", rank, since, clusters, above, claimants].join("|");
     let source = this.#sources.get(id);
     if (source === undefined) {
-      const { ttl } = context;
       // Nearly always they are the same clusters, and a list of one takes as much memory as five addresses.
       const shared = areSameTexts(claimants, clusters) ? clusters : claimants;
-      source = { namespace, name, tree, view, rank, since, ttl, clusters, above, claimants: shared };
+      source = {
+        namespace,
+        name,
+        tree,
+        view,
+        rank,
+        since,
+        ttl,
+        clusters,
+        above,
+        claimants: shared,
+      };
       this.#sources.set(id, source);
     }
     this.#lastSource = source;

@@ -3,8 +3,13 @@ import { RecentChanges } from "../../../src/gateway/desired.ts";
 import type { ServiceLine, ServiceLines } from "../../../src/gateway/desired-lines.ts";
 import { KeptLines } from "../../../src/gateway/desired-lines.ts";
 
-const lines = (texts: Record<string, string>): ServiceLines =>
-  new Map(Object.entries(texts).map(([name, text]): [string, ServiceLine] => [name, { text }]));
+const lines = (texts: Record<string, string>, ...readers: string[]): ServiceLines =>
+  new Map(
+    Object.entries(texts).map(([name, text]): [string, ServiceLine] => [
+      name,
+      { text, readers: new Set(["west", ...readers]) },
+    ]),
+  );
 const NONE = lines({});
 
 describe("the lines of a service", () => {
@@ -16,6 +21,30 @@ describe("the lines of a service", () => {
     kept.take("a/1", two, 3);
     const since = (version: number, isNew = false) => [...kept.changes("a/1", two, "west", version, isNew)];
     expect([since(0), since(1), since(2), since(2, true)]).toEqual([["x", "z"], ["z"], [], ["x", "z"]]);
+  });
+
+  it("are taken back from a cluster that gets them no more, and from no cluster that never did", () => {
+    const kept = new KeptLines();
+    const [both, one] = [lines({ import: "x" }, "north"), lines({ import: "x" })];
+    kept.take("a/1", both, 1);
+    kept.take("a/1", one, 2);
+    const since = (given: ServiceLines, cluster: string, version: number) => [
+      ...kept.changes("a/1", given, cluster, version, false),
+    ];
+    const none = `${JSON.stringify({ import: "a/1", desired: null })}\n`;
+    expect([since(one, "north", 1), since(one, "north", 2), since(one, "south", 0)]).toEqual([
+      [none],
+      [],
+      [],
+    ]);
+    const moved: ServiceLines = new Map([
+      ...one,
+      ["import@east", { text: "y", readers: new Set(["north"]) }],
+    ]);
+    kept.take("a/1", moved, 3);
+    expect([since(moved, "north", 2), since(moved, "west", 2)]).toEqual([["y"], []]);
+    kept.take("a/1", both, 4);
+    expect([since(both, "north", 3), [...kept.withdrawals("a/1", "north")]]).toEqual([["x"], [none]]);
   });
 
   it("that are gone are forgotten once there are too many, the oldest first", () => {

@@ -103,8 +103,9 @@ function claimedNames(world: readonly ClusterSnapshot[]): Set<string> {
     if (bytes !== undefined) names.add(formatReverseName(bytes));
   };
   const claimAll = (groups: ClusterSnapshot["exports"][string]["endpoints"]) => {
+    // Of the first day nobody knows who was first: then only an address with a record is claimed.
     for (const { members } of Object.values(groups))
-      for (const { address } of Object.values(members)) claim(address);
+      for (const { address, ready } of Object.values(members)) if (ready !== false) claim(address);
   };
   for (const { namespaces, exports, imports } of world) {
     const isThere = (key: string) => HAS_NAMES.test(key) && Object.hasOwn(namespaces, key.split("/")[0]!);

@@ -118,7 +118,9 @@ function oldest(world: KeyWorld, name: string, clusterId: string, keys: readonly
   return keys.flatMap((key) => {
     const entries = LABELS.test(key) ? world.entries.service(namespaceOf(key), nameOf(key)) : undefined;
     if (entries === undefined) return [];
-    const { reverse } = compileClustersetKey(world.context, key, mergeEntries(key, entries, world.rules));
+    // As clients outside have the service: where exports do not reach some clusters, others want other names.
+    const merged = { ...mergeEntries(key, entries, world.rules), audiences: [] };
+    const { reverse } = compileClustersetKey(world.context, key, merged);
     return reverse.flatMap(([address, candidate]) => {
       const { view, claimants } = candidate.source;
       const isIt = view === undefined && claimants.includes(clusterId);

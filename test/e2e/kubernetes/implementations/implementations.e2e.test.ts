@@ -1,5 +1,6 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { textOf } from "../../../docs/pages.ts";
 import { stepsOf } from "../../../docs/steps.ts";
@@ -9,8 +10,10 @@ import { infraManifests, kubeconfigOfWorker, objectsIn } from "../../harness/inf
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
 import { installGkeCrds } from "../../servers/kubernetes/gke-crds.ts";
+import { namespace, service, serviceExport, serviceSlice } from "../../servers/kubernetes/objects.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { goProgram } from "../../servers/tools/go-tools.ts";
+import { waitFor } from "../../servers/wait.ts";
 import { rendered } from "../install/helm.ts";
 
 const CLUSTERS = ["east", "west"] as const;
@@ -135,6 +138,65 @@ describe.each(implementations)(
     });
   },
 );
+
+test("an export is answered in the clusters of its status, where the CRD has the field (kubernetes/enhancements#6329)", async () => {
+  const { admin } = servers.get("east")!;
+  const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/serviceexports.multicluster.x-k8s.io";
+  const { spec } = await admin.api<{ spec: { versions: object[] } }>("GET", crd);
+  const clusters = {
+    type: "array",
+    items: { type: "object", properties: { cluster: { type: "string" } } },
+  };
+  const patch = spec.versions.map((_, index) => ({
+    op: "add",
+    path: `/spec/versions/${index}/schema/openAPIV3Schema/properties/status/properties/clusters`,
+    value: clusters,
+  }));
+  await admin.api("PATCH", crd, patch, "application/json-patch+json");
+  await admin.apply(
+    namespace("pay"),
+    service("pay", "ledger", { ports: [{ port: 80 }] }),
+    serviceSlice("pay", "ledger", { endpoints: [{ addresses: ["10.70.0.1"] }] }),
+    serviceExport("pay", "ledger"),
+  );
+  await servers.get("west")!.admin.apply(namespace("pay"));
+  const exportTo = (...names: string[]) =>
+    waitFor("the field is in the status", async () => {
+      const path = "/apis/multicluster.x-k8s.io/v1beta1/namespaces/pay/serviceexports/ledger/status";
+      const status = { clusters: names.map((cluster) => ({ cluster })) };
+      const written = await admin.api<{ status?: typeof status }>(
+        "PATCH",
+        path,
+        { status },
+        "application/merge-patch+json",
+      );
+      return written.status?.clusters.length === names.length;
+    });
+  await exportTo("north");
+  const gateway = await startGateway({ clusters: [...CLUSTERS] });
+  const workers: SyncProcess[] = [];
+  try {
+    for (const cluster of CLUSTERS) {
+      const kubeconfig = await kubeconfigOfWorker(servers.get(cluster)!);
+      workers.push(startSync({ clusterId: cluster, kubeconfig, gateways: [gateway] }));
+    }
+    await untilLive(gateway, 2);
+    const name = "ledger.pay";
+    const seen = async () => [
+      await answered(gateway, name, "A", { view: "west" }),
+      await answered(gateway, name, "A", { view: "east" }),
+    ];
+    expect(await seen()).toEqual(["NXDOMAIN", ["10.70.0.1"]]);
+    for (const names of [["west"], ["north"], []]) {
+      await exportTo(...names);
+      const expected = names[0] === "north" ? "NXDOMAIN" : ["10.70.0.1"];
+      await waitFor(`exported to ${names}`, async () => isDeepStrictEqual((await seen())[0], expected));
+    }
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await gateway.stop();
+  }
+});
 
 /** The rights of the component `gke`. */
 function gkeAccess() {

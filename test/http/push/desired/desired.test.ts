@@ -51,6 +51,35 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     await reader.cancel();
   });
 
+  it("has a service for the clusters that its exports reach alone, whenever they begin or cease to", async () => {
+    const { push, open } = await openDesiredApi();
+    await push(snapshot("a"));
+    await push(snapshot("b"));
+    const to = (...clusters: string[]) => push(exporting("c", { clusters, endpoints: pods("10.2.0.1") }));
+    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
+    const [a, b] = [await open("a"), await open("b")];
+    for (const reader of [a, b]) {
+      expect(abouts((await reader.batch()).lines)).toEqual([
+        "snapshot",
+        "import shop/web",
+        "slice shop/web c",
+      ]);
+      await reader.next();
+    }
+    const seen = async () => [abouts((await a.batch()).lines).sort(), abouts((await b.batch()).lines).sort()];
+    const [there, gone] = [
+      ["import shop/web", "slice shop/web c"],
+      ["import shop/web none", "slice shop/web c none"],
+    ];
+    await to("a");
+    expect(await seen()).toEqual([there, gone]);
+    await to("b");
+    expect(await seen()).toEqual([gone, there]);
+    await push(exporting("c", { endpoints: pods("10.2.0.1") }));
+    expect(await seen()).toEqual([there, there]);
+    for (const reader of [a, b]) await reader.cancel();
+  });
+
   it("by HEAD says what GET would, and leaves no stream open", async () => {
     const { push, get, counts } = await openDesiredApi();
     expect((await get("a", undefined, "a", "HEAD")).status).toBe(409);
