@@ -47,6 +47,7 @@ export interface RowsCost {
   readonly fileBytes: number;
 }
 
+const { limits, lease } = ServeConfig.parse({});
 const PIECE = 64 * 1024;
 const REPEATS = 2000;
 const HOUR = 3_600_000;
@@ -138,7 +139,6 @@ const again = openDatabase(path);
 const fail = () => {
   throw new Error("damage");
 };
-const { limits, lease } = ServeConfig.parse({});
 const gateway = new Gateway({
   writer: new Writer(again, fail),
   reader: new Reader(again, fail),
