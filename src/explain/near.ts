@@ -17,6 +17,8 @@ export interface KnownNames {
 
 /** The most names that are suggested. */
 const MOST_SUGGESTED = 5;
+/** The most services of which it is looked up whether the view has them. */
+const MOST_LOOKED_UP = 50;
 /** At most one more than the most changed characters. */
 const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostChanges(wanted));
 /** Whether so many changed characters are few. */
@@ -83,7 +85,7 @@ function best(near: readonly Near[], known?: KnownNames): Suggestion[] {
     (one, other) => one.distance - other.distance || compareText(one.name, other.name),
   );
   const suggestions = new Map<string, Suggestion>();
-  for (const { name, because, key } of sorted) {
+  for (const { name, because, key } of sorted.slice(0, MOST_LOOKED_UP)) {
     if (suggestions.size === MOST_SUGGESTED) break;
     if (known !== undefined && key !== undefined && !isService(known, key)) continue;
     if (!suggestions.has(name)) suggestions.set(name, { name, because });
@@ -138,9 +140,9 @@ function comparison(namespace: string, name: string, ownNamespace: string, ownNa
 /** Some services of a namespace. */
 export function servicesIn(namespace: string, known: KnownNames): Suggestion[] {
   const zone = known.frame.trees[0]!.canonicalZone.name;
-  const keys = [...(known.accounts?.keys(namespace) ?? [])].slice(0, MOST_SUGGESTED);
+  const keys = [...(known.accounts?.keys(namespace) ?? [])].slice(0, MOST_LOOKED_UP);
   const services = keys.filter((key) => isService(known, key));
-  return services.map((key) => ({
+  return services.slice(0, MOST_SUGGESTED).map((key) => ({
     name: `${nameOf(key)}.${namespace}.svc.${zone}`,
     because: "a service of the namespace",
   }));

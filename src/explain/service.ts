@@ -333,9 +333,11 @@ function judgeMissing(facts: Facts, service: NamedService, accounts: Accounts): 
   }
   if ((account?.parts.length ?? 0) > 0 || findings.length > 0) return leftOut(findings);
   const where = having.slice(0, 10).join(", ");
+  const view = facts.known.frame.viewName(facts.known.view);
+  const to = view === undefined || isLocalityView(view) || view === ABSENT_CLUSTER ? "" : ` to ${view}`;
   return verdict(
     "NOT_EXPORTED",
-    `The namespace ${namespace} exists (${where}), but no cluster exports a service ${name} in it.`,
+    `The namespace ${namespace} exists (${where}), but no cluster exports a service ${name} in it${to}.`,
     near(),
   );
 }

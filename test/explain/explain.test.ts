@@ -17,6 +17,36 @@ function explained(
   return explainedWorld(snapshots, given).ask(name, type, view).explanation;
 }
 
+describe("a service that is exported to some clusters", () => {
+  const world = [
+    exporting("east", { clusters: ["west"], endpoints: endpoints({ address: "10.1.0.1" }) }),
+    snapshot("west"),
+    snapshot("north"),
+  ];
+  const ask = (name: string, view?: string) =>
+    explained(world, `${name}.shop.svc.${ZONE}`, "A", view === undefined ? {} : { view });
+
+  it("says to which, outside and where it is exported to", () => {
+    for (const view of [undefined, "west", "east"])
+      expect(ask("web", view).service?.exporters).toMatchObject([{ exportedTo: ["west"] }]);
+  });
+
+  it("is nowhere to be seen elsewhere: not in the message, nor among suggestions", () => {
+    const explanation = ask("web", "north");
+    expect(explanation).toMatchObject({
+      code: "NOT_EXPORTED",
+      message:
+        "The namespace shop exists (east, north, west), but no cluster exports a service web in it to north.",
+      service: undefined,
+      findings: [],
+      conflicts: [],
+      suggestions: [],
+    });
+    expect(ask("wbe", "north").suggestions).toEqual([]);
+    expect(ask("wbe", "west").suggestions.map(({ name }) => name)).toEqual([`web.shop.svc.${ZONE}.`]);
+  });
+});
+
 const property = ({ service }: Explanation, name: string) =>
   service?.properties.filter((one) => one.property === name);
 

@@ -66,7 +66,7 @@ export function exportService(
     exportedAt: dates.reduce((oldest, date) => (Date.parse(date) < Date.parse(oldest) ? date : oldest)),
     serviceType,
     headless,
-    clusters: readClusters(report, standing[0]!.status?.clusters),
+    clusters: readClusters(report, standing),
     ports: readServicePorts(aboutService, spec?.ports),
     ...readGlobalProperties(aboutService, spec),
     ipFamilies: nonEmpty(readIpFamilies(aboutService, spec?.ipFamilies)),
@@ -82,8 +82,8 @@ export function exportService(
 }
 
 /** The clusters that a service is exported to. Undefined without an entry: an implementation that writes none exports to all. */
-function readClusters(report: Report, value: unknown): string[] | undefined {
-  const entries = readList(value);
+function readClusters(report: Report, declared: readonly ServiceExport[]): string[] | undefined {
+  const entries = declared.flatMap(({ status }) => readList(status?.clusters));
   if (entries.length === 0) return undefined;
   const clusters = entries.flatMap((element) => {
     const { cluster } = readMapping(element);
