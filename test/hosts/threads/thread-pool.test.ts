@@ -2,13 +2,13 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { allocateLimits } from "../../../src/hosts/node/gateway/parts.ts";
 import { nodeClock } from "../../../src/hosts/node/process.ts";
-import { ThreadPool } from "../../../src/hosts/node/threads/thread-pool.ts";
-import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
+import { startThreads } from "../../../src/hosts/node/threads/thread-pool.ts";
+import { ThreadSharing } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { until } from "../../until.ts";
 
 const ENTRY = new URL("failing-thread.ts", import.meta.url);
 
-const pools: ThreadPool[] = [];
+const pools: Awaited<ReturnType<typeof startThreads>>[] = [];
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.stop(0)));
 });
@@ -17,33 +17,33 @@ async function openPool(publicUrl?: string) {
   const log = vi.fn();
   const onStop = vi.fn();
   const onEnded = vi.fn();
-  const onReplaced = vi.fn();
   /** What a thread that starts gets. */
-  const state: { stubs?: { name: string; nameservers: [] }[] } = {};
-  const config = readServeConfig({ public: true, ...(publicUrl !== undefined && { publicUrl }) });
-  const pool = await ThreadPool.start({
+  const state: { stubs: { name: string; nameservers: [] }[] } = { stubs: [] };
+  const config = readServeConfig({
+    public: true,
+    listen: "localhost:0",
+    ...(publicUrl !== undefined && { publicUrl }),
+  });
+  const sharing = new ThreadSharing(nodeClock);
+  vi.spyOn(sharing.signals, "start").mockReturnValue(onStop);
+  const pool = await startThreads({
     threads: 2,
     config,
     tls: undefined,
     database: ":memory:",
-    clock: nodeClock,
-    signals: new ThreadSignals(),
-    log,
-    onStop,
-    onEnded,
-    onReplaced,
+    sharing,
+    shared: { clear: onEnded },
     limitMemory: allocateLimits(config, 2),
-    all: () => state,
-    measure: () => () => {},
+    stubs: { list: () => state.stubs },
     fetch: () => new Response(),
-    onDamage: () => {},
-    onOpen: () => {},
+    log,
     entry: ENTRY,
   });
   pools.push(pool);
+  log.mockClear();
   const events = () => log.mock.calls.map(([, event]) => event);
-  const order = (name: string) => pool.post({ stubs: [{ name, nameservers: [] }] });
-  return { pool, state, log, events, order, onStop, onEnded, onReplaced };
+  const order = (name: string) => sharing.post({ stubs: [{ name, nameservers: [] }] });
+  return { pool, state, log, events, order, onStop, onEnded, replaced: () => sharing.replaced };
 }
 
 describe("an answering thread that ends", () => {
@@ -51,7 +51,7 @@ describe("an answering thread that ends", () => {
     ["with an uncaught error", "throw-1", /an uncaught error/],
     ["by its own wish", "exit-1", /the thread ended/],
   ])("%s is logged, counted and replaced; the other one runs on", async (_, name, reason) => {
-    const { pool, log, events, order, onEnded, onReplaced } = await openPool();
+    const { pool, log, events, order, onEnded, replaced } = await openPool();
     order(name);
     await until(() => expect(events()).toContain("thread-replaced"));
     expect(events()).toEqual(["thread-ended", "thread-replaced"]);
@@ -59,16 +59,16 @@ describe("an answering thread that ends", () => {
     expect([level, fields.thread]).toEqual(["error", 1]);
     expect(onEnded.mock.calls).toEqual([[1]]);
     expect(String(fields.err)).toMatch(reason);
-    expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 1]);
+    expect([pool.running, replaced()]).toEqual([2, 1]);
   });
 
   it("is replaced again and again", async () => {
-    const { pool, events, order, onReplaced } = await openPool();
+    const { pool, events, order, replaced } = await openPool();
     for (let time = 1; time <= 2; time++) {
       order("throw-0");
       await until(() => expect(events().filter((event) => event === "thread-replaced")).toHaveLength(time));
     }
-    expect([pool.running, onReplaced.mock.calls.length]).toEqual([2, 2]);
+    expect([pool.running, replaced()]).toEqual([2, 2]);
   });
 });
 
@@ -96,10 +96,10 @@ describe("a pool", () => {
   });
 
   it("that stops ends its threads and replaces none", async () => {
-    const { pool, events, onStop, onReplaced } = await openPool();
+    const { pool, events, onStop, replaced } = await openPool();
     await pool.stop(100);
     expect(onStop).toHaveBeenCalledOnce();
-    expect(onReplaced).not.toHaveBeenCalled();
+    expect(replaced()).toBe(0);
     expect(events()).toEqual([]);
   });
 });

@@ -1,16 +1,18 @@
 import * as module from "node:module";
 import { dirname } from "node:path";
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
+import type { Log } from "../../../assembly/log.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import type { Clock } from "../../../gateway/clock.ts";
-import type { SharedLimitMemory } from "../../../limits/shared.ts";
+import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
+import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
 import type { PostedState, ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";
-import type { ThreadSignals } from "./thread-sharing.ts";
+import type { ThreadSharing } from "./thread-sharing.ts";
 
 /** How long a thread may take to end its connections beyond the grace, in milliseconds. */
 const LATE = 2000;
@@ -19,42 +21,32 @@ const ENTRY = new URL(
   import.meta.url,
 );
 
-/** What every thread is started with. */
-export interface SharedThreadParts {
+/** What every answering thread is started with, and needs of the main thread. */
+export interface ThreadParts {
   readonly config: ServeConfig;
+  /** How many there are. */
+  readonly threads: number;
   readonly tls: ServerTls | undefined;
   /** The file of the database. */
   readonly database: string;
-  readonly clock: Clock;
-  readonly signals: ThreadSignals;
+  readonly sharing: ThreadSharing;
+  /** The limits of all threads, as this thread has them, and their memory. */
+  readonly shared: Pick<SharedLimits, "clear">;
   readonly limitMemory: SharedLimitMemory;
-  /** Measures a thread at the other end of a port. @returns a function to call when the thread has ended */
-  readonly measure: (port: MessagePort) => () => void;
-  /** Answers the requests that the thread hands over. */
+  readonly stubs: Pick<StubZones, "list">;
+  /** Answers the requests that a thread hands over. */
   readonly fetch: FetchHandler;
-  /** Called with the cluster of a damaged row. */
-  readonly onDamage: (clusterId: string) => void;
-  /** The module that the thread runs. Default: answering-thread.ts */
+  readonly log: Log;
+  /** The module that a thread runs. Default: answering-thread.ts */
   readonly entry?: URL;
-}
-
-/** What one thread is started with. */
-interface ThreadParts extends SharedThreadParts {
-  readonly index: number;
-  /** Whether other threads listen on the same ports. */
-  readonly sharesPorts: boolean;
-  readonly state: PostedState;
-  /** Called at once: every state that is posted from now on reaches the thread. */
-  readonly onStarted: (thread: RunningThread) => void;
-  readonly onError: (error: unknown) => void;
-  /** Called when the thread has ended after it listened. @param milliseconds how long it ran */
-  readonly onEnded: (ended: { readonly error: unknown; readonly milliseconds: number }) => void;
 }
 
 /** A thread that answers clients. */
 export interface RunningThread {
   readonly port: number;
   readonly places: readonly ListeningPlace[];
+  /** Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another error if it ends before. */
+  readonly prepared: Promise<void>;
   /** @param config the addresses. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
   listen(config: ServeConfig): Promise<void>;
   post(state: PostedState): void;
@@ -63,35 +55,28 @@ export interface RunningThread {
   stop(grace: number): Promise<void>;
 }
 
-/** Starts a thread; resolves when it is prepared to listen. @throws {UsageError} if the settings cannot be used. @throws {Error} if it ends before */
-export function openThread(parts: ThreadParts): Promise<RunningThread> {
-  const {
-    index,
-    sharesPorts,
-    config,
-    tls,
-    database,
-    clock,
-    signals,
-    limitMemory,
-    state,
-    measure,
-    fetch,
-    onDamage,
-    entry = ENTRY,
-  } = parts;
+/**
+ * Starts a thread. Every state that is posted from now on reaches it.
+ * @param parts with the addresses and the certificates of now
+ * @param onEnded called when the thread has ended after it listened, with how long it ran in milliseconds
+ */
+export function openThread(
+  index: number,
+  { threads, sharing, stubs, fetch, log, entry = ENTRY, ...parts }: ThreadParts,
+  onEnded: (error: unknown, milliseconds: number) => void,
+): RunningThread {
   const states = new MessageChannel();
   const requests = new MessageChannel();
   const metrics = new MessageChannel();
   const start: ThreadStart = {
     index,
-    sharesPorts,
-    config,
-    tls,
-    database,
-    limitMemory,
-    signals: signals.memory,
-    clock: { now: clock.now(), hrtime: process.hrtime.bigint() },
+    sharesPorts: threads > 1,
+    config: parts.config,
+    tls: parts.tls,
+    database: parts.database,
+    limitMemory: parts.limitMemory,
+    signals: sharing.signals.memory,
+    clock: { now: nodeClock.now(), hrtime: process.hrtime.bigint() },
     states: states.port2,
     requests: requests.port2,
     metrics: metrics.port2,
@@ -107,17 +92,21 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
   });
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  const state: PostedState = { ...sharing.state, stubs: stubs.list(), number: sharing.signals.posted };
   states.port1.postMessage(state);
-  const endMeasuring = measure(metrics.port1);
-  answerHanded(requests.port1, fetch, ended.signal, parts.onError);
+  const endMeasuring = sharing.metrics?.add(metrics.port1);
+  answerHanded(requests.port1, fetch, ended.signal, (err) =>
+    log("error", "request-failed", "a request failed", { err, thread: index }),
+  );
   let stopped = () => {};
-  const prepared = Promise.withResolvers<RunningThread>();
+  const prepared = Promise.withResolvers<void>();
   const listening = Promise.withResolvers<void>();
   // A thread that ends before it is told to listen rejects `prepared`.
   listening.promise.catch(() => {});
   const thread = {
     port: 0,
     places: [] as readonly ListeningPlace[],
+    prepared: prepared.promise,
     listen: (config: ServeConfig) => {
       worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
       return listening.promise;
@@ -134,11 +123,10 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
       await worker.terminate();
     },
   };
-  parts.onStarted(thread);
   let isListening = false;
   let error: unknown = new Error("the thread ended");
   worker.on("message", (message: ThreadReport) => {
-    if (message.report === "prepared") prepared.resolve(thread);
+    if (message.report === "prepared") prepared.resolve();
     else if (message.report === "listening") {
       isListening = true;
       thread.port = message.port;
@@ -146,7 +134,7 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
       listening.resolve();
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
-    } else if (message.report === "damage") onDamage(message.cluster);
+    } else if (message.report === "damage") sharing.damaged(message.cluster);
     else stopped();
   });
   worker.on("error", (cause) => {
@@ -154,14 +142,14 @@ export function openThread(parts: ThreadParts): Promise<RunningThread> {
   });
   worker.once("exit", () => {
     ended.abort(error);
-    endMeasuring();
+    endMeasuring?.();
     states.port1.close();
     requests.port1.close();
-    if (isListening) return parts.onEnded({ error, milliseconds: performance.now() - startedAt });
+    if (isListening) return onEnded(error, performance.now() - startedAt);
     prepared.reject(error);
     listening.reject(error);
   });
-  return prepared.promise;
+  return thread;
 }
 
 /** A thread reads and writes the compile cache of this one, if there is one (Node.js, module.enableCompileCache): it loads the same modules. */

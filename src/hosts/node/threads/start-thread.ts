@@ -47,31 +47,20 @@ const EXPLAIN = /\/explain$/;
  * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
  */
 export async function startThread(
-  {
-    index,
-    config,
-    tls,
-    database: path,
-    sharesPorts,
-    limitMemory,
-    signals: memory,
-    clock: origin,
-    states,
-    requests,
-    metrics,
-  }: ThreadStart,
+  start: ThreadStart,
   closers: Closers,
   { onDamage, addresses }: ThreadCalls,
 ): Promise<Answering> {
+  const { index, config, tls } = start;
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
   // What each thread would say is said by the main thread.
   const quiet = logger.child({}, { level: "error" });
-  const signals = new ThreadSignals(memory);
-  const clock = clockFrom(origin, signals);
-  const shared = openLimits(limitMemory, index);
+  const signals = new ThreadSignals(start.signals);
+  const clock = clockFrom(start.clock, signals);
+  const shared = openLimits(start.limitMemory, index);
   const own = { shared, logger, accessLogger: quiet, stubStore: NO_STORE, isInClear: tls === undefined };
   const { access, stubs, reachability, ...parts } = await openParts(config, own, closers);
-  const database = closers.add(openForReading(path));
+  const database = closers.add(openForReading(start.database));
   const assembly = await assemble(config, {
     ...parts.platform,
     clock,
@@ -80,7 +69,7 @@ export async function startThread(
       open(stages): Answers {
         const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
         const scopes = visibilitiesOf(access.admission.rules);
-        const state = openState({ reader, clock, stages, scopes, signals, states, stubs, config });
+        const state = openState({ reader, clock, stages, scopes, signals, start, stubs });
         return {
           // Surveys are for the main thread.
           gateway: { status: () => state.everything.status() },
@@ -92,7 +81,7 @@ export async function startThread(
     },
     metrics: (sources) => {
       const own = withNodeMetrics(() => readMetrics(sources));
-      measureThread(metrics, own);
+      measureThread(start.metrics, own);
       return own;
     },
   });
@@ -101,7 +90,7 @@ export async function startThread(
   const here = answerByFetch((request, client) => app.fetch(request, client));
   const isReady = () => assembly.status().ready;
   const health = { here, signals, isReady, clock: clock.now };
-  const application = answerHealth(health, new HandOver(requests).answer);
+  const application = answerHealth(health, new HandOver(start.requests).answer);
   const listening = await addresses();
   const answering = closers.addServer(
     await startAnswering({
@@ -114,7 +103,7 @@ export async function startThread(
       app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
       startServer: (options) => startNodeServer({ ...options, application }),
       logger: index === 0 ? logger : quiet,
-      reusePort: sharesPorts,
+      reusePort: start.sharesPorts,
     }),
   );
   reachability.listens(answering.port, answering.places);
@@ -128,14 +117,14 @@ interface StateParts {
   readonly stages: Stages;
   readonly scopes: readonly Visibility[];
   readonly signals: ThreadSignals;
-  readonly states: MessagePort;
+  readonly start: Pick<ThreadStart, "states" | "config">;
   readonly stubs: StubZones;
-  readonly config: Pick<ServeConfig, "store">;
 }
 
 /** What the thread answers from, and what has it follow the main thread. */
 function openState(parts: StateParts): AnsweringState {
-  const { reader, clock, stages, scopes, signals, states, stubs, config } = parts;
+  const { reader, clock, stages, scopes, signals, stubs } = parts;
+  const { states, config } = parts.start;
   const state = new AnsweringState({
     reader,
     clock,

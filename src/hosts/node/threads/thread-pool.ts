@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
-import type { Log } from "../../../assembly/log.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import {
   formatListenAddress,
@@ -8,33 +7,13 @@ import {
   parseListenAddress,
   UsageError,
 } from "../../../config/values.ts";
-import type { StubZones } from "../../../forward/stub-zones.ts";
-import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import type { Answering } from "../gateway/answering.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import { listenerFailure, listenFailure, nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
-import { openThread, type RunningThread, type SharedThreadParts } from "./running-thread.ts";
+import { openThread, type RunningThread, type ThreadParts } from "./running-thread.ts";
 import type { ThreadState } from "./thread-messages.ts";
-import type { ThreadSharing } from "./thread-sharing.ts";
-
-/** What answering threads are started with. */
-interface ThreadPoolParts extends SharedThreadParts {
-  /** How many. */
-  readonly threads: number;
-  /** The state of a thread that starts. */
-  readonly all: () => ThreadState;
-  readonly log: Log;
-  /** Called before the first thread starts: from then on states have to be posted. */
-  readonly onOpen: (pool: ThreadPool) => void;
-  /** Called when a thread has ended that listened, before another one has its number. */
-  readonly onEnded: (index: number) => void;
-  /** Called for each thread that is to be replaced. */
-  readonly onReplaced: () => void;
-  /** Called when all threads have ended. */
-  readonly onStop: () => void;
-}
 
 /** Bytes of the keys of session tickets (Node.js, `tls.createServer`). */
 const TICKET_KEY_BYTES = 48;
@@ -43,9 +22,29 @@ const PAUSE = 1000;
 /** Threads that ran for longer are replaced without a pause. */
 const LONG_RUN = 10_000;
 
+/** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
+export async function startThreads(parts: ThreadParts): Promise<ThreadPool> {
+  const { config, threads, sharing, log } = parts;
+  if (threads > 1) await checkFree(config);
+  // Readiness is that of all threads: until then the first one would get every connection.
+  const { promise: started, resolve: start } = Promise.withResolvers<void>();
+  const fetch: FetchHandler = async (request, client) => {
+    await started;
+    return parts.fetch(request, client);
+  };
+  const pool = await ThreadPool.start({ ...parts, fetch });
+  start();
+  sharing.signals.markStarted();
+  log("info", "threads", threads === 1 ? "a thread answers clients" : `${threads} threads answer clients`, {
+    threads,
+  });
+  return pool;
+}
+
 /** The threads that answer clients. One that ends is replaced; only its connections are lost. */
-export class ThreadPool implements Answering {
-  readonly #parts: ThreadPoolParts;
+class ThreadPool implements Answering {
+  readonly #parts: ThreadParts;
+  readonly #endBeat: () => void;
   readonly #threads: (RunningThread | undefined)[] = [];
   #config: ServeConfig;
   #tls: ServerTls | undefined;
@@ -53,16 +52,18 @@ export class ThreadPool implements Answering {
   #places: readonly ListeningPlace[] = [];
   #isStopping = false;
 
-  private constructor(parts: ThreadPoolParts) {
+  private constructor(parts: ThreadParts) {
     this.#parts = parts;
     this.#config = parts.config;
     this.#tls = withTicketKeys(parts.tls);
+    const { sharing } = parts;
+    this.#endBeat = sharing.signals.start(nodeClock.now, sharing.beat);
+    sharing.post = (state) => this.#post(state);
   }
 
   /** Starts all threads, which then listen: one that listened before the others are prepared would get all connections until then. @throws {UsageError} if they cannot listen on an address */
-  static async start(parts: ThreadPoolParts): Promise<ThreadPool> {
+  static async start(parts: ThreadParts): Promise<ThreadPool> {
     const pool = new ThreadPool(parts);
-    parts.onOpen(pool);
     try {
       const indices = Array.from({ length: parts.threads }, (_, index) => index);
       const [first, ...others] = await Promise.all(indices.map((index) => pool.#prepare(index)));
@@ -92,8 +93,8 @@ export class ThreadPool implements Answering {
   }
 
   /** Posts a state to every thread; queries that come from now on are answered from it. */
-  post(state: ThreadState): void {
-    const { signals } = this.#parts;
+  #post(state: ThreadState): void {
+    const { signals } = this.#parts.sharing;
     for (const thread of this.#threads) thread?.post({ ...state, number: signals.next });
     signals.post();
   }
@@ -106,64 +107,42 @@ export class ThreadPool implements Answering {
   async stop(grace: number): Promise<void> {
     this.#isStopping = true;
     await Promise.all(this.#threads.map((thread) => thread?.stop(grace)));
-    this.#parts.onStop();
+    this.#endBeat();
   }
 
   async #prepare(index: number): Promise<RunningThread> {
-    const { log, all, ...shared } = this.#parts;
-    const thread = await openThread({
-      ...shared,
-      index,
-      sharesPorts: shared.threads > 1,
-      config: this.#config,
-      tls: this.#tls,
-      state: { ...all(), number: shared.signals.posted },
-      onStarted: (started) => {
-        this.#threads[index] = started;
-      },
-      onError: (err) => log("error", "request-failed", "a request failed", { err, thread: index }),
-      onEnded: (ended) => this.#ended(index, ended),
-    });
+    const parts = { ...this.#parts, config: this.#config, tls: this.#tls };
+    const thread = openThread(index, parts, (error, milliseconds) => this.#ended(index, error, milliseconds));
+    this.#threads[index] = thread;
+    await thread.prepared;
     return thread;
   }
 
   /** Replaces a thread that ended although it should run. */
-  #ended(
-    index: number,
-    { error, milliseconds }: { readonly error: unknown; readonly milliseconds: number },
-  ): void {
+  #ended(index: number, err: unknown, milliseconds: number): void {
+    const { shared, sharing, log } = this.#parts;
     this.#threads[index] = undefined;
-    this.#parts.onEnded(index);
+    shared.clear(index);
     if (this.#isStopping) return;
-    this.#parts.log(
-      "error",
-      "thread-ended",
-      "an answering thread ended and is replaced: its connections are lost",
-      {
-        thread: index,
-        err: error,
-      },
-    );
-    this.#parts.onReplaced();
+    const message = "an answering thread ended and is replaced: its connections are lost";
+    log("error", "thread-ended", message, { thread: index, err });
+    sharing.replaced++;
     this.#replace(index, milliseconds > LONG_RUN ? 0 : PAUSE);
   }
 
   #replace(index: number, pause: number): void {
-    setTimeout(() => {
+    const { log } = this.#parts;
+    setTimeout(async () => {
       if (this.#isStopping) return;
-      const listening = this.#prepare(index).then((thread) => thread.listen(this.#config));
-      listening.then(
-        () =>
-          this.#parts.log("info", "thread-replaced", "an answering thread is replaced", { thread: index }),
-        (err) => {
-          this.#threads[index] = undefined;
-          this.#parts.log("error", "thread-not-started", "an answering thread could not start", {
-            thread: index,
-            err,
-          });
-          this.#replace(index, PAUSE);
-        },
-      );
+      try {
+        const thread = await this.#prepare(index);
+        await thread.listen(this.#config);
+        log("info", "thread-replaced", "an answering thread is replaced", { thread: index });
+      } catch (err) {
+        this.#threads[index] = undefined;
+        log("error", "thread-not-started", "an answering thread could not start", { thread: index, err });
+        this.#replace(index, PAUSE);
+      }
     }, pause).unref();
   }
 }
@@ -188,65 +167,6 @@ function withPorts(config: ServeConfig, { port, places }: RunningThread): ServeC
     dns: { ...config.dns, listen: withAddress(config.dns.listen, dns) },
     dot: { ...config.dot, listen: withAddress(config.dot.listen, dot) },
   };
-}
-
-/** What answering threads need of the main thread. */
-interface StartThreadsParts {
-  readonly config: ServeConfig;
-  /** How many. */
-  readonly threads: number;
-  readonly tls: ServerTls | undefined;
-  /** The file of the database. */
-  readonly database: string;
-  readonly sharing: ThreadSharing;
-  /** The limits of all threads, as this thread has them, and their memory. */
-  readonly shared: SharedLimits;
-  readonly limitMemory: SharedLimitMemory;
-  readonly stubs: StubZones;
-  readonly fetch: FetchHandler;
-  readonly log: Log;
-}
-
-/** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
-export async function startThreads(parts: StartThreadsParts): Promise<ThreadPool> {
-  const { config, threads, tls, database, sharing, shared, limitMemory, stubs, fetch, log } = parts;
-  if (threads > 1) await checkFree(config);
-  const { signals } = sharing;
-  const end = signals.start(nodeClock.now, sharing.beat);
-  // Readiness is that of all threads: until then the first one would get every connection.
-  const { promise: started, resolve: start } = Promise.withResolvers<void>();
-  const fetchStarted: FetchHandler = async (request, client) => {
-    await started;
-    return fetch(request, client);
-  };
-  const pool = await ThreadPool.start({
-    threads,
-    config,
-    tls,
-    database,
-    clock: nodeClock,
-    signals,
-    limitMemory,
-    fetch: fetchStarted,
-    log,
-    all: () => ({ ...sharing.state, stubs: stubs.list() }),
-    onDamage: sharing.damaged,
-    onOpen: (opened) => {
-      sharing.post = (state) => opened.post(state);
-    },
-    measure: (port) => sharing.metrics?.add(port) ?? (() => {}),
-    onEnded: (index) => shared.clear(index),
-    onReplaced: () => {
-      sharing.replaced++;
-    },
-    onStop: end,
-  });
-  start();
-  signals.markStarted();
-  log("info", "threads", threads === 1 ? "a thread answers clients" : `${threads} threads answer clients`, {
-    threads,
-  });
-  return pool;
 }
 
 /** Sockets that share ports would also share them with another gateway. @throws {UsageError} if another program listens on an address */
