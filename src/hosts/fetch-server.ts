@@ -42,7 +42,7 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
       );
     const answer: Respond = (request, clientAddress) =>
       fetch(request, { address: clientAddress, certificate: "none" } satisfies Client);
-    const respond = protection === undefined ? answer : countRequests(answer, protection);
+    const respond = countRequests(answer, protection);
     const open = (hostname: string, port: number) =>
       openListener(runtime, { hostname, port, tls, limits, respond }, { ...listen, port });
     const [first, second] = addressesOf(listen);

@@ -5,13 +5,12 @@ import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { startFetchServer } from "../../src/hosts/fetch-server.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
-import { ConnectionErrors, LimitCounters } from "../../src/limits/counters.ts";
+import { LimitCounters } from "../../src/limits/counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
-import { ownCount } from "../../src/limits/shared.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
 import { headerLine, sealed } from "../snapshot/lines/push-lines.ts";
 import { until } from "../until.ts";
-import { DEFAULT_SERVER_LIMITS } from "./default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "./default-limits.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -124,14 +123,7 @@ describe("hosts that see requests only", () => {
           finish = () => resolve(new Response("late"));
         }),
       limits: DEFAULT_SERVER_LIMITS,
-      protection: {
-        counters,
-        errors: new ConnectionErrors(),
-        requests: new RequestsInFlight(1),
-        connections: ownCount("connections"),
-        leaving: ownCount("connections.leaving"),
-        clients: undefined,
-      },
+      protection: { ...ownProtection(), counters, requests: new RequestsInFlight(1) },
     });
     const request = new Request("https://doh.example/");
     const first = respond!(request, "192.0.2.1");

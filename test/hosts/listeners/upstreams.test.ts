@@ -11,7 +11,7 @@ import { UpstreamConnector } from "../../../src/hosts/node/upstreams/configured-
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
@@ -135,6 +135,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
         return respond(request);
       },
       limits: DEFAULT_SERVER_LIMITS,
+      protection: ownProtection(),
     });
   });
   afterEach(() => {

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { until } from "../../until.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("gone-clients");
@@ -23,6 +23,7 @@ async function start(secure: boolean, respond = () => new Response("done")) {
       return respond();
     },
     limits: DEFAULT_SERVER_LIMITS,
+    protection: ownProtection(),
   });
   servers.stopLater(server);
   return { port: server.address.port, seen, answer: resolve };

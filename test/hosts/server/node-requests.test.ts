@@ -5,10 +5,8 @@ import { describe, expect, it } from "vitest";
 import type { ServerLimits } from "../../../src/config/limits.ts";
 import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
-import { RequestsInFlight } from "../../../src/limits/load.ts";
-import { ownCount } from "../../../src/limits/shared.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { ConnectionErrors } from "../../../src/limits/counters.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
 import { serversOf } from "./tls-fixture.ts";
 
@@ -32,14 +30,7 @@ async function start(
     ...(more.paths !== undefined && { paths: more.paths }),
     onError: (error) => unforeseen.push(error),
     limits: { ...DEFAULT_SERVER_LIMITS, ...more.limits },
-    protection: {
-      counters: new LimitCounters(),
-      errors,
-      requests: new RequestsInFlight(10_000),
-      connections: ownCount("connections"),
-      leaving: ownCount("connections.leaving"),
-      clients: undefined,
-    },
+    protection: { ...ownProtection(), errors },
   });
   servers.stopLater(server);
   return { port: server.address.port, unforeseen, errors };

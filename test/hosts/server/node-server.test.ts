@@ -5,7 +5,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import type { ServerLimits } from "../../../src/config/limits.ts";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("server");
@@ -22,6 +22,7 @@ async function start(
     tls: secure ? servers.tls : undefined,
     fetch,
     limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
+    protection: ownProtection({ ...DEFAULT_SERVER_LIMITS, ...limits }),
   });
   servers.stopLater(server);
   return server;
@@ -69,6 +70,7 @@ describe("protocols", () => {
       tls: servers.tls,
       fetch: echo,
       limits: DEFAULT_SERVER_LIMITS,
+      protection: ownProtection(),
     });
     servers.stopLater(server);
     const hasIPv6 = Object.values(networkInterfaces()).some((list) =>

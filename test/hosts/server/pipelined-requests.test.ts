@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { PipelinedRequests } from "../../../src/hosts/node/server/pipelining.ts";
 import { until } from "../../until.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const HANDLED = 16;
@@ -22,6 +22,7 @@ async function start(isSecure: boolean, fetch: Fetch): Promise<() => Socket> {
     tls: isSecure ? servers.tls : undefined,
     fetch,
     limits: DEFAULT_SERVER_LIMITS,
+    protection: ownProtection(),
   });
   servers.stopLater(server);
   const { port } = server.address;

@@ -15,11 +15,10 @@ import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { ClientNetworks, SharedClientCounts } from "../../../src/limits/client-table.ts";
-import { ConnectionErrors, type Limit, LimitCounters } from "../../../src/limits/counters.ts";
+import { type Limit, LimitCounters } from "../../../src/limits/counters.ts";
 import { RequestsInFlight } from "../../../src/limits/load.ts";
-import { ownCount } from "../../../src/limits/shared.ts";
 import { until } from "../../until.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -73,11 +72,9 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
     fetch: fetch ?? ((request) => new Response(request.method)),
     limits,
     protection: {
+      ...ownProtection(limits),
       counters,
-      errors: new ConnectionErrors(),
       requests,
-      connections: ownCount("connections"),
-      leaving: ownCount("connections.leaving"),
       clients: clients && {
         networks: new ClientNetworks(socketNetworks(settings)),
         connections: settings.connections,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 
 interface Closable {
   on(event: "error", listener: () => void): unknown;
@@ -42,6 +42,7 @@ export function serversOf(name: string) {
         tls,
         fetch: () => new Response("fine"),
         limits: DEFAULT_SERVER_LIMITS,
+        protection: ownProtection(),
       });
       servers.push(server);
       return server.address.port;

@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
-import { DEFAULT_SERVER_LIMITS } from "../default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -34,6 +34,7 @@ async function seen(
     fetch: () => new Response(),
     paths: { at: () => handler, failed: () => ({ status: 500, headers: {}, body: null }) },
     limits: DEFAULT_SERVER_LIMITS,
+    protection: ownProtection(),
   });
   servers.stopLater(server);
   const { port } = server.address;

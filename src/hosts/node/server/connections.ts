@@ -28,18 +28,13 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
 }
 
 /** The limits on connections. */
-export interface HeldConnectionsParts {
+interface HeldConnectionsParts
+  extends Pick<ServerProtection, "connections" | "leaving" | "clients" | "counters"> {
   /** The most connections of all clients together. */
   readonly most: number;
-  /** The open ones, in all threads. */
-  readonly connections: Count;
-  /** Those that were closed for others and are still open, in all threads. */
-  readonly leaving: Count;
   readonly idleSeconds: number;
   /** The most streams that a client may reset at once. */
   readonly streamResets: number;
-  readonly clients: ClientConnections | undefined;
-  readonly counters: LimitCounters;
 }
 
 /** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
@@ -192,17 +187,15 @@ export class HeldConnections {
     const mostLeaving = Math.ceil(most / CONNECTIONS_PER_LEAVING);
     if (!leaving.begin(mostLeaving)) {
       const [oldest] = this.#leaving;
-      if (oldest !== undefined) this.#cutOff(oldest);
+      if (oldest !== undefined) {
+        oldest.socket.destroy();
+        this.#left(oldest);
+      }
       // Another thread may have all of them.
       if (!leaving.begin(mostLeaving)) return void held.socket.destroy();
     }
     this.#leaving.add(held);
     held.socket.once("close", () => this.#left(held));
-  }
-
-  #cutOff(held: HeldConnection): void {
-    held.socket.destroy();
-    this.#left(held);
   }
 
   #left(held: HeldConnection): void {
@@ -315,7 +308,7 @@ export function keyOf({ remoteAddress, remotePort, localAddress, localPort }: So
 }
 
 /** The limits on the connections of each client. */
-export interface ClientConnections {
+interface ClientConnections {
   readonly networks: ClientNetworks;
   /** Open connections; 0 for any number. */
   readonly connections: number;
@@ -330,9 +323,9 @@ export interface ServerProtection {
   readonly counters: LimitCounters;
   readonly errors: ConnectionErrors;
   readonly requests: RequestsInFlight;
-  /** The open connections. */
+  /** The open connections, in all threads. */
   readonly connections: Count;
-  /** Those that were closed for others, and whose clients have not closed them yet. */
+  /** Those that were closed for others, and whose clients have not closed them yet, in all threads. */
   readonly leaving: Count;
   /** Undefined: no limits per client. */
   readonly clients: ClientConnections | undefined;

@@ -10,9 +10,6 @@ import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits.ts";
 import type { ListenAddress } from "../../../config/values.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import { ConnectionErrors, LimitCounters } from "../../../limits/counters.ts";
-import { RequestsInFlight } from "../../../limits/load.ts";
-import { ownCount } from "../../../limits/shared.ts";
 import { listenFailure, NoSuchAddress } from "../process.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
 import {
@@ -48,8 +45,7 @@ export interface ServerOptions {
   readonly limits: ServerLimits;
   /** Host names of the gateway, in lower case; `*.` stands for one label. Default: they are not known. */
   readonly names?: readonly string[];
-  /** Default: counters of its own, and no limits per client. */
-  readonly protection?: ServerProtection;
+  readonly protection: ServerProtection;
 }
 
 /** The settings of a server whose requests are answered by a handler of the Fetch standard. */
@@ -79,7 +75,7 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
 export async function startNodeServer(
   options: NodeServerOptions | (ServerOptions & { readonly application: Application }),
 ): Promise<NodeServer> {
-  const { tls, limits, paths, names = [], onError = () => {}, protection = unshared(limits) } = options;
+  const { tls, limits, paths, names = [], onError = () => {}, protection } = options;
   const { host, port } = options.listen;
   const { reusePort = false } = options;
   const guard = new ConnectionGuard(limits, protection);
@@ -118,19 +114,6 @@ export async function startNodeServer(
   };
 }
 
-function unshared({ requestsInFlight }: ServerLimits): ServerProtection {
-  const requests = new RequestsInFlight(requestsInFlight);
-  const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
-  return {
-    counters: new LimitCounters(),
-    errors: new ConnectionErrors(),
-    requests,
-    connections,
-    leaving,
-    clients: undefined,
-  };
-}
-
 function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Promise<void> {
   return new Promise((resolve) => {
     const cutOff = setTimeout(() => guard.destroyAll(), grace);
@@ -154,7 +137,7 @@ function listen(server: Server, address: ListenAddress, reusePort: boolean): Pro
 }
 
 /** The parts of a server. */
-export interface GuardedServerParts extends AnsweringParts {
+interface GuardedServerParts extends AnsweringParts {
   readonly tls: ServerTls | undefined;
 }
 
@@ -164,7 +147,7 @@ type Expectation = "nothing" | "continue" | "other";
 const CLOSE = { connection: "close" };
 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
-export function createGuardedServer(parts: GuardedServerParts): HttpServer | HttpsServer {
+function createGuardedServer(parts: GuardedServerParts): HttpServer | HttpsServer {
   const { tls, limits, guard, protection } = parts;
   const requestTimeout = limits.requestSeconds * 1000;
   // Node looks for slow HTTP/1.1 requests only once in an interval.

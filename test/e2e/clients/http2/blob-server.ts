@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../../src/hosts/node/tls.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../../hosts/default-limits.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../../../hosts/default-limits.ts";
 import { blob } from "./blob.ts";
 
 const server = await startNodeServer({
@@ -15,6 +15,7 @@ const server = await startNodeServer({
     return new Response(hash.digest("hex"));
   },
   limits: DEFAULT_SERVER_LIMITS,
+  protection: ownProtection(),
 });
 console.log(server.address.port);
 process.stdin.resume().on("end", () => process.exit());
