@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { nextStep, openDispatcher } from "../outgoing/dispatcher.ts";
@@ -46,6 +46,16 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
+/** A request to the gateway. */
+interface GatewayRequest extends Partial<SentBody>, Pick<Dispatcher.RequestOptions, "method"> {
+  readonly path: string;
+  /** Of the content. */
+  readonly type?: string;
+  readonly headersTimeout?: number;
+  readonly bodyTimeout?: number;
+  readonly signal: AbortSignal;
+}
+
 /** The push API of one gateway, over kept-alive connections. */
 export class GatewayRequests {
   /** Scheme, host and path as messages show them. */
@@ -83,7 +93,7 @@ export class GatewayRequests {
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(snapshot.clusterId)}/snapshot${this.#query({ leaseSeconds, after })}`;
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
-    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, leaseSeconds, signal);
+    return this.#acknowledged({ method: "PUT", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
   /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
@@ -96,7 +106,7 @@ export class GatewayRequests {
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(clusterId)}/snapshot${this.#query({ baseGeneration, leaseSeconds })}`;
     const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
-    return this.#acknowledged("PATCH", path, NDJSON_TYPE, body, leaseSeconds, signal);
+    return this.#acknowledged({ method: "PATCH", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
   /** Renews the lease without a change. @throws {GatewayError} */
@@ -109,18 +119,14 @@ export class GatewayRequests {
     const path = `${clusterPath(clusterId)}/lease${this.#query({ leaseSeconds })}`;
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
     return this.#acknowledged(
-      "POST",
-      path,
-      "application/json",
-      { content, isCompressed: false },
+      { method: "POST", path, type: "application/json", content, signal },
       leaseSeconds,
-      signal,
     );
   }
 
   /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
-    await this.#request("DELETE", clusterPath(clusterId) + this.#query({ after }), {}, undefined, signal);
+    await this.#request({ method: "DELETE", path: clusterPath(clusterId) + this.#query({ after }), signal });
   }
 
   /**
@@ -134,17 +140,13 @@ export class GatewayRequests {
     leaseSeconds: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const answer = await this.#send(
-      "GET",
-      `${clusterPath(clusterId)}/desired${this.#query({ after })}`,
-      {},
-      undefined,
+    return this.#send({
+      method: "GET",
+      path: `${clusterPath(clusterId)}/desired${this.#query({ after })}`,
+      headersTimeout: requestLimit(leaseSeconds, 0),
+      bodyTimeout: silenceLimit(leaseSeconds),
       signal,
-      { headersTimeout: requestLimit(leaseSeconds, 0), bodyTimeout: silenceLimit(leaseSeconds) },
-    );
-    if (answer.statusCode === 200) return answer.body;
-    const text = await readAnswer(answer.body);
-    throw rejectionOf(this.name, answer.statusCode, text, readRetryAfter(answer.headers["retry-after"]));
+    });
   }
 
   /** Requests so far by method and result. */
@@ -169,17 +171,8 @@ export class GatewayRequests {
     this.#counts.set(key, { method, status, count: (this.#counts.get(key)?.count ?? 0) + 1 });
   }
 
-  async #acknowledged(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    type: string,
-    { content, isCompressed }: SentBody,
-    leaseSeconds: number,
-    signal: AbortSignal,
-  ): Promise<Acknowledgement> {
-    const fields = { "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) };
-    const limit = requestLimit(leaseSeconds, content.length);
-    const text = await this.#request(method, path, fields, content, signal, limit);
+  async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<Acknowledgement> {
+    const text = await this.#request(request, requestLimit(leaseSeconds, request.content?.length ?? 0));
     try {
       const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
       if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
@@ -192,55 +185,47 @@ export class GatewayRequests {
     );
   }
 
-  async #request(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    fields: Readonly<Record<string, string>>,
-    content: Buffer | undefined,
-    signal: AbortSignal,
-    most = 60_000,
-  ): Promise<string> {
-    const milliseconds = Math.min(most, this.#options.timeoutMilliseconds ?? most);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
-    const answer = await this.#send(method, path, fields, content, limit);
-    const status = answer.statusCode;
-    const text = await readAnswer(answer.body).catch((cause: unknown) => {
-      throw this.#unreachable(cause);
-    });
-    if (status >= 200 && status < 300) return text;
-    throw rejectionOf(this.name, status, text, readRetryAfter(answer.headers["retry-after"]));
+  /** Sends a request, and reads the answer. @param most milliseconds for both */
+  async #request(request: GatewayRequest, most = LONGEST): Promise<string> {
+    const limit = AbortSignal.timeout(Math.min(most, this.#options.timeoutMilliseconds ?? most));
+    const signal = AbortSignal.any([request.signal, limit]);
+    return this.#read(await this.#send({ ...request, signal }));
   }
 
-  /** Sends a request with the worker's credential, and counts it. */
-  async #send(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    fields: Readonly<Record<string, string>>,
-    content: Buffer | undefined,
-    signal: AbortSignal,
-    limits: { readonly headersTimeout?: number; readonly bodyTimeout?: number } = {},
-  ): Promise<Dispatcher.ResponseData> {
-    const headers: Record<string, string> = { ...fields };
+  /** Sends a request with the worker's credential, and counts it. @returns the body of the answer @throws {GatewayError} also for an answer that is not a 2xx */
+  async #send({ path, type, content, isCompressed, ...request }: GatewayRequest) {
+    const headers: Record<string, string> = {};
+    if (type !== undefined) headers["content-type"] = type;
+    if (isCompressed === true) headers["content-encoding"] = "gzip";
     if (this.#options.token !== undefined)
       headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
     await this.#showCertificate();
+    let answer: Dispatcher.ResponseData;
     try {
-      const answer = await this.#pool.request({
+      answer = await this.#pool.request({
+        ...request,
         origin: this.#origin,
-        method,
         path: this.#path + path,
         headers,
         body: content ?? null,
-        signal,
-        ...limits,
       });
-      this.#count(method, String(answer.statusCode));
-      return answer;
     } catch (cause) {
-      this.#count(method, "none");
+      this.#count(request.method, "none");
       const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
       if (rejected !== undefined)
         throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
+      throw this.#unreachable(cause);
+    }
+    const { statusCode: status, headers: fields, body } = answer;
+    this.#count(request.method, String(status));
+    if (status >= 200 && status < 300) return body;
+    throw rejectionOf(this.name, status, await this.#read(body), readRetryAfter(fields["retry-after"]));
+  }
+
+  async #read(body: Dispatcher.ResponseData["body"]): Promise<string> {
+    try {
+      return await readAnswer(body);
+    } catch (cause) {
       throw this.#unreachable(cause);
     }
   }
@@ -304,7 +289,7 @@ function clusterPath(clusterId: string): string {
 const MOST_ANSWER_BYTES = 64 * 1024;
 
 /** The text of an answer; what is longer is cut off. */
-export async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
+async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -349,7 +334,7 @@ function between(milliseconds: number): number {
 }
 
 /** A request body as it is sent. */
-export interface SentBody {
+interface SentBody {
   readonly content: Buffer;
   readonly isCompressed: boolean;
 }
@@ -365,27 +350,17 @@ const MOST_RATIO = 150;
  * Writes lines as a body, compressed if that makes it smaller. Lines are written one after the other: only what is sent is in the memory.
  * @param lines called again if they are sent as they are
  */
-export async function packLines(lines: () => Iterable<Uint8Array>): Promise<SentBody> {
+async function packLines(lines: () => Iterable<Uint8Array>): Promise<SentBody> {
   const blocks = inBlocks(lines());
   const first = blocks.next();
   if (first.done) return { content: Buffer.alloc(0), isCompressed: false };
   if (first.value.length < COMPRESS_FROM_BYTES) return { content: first.value, isCompressed: false };
   const gzip = createGzip();
-  const packed = buffer(gzip);
-  let bytes = 0;
-  for (let block: Buffer | undefined = first.value; block !== undefined; block = next(blocks)) {
-    bytes += block.length;
-    if (!gzip.write(block)) await once(gzip, "drain");
-  }
-  gzip.end();
-  const content = await packed;
+  gzip.write(first.value);
+  const [content] = await Promise.all([buffer(gzip), pipeline(blocks, gzip)]);
+  const bytes = gzip.bytesWritten;
   if (content.length < bytes && content.length * MOST_RATIO > bytes) return { content, isCompressed: true };
   return { content: Buffer.concat([...lines()]), isCompressed: false };
-}
-
-function next(blocks: Generator<Buffer>): Buffer | undefined {
-  const { done, value } = blocks.next();
-  return done ? undefined : value;
 }
 
 function* inBlocks(lines: Iterable<Uint8Array>): Generator<Buffer> {

@@ -25,16 +25,7 @@ interface KnownFile extends ManifestFile {
   readonly signature: string;
 }
 
-/**
- * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files are
- * skipped, and kustomization files count as ignored. An unreadable part becomes a problem with file, line and column; all other parts count.
- * @throws the error of node:fs if the directory itself cannot be read.
- */
-export async function readManifests(directory: string): Promise<Manifests> {
-  return new ManifestDirectory(directory).read();
-}
-
-/** A directory of manifests for repeated reads; unchanged files are not read again. */
+/** A directory of manifests for repeated reads: every *.yaml, *.yml and *.json file below it that is not hidden. Unchanged files are not read again. */
 export class ManifestDirectory {
   readonly #directory: string;
   #files = new Map<string, KnownFile>();
@@ -45,8 +36,9 @@ export class ManifestDirectory {
   }
 
   /**
-   * The current content. For a broken or unreadable file the last good content
-   * counts, in addition to its problems. A watch on each argument of `follow` notices every later change.
+   * The current content. An unreadable part becomes a problem with file, line and column, and all other parts count. For a broken or unreadable file the
+   * last good content counts, in addition to its problems. A watch on each argument of `follow` notices every later change.
+   * @throws the error of node:fs if the directory itself cannot be read.
    */
   async read(follow: Follow = async () => undefined): Promise<Manifests> {
     const files = new Map<string, KnownFile>();

@@ -100,15 +100,7 @@ export class ResourceFeed {
       alive: () => this.#watched(run),
       broken: fail,
     });
-    const list = async () => {
-      const { items, resourceVersion } = await this.#list(
-        run,
-        path,
-        accept(PARTIAL.replace(";", "List;")),
-        prepare,
-      );
-      return { items: items as ClientObject[], metadata: { resourceVersion } };
-    };
+    const list = () => this.#list(run, path, accept(PARTIAL.replace(";", "List;")), prepare);
     const delayFn = async (milliseconds: number) => {
       await pause(milliseconds, abort.signal);
     };
@@ -157,7 +149,9 @@ export class ResourceFeed {
     const { items, resourceVersion } = await this.#context.api.list(path, accept, run.abort.signal);
     if (this.#run !== run) throw new Error("stopped");
     const prepared = items.map((item) => prepare(item) as KubernetesObject);
-    this.#replace(run, prepared);
+    const kept = new Set(prepared.map(objectKey));
+    for (const [key, object] of this.#reported) if (!kept.has(key)) this.#delete(run, object);
+    for (const object of prepared) this.#upsert(run, object);
     if (!this.synced || this.#failures > 0)
       this.#context.logger.info(
         { resource: this.resource.resource, group: this.resource.group, objects: items.length },
@@ -165,15 +159,9 @@ export class ResourceFeed {
       );
     this.synced = true;
     this.#failures = 0;
-    this.#confirm(run);
+    this.confirmedAt = performance.now();
     this.#context.listener.changed();
-    return { items: prepared, resourceVersion };
-  }
-
-  #replace(run: Run, objects: readonly KubernetesObject[]): void {
-    const kept = new Set(objects.map(objectKey));
-    for (const [key, object] of this.#reported) if (!kept.has(key)) this.#delete(run, object);
-    for (const object of objects) this.#upsert(run, object);
+    return { items: prepared as ClientObject[], metadata: { resourceVersion } };
   }
 
   /** Reports an object; false if that changes nothing. */
@@ -191,14 +179,11 @@ export class ResourceFeed {
     return true;
   }
 
-  #confirm(run: Run): void {
-    if (this.#run === run) this.confirmedAt = performance.now();
-  }
-
   // A list alone is no sign of health: a worker that may list and not watch learns of no change.
   #watched(run: Run): void {
-    if (this.#run === run) this.failures.over();
-    this.#confirm(run);
+    if (this.#run !== run) return;
+    this.failures.over();
+    this.confirmedAt = performance.now();
   }
 
   #fail(run: Run, cause: unknown): void {

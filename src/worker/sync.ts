@@ -6,6 +6,7 @@ import type { KubernetesObject } from "../extract/objects.ts";
 import type { NodeAddressType } from "../extract/services/service-spec.ts";
 import { degradationKey } from "../snapshot/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
+import type { GatewayOptions } from "./gateway-requests.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
@@ -24,8 +25,8 @@ export type SyncSource =
       readonly allowBroken?: boolean;
     };
 
-/** The options of a sync worker. */
-export interface SyncWorkerOptions {
+/** The options of a sync worker, with credentials and trust for its gateways. */
+export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clientCertificate" | "ca"> {
   readonly source: SyncSource;
   /** Default: from the objects, see `chooseClusterId`. */
   readonly clusterId?: string;
@@ -35,12 +36,6 @@ export interface SyncWorkerOptions {
   readonly nodeAddresses?: NodeAddressType;
   /** Base URLs; the gateways do not depend on each other. */
   readonly gateways: readonly string[];
-  /** The cluster's bearer token, or a function that reads it before each request; absent if a certificate is used. */
-  readonly token?: string | (() => string | Promise<string>);
-  /** Reads the cluster's client certificate and key (PEM) before each request. */
-  readonly clientCertificate?: () => Promise<{ readonly cert: string; readonly key: string }>;
-  /** PEM certificates to trust for the gateways instead of the system's. */
-  readonly ca?: string;
   /** Push one whole state, then end. */
   readonly once: boolean;
   /** The lease: how long a gateway answers from the last push, in seconds. Default 60. */
@@ -80,15 +75,6 @@ export interface SyncWorker {
    * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
    */
   run(): Promise<void>;
-}
-
-/**
- * Runs a sync worker: see `SyncWorker.run`.
- * @throws {SourceError} if the kubeconfig cannot be used.
- * @throws {TypeError} if a gateway is not an http or https URL.
- */
-export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
-  await openSyncWorker(options).run();
 }
 
 /**

@@ -8,7 +8,7 @@ import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import type { ObjectSource, SourceListener } from "../../src/worker/object-source.ts";
 import { Failures } from "../../src/worker/pacing.ts";
 import { toDegradations } from "../../src/worker/status.ts";
-import { runSyncWorker } from "../../src/worker/sync.ts";
+import { openSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, service, serviceExport } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
@@ -210,14 +210,14 @@ test("a worker reports that the cluster lost its id to every gateway, and that i
         expect(degraded.map(({ reason }) => reason)).toEqual(reasons);
       }
     });
-  running = runSyncWorker({
+  running = openSyncWorker({
     source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
     gateways: gateways.map(({ url }) => url),
     token: "secret",
     once: false,
     signal: stop.signal,
     logger: new KeptLogs(),
-  });
+  }).run();
   await until(() => expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]));
   api.remove("/api/namespaces", "undefined/kube-system");
   await reported(["CLUSTER_ID_UNKNOWN"]);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
-import { runSyncWorker } from "../../src/worker/sync.ts";
+import { openSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 function start(): void {
-  running = runSyncWorker({
+  running = openSyncWorker({
     source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
     clusterId: "east",
     gateways: gateways.map(({ url }) => url),
@@ -51,7 +51,7 @@ function start(): void {
     once: false,
     signal: stop.signal,
     logger: new KeptLogs(),
-  });
+  }).run();
 }
 
 const [SLICE, ADDRESSES] = ["shop/web-1", 250];

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
-import { parseManifestFile, readManifests } from "../../src/worker/manifests.ts";
+import { ManifestDirectory, parseManifestFile } from "../../src/worker/manifests.ts";
 import { until } from "../until.ts";
 import { KeptLogs } from "./logs.ts";
+
+const readManifests = (folder: string) => new ManifestDirectory(folder).read();
 
 let folder: string;
 

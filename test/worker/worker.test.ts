@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
+import { openSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { until } from "../until.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
@@ -43,8 +43,8 @@ metadata: { name: web, namespace: shop }
 `,
   );
 
-function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
-  return runSyncWorker({
+async function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
+  return openSyncWorker({
     source: { kind: "manifests", directory: folder, watch: true },
     clusterId: "east",
     gateways: gateways.map(({ url }) => url),
@@ -54,7 +54,7 @@ function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
     logger: logs,
     backoff: { first: 5, most: 20 },
     ...more,
-  });
+  }).run();
 }
 
 const portAt = (gateway: GatewayDouble) =>

@@ -6,7 +6,7 @@ import { ClusterIdError, identifyObject, type KubernetesObject } from "../../ext
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { parseSnapshot } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
-import { type ManifestObject, readManifests } from "../../worker/manifests.ts";
+import { ManifestDirectory, type ManifestObject } from "../../worker/manifests.ts";
 
 /** One cluster to check. */
 export interface CheckInput {
@@ -48,7 +48,7 @@ async function readCheckInput(
       const named = clusterId === undefined ? snapshot : { ...snapshot, clusterId };
       return { snapshot: named, problems: [], ignored: [], locate: () => undefined };
     }
-    const { objects, problems, ignored } = await readManifests(input);
+    const { objects, problems, ignored } = await new ManifestDirectory(input).read();
     if (objects.length === 0 && problems.length === 0)
       throw new UsageError("it has no manifest (*.yaml, *.yml, *.json) of a kind that the worker reads");
     return {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
 import { UsageError } from "../../config/values.ts";
 import { hostOf } from "../../dns/address.ts";
-import { runSyncWorker } from "../../worker/sync.ts";
+import { openSyncWorker } from "../../worker/sync.ts";
 import { readServeConfig } from "../node/config.ts";
 import { prepareStateFolder, StateFolderInUse } from "../node/database.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
@@ -59,7 +59,7 @@ export async function demo(
     const ca = await readFile(gateway.certificateFile!, "utf8");
     const running = Promise.all(
       CLUSTERS.map((clusterId) =>
-        runSyncWorker({
+        openSyncWorker({
           source: { kind: "manifests", directory: examplesOf(clusterId), watch: true },
           clusterId,
           gateways: [gateway.url],
@@ -68,7 +68,7 @@ export async function demo(
           once: false,
           signal: workers.signal,
           logger: logger.child({ cluster: clusterId }),
-        }),
+        }).run(),
       ),
     );
     running.catch(stop);

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { OWN_MANAGER } from "../../extract/objects.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { Budget, type BudgetLimits, pause } from "../pacing.ts";
@@ -8,6 +9,10 @@ import { type ManagedObject, nameOf, shortHash, toMicroTime } from "./objects.ts
 export const EVENT_LIMITS: BudgetLimits = { perSecond: 10, burst: 100 };
 /** Events that wait, as in client-go; above that they are dropped. Half of the room is for warnings alone. */
 export const MOST_WAITING = { Normal: 500, Warning: 1000 };
+/** Events about one object: as client-go allows them, so that one that changes all the time leaves room for others. */
+export const SPAM_LIMITS: BudgetLimits = { perSecond: 1 / 300, burst: 25 };
+/** Objects whose budget is remembered: those with the newest Events. */
+const MOST_OBJECTS = 4096;
 /** Objects whose last event is remembered. */
 const MOST_REMEMBERED = 10_000;
 
@@ -22,7 +27,7 @@ export class EventRecorder {
   readonly #identity: string;
   readonly #logger: SyncLogger;
   readonly #last = new Map<string, string>();
-  readonly #spam = new SpamFilter();
+  readonly #ofObjects = new LRUCache<string, Budget>({ max: MOST_OBJECTS });
   readonly #budget = new Budget(EVENT_LIMITS);
   readonly #waiting: { readonly event: ManagedObject; readonly signal: AbortSignal }[] = [];
   #isWriting = false;
@@ -55,11 +60,20 @@ export class EventRecorder {
     if (this.#last.size >= MOST_REMEMBERED) this.#last.clear();
     this.#last.set(topic, message);
     if (this.#waiting.length >= MOST_WAITING[type]) this.#drop("queue");
-    else if (!this.#spam.admits(about, performance.now())) this.#drop("object");
+    else if (!this.#admits(about, performance.now())) this.#drop("object");
     else {
       this.#waiting.push({ event: this.#event(object, type, reason, message), signal });
       if (!this.#isWriting) void this.#write();
     }
+    return true;
+  }
+
+  /** Whether one more Event about the object is within its bounds. @param now milliseconds of a monotonic clock */
+  #admits(object: string, now: number): boolean {
+    const budget = this.#ofObjects.get(object) ?? new Budget(SPAM_LIMITS);
+    this.#ofObjects.set(object, budget);
+    if (budget.wait(now) > 0) return false;
+    budget.spend(now);
     return true;
   }
 
@@ -111,26 +125,5 @@ export class EventRecorder {
       note: message.slice(0, 500),
       regarding: { apiVersion, kind, namespace, name, uid },
     };
-  }
-}
-
-/** Events about one object: as client-go allows them, so that one that changes all the time leaves room for others. */
-export const SPAM_LIMITS: BudgetLimits = { perSecond: 1 / 300, burst: 25 };
-/** Objects whose budget is remembered: those with the newest Events. */
-const MOST_OBJECTS = 4096;
-
-/** Bounds the Events about each object. */
-class SpamFilter {
-  readonly #budgets = new Map<string, Budget>();
-
-  /** Whether one more Event about the object is within its bounds. @param now milliseconds of a monotonic clock */
-  admits(object: string, now: number): boolean {
-    const budget = this.#budgets.get(object) ?? new Budget(SPAM_LIMITS);
-    this.#budgets.delete(object);
-    this.#budgets.set(object, budget);
-    if (this.#budgets.size > MOST_OBJECTS) this.#budgets.delete(this.#budgets.keys().next().value!);
-    if (budget.wait(now) > 0) return false;
-    budget.spend(now);
-    return true;
   }
 }
