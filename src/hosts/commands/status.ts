@@ -75,19 +75,11 @@ export function statusLines(
     ...(rows.length === 0 ? [] : ["", heading!]),
     ...lines.map((line, row) => (isWell(row) ? line : coloured("yellow", line, stdout))),
     "",
-    ...listLines("conflict", status.ready, conflicts, ({ namespace, name, message, disagree }) => {
-      const others = isWide ? ` (set aside: ${disagree.join(", ")})` : "";
-      return `${namespace}/${name}: ${message}${others}`;
+    ...listLines("conflict", ready, conflicts, (conflict) => {
+      const others = isWide ? ` (set aside: ${conflict.disagree.join(", ")})` : "";
+      return describeConflict(conflict) + others;
     }),
-    ...listLines(
-      "finding",
-      status.ready,
-      findings,
-      ({ clusterId, kind, namespace, name, reason, message }) => {
-        const object = namespace === undefined ? name : `${namespace}/${name}`;
-        return `${clusterId}: ${kind} ${object}: ${reason}: ${message}`;
-      },
-    ),
+    ...listLines("finding", ready, findings, (one) => `${one.clusterId}: ${describeFinding(one)}`),
   ];
 }
 
@@ -128,26 +120,32 @@ export function describeObjections(
   findings: readonly ClusterFinding[],
   conflicts: readonly Conflict[],
 ): string[] {
-  const start = (colour: "yellow" | "red", word: string) => coloured(colour, `${word}:`, process.stderr);
+  const line = (colour: "yellow" | "red", word: string, text: string) =>
+    `${coloured(colour, `${word}:`, process.stderr)} ${printable(text)}`;
   return [
-    ...inputs
-      .flatMap(({ problems }) => problems)
-      .map((problem) => `${start("red", "problem")} ${printable(problem)}`),
+    ...inputs.flatMap(({ problems }) => problems.map((problem) => line("red", "problem", problem))),
     ...findings.map((finding) => {
-      const { clusterId, kind, namespace, name, reason, message } = finding;
-      const object = namespace === undefined ? name : `${namespace}/${name}`;
-      return `${start("yellow", "finding")} ${printable(`${locateFinding(inputs, finding) ?? clusterId}: ${kind} ${object}: ${reason}: ${message}`)}`;
+      const place = locateFinding(inputs, finding) ?? finding.clusterId;
+      return line("yellow", "finding", `${place}: ${describeFinding(finding)}`);
     }),
-    ...conflicts.map(
-      ({ namespace, name, message }) =>
-        `${start("yellow", "conflict")} ${printable(`${namespace}/${name}: ${message}`)}`,
-    ),
+    ...conflicts.map((conflict) => line("yellow", "conflict", describeConflict(conflict))),
   ];
+}
+
+type FindingText = Pick<ClusterFinding, "kind" | "namespace" | "name" | "reason" | "message">;
+
+function describeFinding({ kind, namespace, name, reason, message }: FindingText): string {
+  const object = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind} ${object}: ${reason}: ${message}`;
+}
+
+function describeConflict({ namespace, name, message }: Pick<Conflict, "namespace" | "name" | "message">) {
+  return `${namespace}/${name}: ${message}`;
 }
 
 /** Counts as in `2 clusters, 1 service`. */
 export function describeCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
-    .map(([noun, count]) => `${count} ${noun}${count === 1 ? "" : "s"}`)
+    .map(([noun, count]) => counted(count, noun))
     .join(", ");
 }

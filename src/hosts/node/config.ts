@@ -48,26 +48,19 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
   if (flags.store !== undefined)
-    values.store = {
-      ...(isMapping(values.store) ? values.store : {}),
-      url: flags.store,
-      sentinel: undefined,
-      cluster: undefined,
-    };
+    values.store = { ...mappingOf(values.store), url: flags.store, sentinel: undefined, cluster: undefined };
   if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
-  if (flags.public === true)
-    values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };
+  if (flags.public === true) values.access = { ...mappingOf(values.access), public: true };
   if (flags.logLevel !== undefined) values.logLevel = flags.logLevel;
   if (flags.threads !== undefined) values.threads = readThreads(flags.threads);
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
     throw new UsageError("--tls-cert and --tls-key go together");
-  const tlsFile = isMapping(values.tls) ? values.tls : {};
   if (flags.tlsCert !== undefined)
-    values.tls = { ...tlsFile, certificateFile: flags.tlsCert, keyFile: flags.tlsKey };
+    values.tls = { ...mappingOf(values.tls), certificateFile: flags.tlsCert, keyFile: flags.tlsKey };
   if (flags.clientCaFile !== undefined) {
     if (values.tls === false) throw new UsageError("--client-ca-file needs TLS: there is none");
-    values.tls = { ...(isMapping(values.tls) ? values.tls : {}), clientCaFile: flags.clientCaFile };
+    values.tls = { ...mappingOf(values.tls), clientCaFile: flags.clientCaFile };
   }
   const parsed = ServeConfig.safeParse(values);
   if (!parsed.success) throw new UsageError(describeIssues(parsed.error, ServeConfig, values, file));
@@ -220,6 +213,10 @@ function readConfigFile(path: string): ConfigFile {
 /** Whether a value is a mapping of YAML, an object of JSON. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function mappingOf(value: unknown): Record<string, unknown> {
+  return isMapping(value) ? value : {};
 }
 
 const IS_PATH = /^stateDirectory$|File$/;

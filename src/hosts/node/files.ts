@@ -38,12 +38,7 @@ async function syncDirectory(path: string): Promise<void> {
  * @throws {UsageError} if the file has no token
  */
 export async function readToken(file: string): Promise<string> {
-  return tokenIn(
-    file,
-    await readFile(file, "utf8").catch((error: Error) => {
-      throw unreadable(error);
-    }),
-  );
+  return tokenIn(file, await readFile(file, "utf8").catch(unreadable));
 }
 
 /**
@@ -51,9 +46,7 @@ export async function readToken(file: string): Promise<string> {
  * @throws {UsageError} if it holds none, or a line has more than one word
  */
 export async function readTokens(file: string): Promise<string[]> {
-  const text = await readFile(file, "utf8").catch((error: Error) => {
-    throw unreadable(error);
-  });
+  const text = await readFile(file, "utf8").catch(unreadable);
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.length === 0 ? [tokenIn(file, text)] : lines.map((line) => tokenIn(file, line));
 }
@@ -67,13 +60,13 @@ export function readTokenAtOnce(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw unreadable(error as Error);
+    return unreadable(error as Error);
   }
   return tokenIn(file, text);
 }
 
-function unreadable({ message }: Error): UsageError {
-  return new UsageError(`cannot read the token file: ${message}`);
+function unreadable({ message }: Error): never {
+  throw new UsageError(`cannot read the token file: ${message}`);
 }
 
 function tokenIn(file: string, text: string): string {

@@ -46,7 +46,11 @@ export class IssuerKeys {
   async refresh(): Promise<boolean> {
     const { jwksFile, caFile, tokenFile } = this.#configured;
     if (tokenFile !== undefined) this.#token = await readToken(tokenFile);
-    if (caFile !== undefined) await this.#trust(await readCertificates(caFile));
+    const ca = caFile === undefined ? undefined : await readCertificates(caFile);
+    if (ca !== this.#ca) {
+      this.#ca = ca;
+      await this.close();
+    }
     if (jwksFile === undefined) return false;
     const text = await readKeys(jwksFile);
     if (text === this.#text) return false;
@@ -60,17 +64,8 @@ export class IssuerKeys {
     return true;
   }
 
+  /** Closes the connections; requests from now on open new ones. */
   async close(): Promise<void> {
-    await this.#disconnect();
-  }
-
-  async #trust(ca: string): Promise<void> {
-    if (ca === this.#ca) return;
-    this.#ca = ca;
-    await this.#disconnect();
-  }
-
-  async #disconnect(): Promise<void> {
     const open = [...this.#dispatchers.values()];
     this.#dispatchers.clear();
     await Promise.all(open.map((one) => one.destroy()));
