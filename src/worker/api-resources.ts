@@ -1,6 +1,7 @@
-import { type Dispatcher, request } from "undici";
+import { request } from "undici";
 import type { KubernetesObject, Node, Pod } from "../extract/objects.ts";
 import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/objects.ts";
+import { readBody } from "../outgoing/read-body.ts";
 import type { ApiConnection } from "./api-connection.ts";
 
 /** A resource of the Kubernetes API that a worker watches. */
@@ -211,7 +212,8 @@ export class ApiServer {
           dispatcher,
           signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
         });
-        const text = await readText(answer.body, path);
+        const tooLong = () => new ApiError(200, path, `the answer has more than ${MOST_BYTES} bytes`);
+        const text = (await readBody(answer.body, MOST_BYTES, tooLong)).toString("utf8");
         if (answer.statusCode === 401) rejected();
         if (answer.statusCode !== 200) throw new ApiError(answer.statusCode, path, describeStatus(text));
         return text;
@@ -257,17 +259,6 @@ export class ApiServer {
       if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? "" };
     }
   }
-}
-
-async function readText(body: Dispatcher.ResponseData["body"], path: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk as Buffer);
-    bytes += (chunk as Buffer).length;
-    if (bytes > MOST_BYTES) throw new ApiError(200, path, `the answer has more than ${MOST_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 // The API server explains errors in a Status object; proxies in front of it do not.

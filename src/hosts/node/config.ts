@@ -10,6 +10,7 @@ import { checkDesignatedName, withAlwaysServed } from "../../config/own-names.ts
 import { MOST_THREADS, ServeConfig } from "../../config/settings.ts";
 import { suggestKey } from "../../config/suggest-key.ts";
 import { listIssues, UsageError } from "../../config/values.ts";
+import { isJsonObject, type JsonObject } from "../../snapshot/json-value.ts";
 import { CLUSTER_ID_RULE, isClusterId } from "../../snapshot/schema.ts";
 
 /** Flags of `serve`; each overrides the config file. */
@@ -44,7 +45,7 @@ interface ServeFlags {
  */
 export function readServeConfig(flags: ServeFlags): ServeConfig {
   const file = flags.config === undefined ? undefined : readConfigFile(flags.config);
-  const values = { ...file?.values };
+  const values: Record<string, unknown> = { ...file?.values };
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
   if (flags.store !== undefined)
@@ -169,7 +170,7 @@ function yamlWord(values: unknown, path: readonly PropertyKey[]): string | undef
 /** A config file, unchecked. */
 interface ConfigFile {
   readonly path: string;
-  readonly values: Record<string, unknown>;
+  readonly values: JsonObject;
   /** The line of a key, or of the nearest key around it. */
   readonly lineOf: (path: readonly PropertyKey[]) => number | undefined;
 }
@@ -193,7 +194,7 @@ function readConfigFile(path: string): ConfigFile {
       `${path}:${lines.linePos(problem.pos[0]).line}: this is not valid YAML: ${problem.message}: look at the indentation, brackets and quotes before it`,
     );
   const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  if (!isMapping(values)) throw new UsageError(`${path}:1: a config file holds keys and values`);
+  if (!isJsonObject(values)) throw new UsageError(`${path}:1: a config file holds keys and values`);
   const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
     let node: unknown = document.contents;
     let line: number | undefined;
@@ -207,16 +208,11 @@ function readConfigFile(path: string): ConfigFile {
     }
     return line;
   };
-  return { path, values: fromFolder(dirname(path), values) as Record<string, unknown>, lineOf };
+  return { path, values: fromFolder(dirname(path), values) as JsonObject, lineOf };
 }
 
-/** Whether a value is a mapping of YAML, an object of JSON. */
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function mappingOf(value: unknown): Record<string, unknown> {
-  return isMapping(value) ? value : {};
+function mappingOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 const IS_PATH = /^stateDirectory$|File$/;
@@ -225,7 +221,7 @@ const NAMED_ELSEWHERE = new Set(["claims", "jwks"]);
 
 function fromFolder(folder: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((one) => fromFolder(folder, one));
-  if (!isMapping(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, held]) => {
       if (typeof held === "string") return [key, IS_PATH.test(key) ? resolve(folder, held) : held];

@@ -140,13 +140,7 @@ export function portOf({ name, protocol, port, appProtocol }: ServicePort): Reco
 }
 
 /** The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address. */
-export function importStatus(
-  desired: DesiredImport,
-  isReady: boolean,
-): { readonly clusters: readonly object[]; readonly conditions: readonly ImportCondition[] } & Record<
-  string,
-  unknown
-> {
+export function importStatus(desired: DesiredImport, isReady: boolean) {
   return {
     clusters: desired.clusters.map((cluster) => ({ cluster })),
     endpointSliceObjects: "Present",
@@ -161,14 +155,6 @@ export function importStatus(
           },
     ],
   };
-}
-
-/** A condition without its times. */
-interface ImportCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
 }
 
 /** The CRD of ServiceExport takes any text as an exported label, the API server does not (422). */
@@ -273,10 +259,6 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((element) => typeof element === "string");
 }
 
-/**
- * The label that marks every object of the control plane, and its value; what lacks it is never written. The value is also the slices'
- * `managed-by` and the field manager of every write.
- */
 /** Keeps other controllers of EndpointSlices away from ours. */
 const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
 /** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */

@@ -82,13 +82,8 @@ function objectNow(
   objects: ClusterObjects,
   { kind, metadata: { namespace, name, labels } }: ManagedObject,
 ): ManagedObject | undefined {
-  const {
-    import: held,
-    export: exported,
-    services,
-    slices,
-  } = objects.of(`${namespace}/${labels?.[SERVICE_NAME] ?? name}`);
-  return [held, exported, ...services, ...slices].find(
+  const own = objects.of(`${namespace}/${labels?.[SERVICE_NAME] ?? name}`);
+  return [own.import, own.export, ...own.services, ...own.slices].find(
     (one) => one?.kind === kind && one.metadata.name === name,
   );
 }

@@ -129,53 +129,55 @@ const NOTHING = Buffer.alloc(0);
 export function readBody(parts: Readable, most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   return new Promise((resolve, reject) => {
     let body: Buffer<ArrayBuffer> = NOTHING;
-    const end = () => {
-      parts.off("data", take);
-      parts.off("end", whole);
-      parts.off("close", cut);
-    };
-    const cut = () => {
-      end();
-      reject(new BodyCutOff());
-    };
-    const whole = () => {
-      end();
-      resolve(new Uint8Array(body.buffer, body.byteOffset, body.length));
-    };
-    const take = (part: Buffer<ArrayBuffer>) => {
-      if (body.length + part.length > most) {
+    const end = listen(parts, {
+      data: (part: Buffer<ArrayBuffer>) => {
+        if (body.length + part.length > most) {
+          end();
+          parts.pause();
+          resolve(undefined);
+          return;
+        }
+        body = body === NOTHING ? part : Buffer.concat([body, part]);
+      },
+      end: () => {
         end();
-        parts.pause();
-        resolve(undefined);
-        return;
-      }
-      body = body === NOTHING ? part : Buffer.concat([body, part]);
-    };
-    parts.on("data", take);
-    parts.on("end", whole);
-    parts.on("close", cut);
+        resolve(new Uint8Array(body.buffer, body.byteOffset, body.length));
+      },
+      close: () => {
+        end();
+        reject(new BodyCutOff());
+      },
+    });
   });
 }
 
+/** Listens to a body. @returns a function that removes the listeners */
+function listen(
+  parts: Readable,
+  listeners: Readonly<Record<"data" | "end" | "close", (part: Buffer<ArrayBuffer>) => void>>,
+): () => void {
+  const { data, end, close } = listeners;
+  parts.on("data", data).on("end", end).on("close", close);
+  return () => parts.off("data", data).off("end", end).off("close", close);
+}
+
 /** Reads the rest of a body and drops it. @param done called once: with true at its end, with false above the limit */
-export function dropBody(parts: Readable, done: (whole: boolean) => void): void {
+function dropBody(parts: Readable, done: (whole: boolean) => void): void {
   let dropped = 0;
-  const end = (whole: boolean) => {
-    parts.off("data", count);
-    parts.off("end", ended);
-    parts.off("close", ended);
+  const finish = (whole: boolean) => {
+    end();
     done(whole);
-  };
-  const ended = () => end(true);
-  const count = (part: Buffer) => {
-    dropped += part.length;
-    if (dropped > MOST_DROPPED_BYTES) end(false);
   };
   // An earlier reader got enough.
   parts.removeAllListeners("data");
-  parts.on("data", count);
-  parts.on("end", ended);
-  parts.on("close", ended);
+  const end = listen(parts, {
+    data: (part) => {
+      dropped += part.length;
+      if (dropped > MOST_DROPPED_BYTES) finish(false);
+    },
+    end: () => finish(true),
+    close: () => finish(true),
+  });
   parts.resume();
 }
 
@@ -187,27 +189,21 @@ export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<
   let end = () => {};
   const source = {
     start(controller: ReadableStreamDefaultController<Uint8Array>) {
-      const take = (part: Buffer) => {
-        controller.enqueue(part);
-        if ((controller.desiredSize ?? 0) <= 0) parts.pause();
-      };
-      const whole = () => {
-        end();
-        controller.close();
-      };
-      const cut = () => {
-        end();
-        controller.error(new BodyCutOff());
-      };
-      end = () => {
-        parts.off("data", take);
-        parts.off("end", whole);
-        parts.off("close", cut);
-      };
       parts.pause();
-      parts.on("data", take);
-      parts.on("end", whole);
-      parts.on("close", cut);
+      end = listen(parts, {
+        data: (part) => {
+          controller.enqueue(part);
+          if ((controller.desiredSize ?? 0) <= 0) parts.pause();
+        },
+        end: () => {
+          end();
+          controller.close();
+        },
+        close: () => {
+          end();
+          controller.error(new BodyCutOff());
+        },
+      });
     },
     pull: () => {
       wanted();
@@ -226,7 +222,7 @@ export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<
  * Sends a body as it comes, no faster than the client reads. The body is cancelled when the client has gone.
  * @param cut ends the response of a body that failed, so that the client sees no end of it
  */
-export async function sendStream(
+async function sendStream(
   body: ReadableStream<Uint8Array>,
   response: Writable,
   cut: () => void,

@@ -2,6 +2,7 @@ import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import { type Upstream, withoutAge } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
+import { readBody } from "../../../outgoing/read-body.ts";
 
 /** The options for one DNS resource. */
 interface DohAccess {
@@ -42,7 +43,8 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
       await body.dump({ limit: MOST_ANSWER_BYTES }).catch(() => {});
       throw new Error(`it answered HTTP ${statusCode}${statusCode === 200 ? ` with ${type}` : ""}`);
     }
-    return withoutAge(await readAll(body), String(headers.age ?? ""));
+    const tooLong = () => new Error("its answer is longer than a DNS message");
+    return withoutAge(await readBody(body, MOST_ANSWER_BYTES, tooLong), String(headers.age ?? ""));
   };
   return {
     nameserver,
@@ -79,15 +81,4 @@ function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-}
-
-async function readAll(body: Dispatcher.ResponseData["body"]): Promise<Uint8Array> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > MOST_ANSWER_BYTES) throw new Error("its answer is longer than a DNS message");
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
