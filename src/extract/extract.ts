@@ -61,11 +61,11 @@ function compareObjects(left: KubernetesObject, right: KubernetesObject): number
 /** Settings that the objects do not contain. */
 export interface ExtractOptions {
   /** The cluster id. Default: from the objects, see `chooseClusterId`. */
-  readonly clusterId?: string;
+  readonly clusterId?: string | undefined;
   /** The cluster's own zone. Default: none, and no data for it. */
-  readonly clusterZone?: ClusterZone;
+  readonly clusterZone?: ClusterZone | undefined;
   /** Reports the node ports of exported Services, with the nodes' addresses of this type. Default: no. */
-  readonly nodeAddresses?: NodeAddressType;
+  readonly nodeAddresses?: NodeAddressType | undefined;
 }
 
 /** Keeps a cluster's objects, and the state that they yield. A changed object costs the extraction of its service. */

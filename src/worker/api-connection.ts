@@ -43,7 +43,7 @@ export class ApiConnection {
     this.#kubeconfig = chooseKubeconfig(files, options, places);
     this.#content = JSON.stringify(files);
     const { context } = this.#kubeconfig;
-    this.#options = { ...options, ...(context !== undefined && { context }) };
+    this.#options = { ...options, context };
     this.#places = places;
     this.#logger = logger;
   }

@@ -8,9 +8,9 @@ import { SourceError } from "./object-source.ts";
 /** Which kubeconfig is read, and which of its contexts. */
 export interface KubeconfigOptions {
   /** Path of a kubeconfig file. Default: KUBECONFIG, ~/.kube/config or the service account of the pod. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Context of the kubeconfig. Default: its current one. */
-  readonly context?: string;
+  readonly context?: string | undefined;
 }
 
 /** Where a kubeconfig comes from without a flag. */

@@ -15,7 +15,7 @@ interface ManifestSourceOptions {
   readonly watch: boolean;
   readonly logger: SyncLogger;
   /** Whether the first read may have broken files: what can be read counts. Default false. */
-  readonly allowBroken?: boolean;
+  readonly allowBroken?: boolean | undefined;
   /** Milliseconds between two reads of the directory without a notification. Default 5000. */
   readonly pollMilliseconds?: number;
 }

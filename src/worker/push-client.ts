@@ -25,7 +25,7 @@ export interface PushClientOptions extends GatewayOptions {
   /** What the worker reports of itself with each request. Default: nothing. `changed` says that it may be something else. */
   readonly degraded?: () => readonly Degradation[];
   /** Pauses after transient failures. Default 500 ms to 15 s. */
-  readonly backoff?: BackoffLimits;
+  readonly backoff?: BackoffLimits | undefined;
   /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
   readonly slowBackoff?: BackoffLimits;
   /** The budget of requests. Default 100 at once, 40 a second. */

@@ -16,24 +16,28 @@ import { type SourceProblem, toDegradations, type WorkerStatus } from "./status.
 
 /** The source of a worker's objects. */
 export type SyncSource =
-  | { readonly kind: "kubernetes"; readonly kubeconfig?: string; readonly context?: string }
+  | {
+      readonly kind: "kubernetes";
+      readonly kubeconfig?: string | undefined;
+      readonly context?: string | undefined;
+    }
   | {
       readonly kind: "manifests";
       readonly directory: string;
       readonly watch: boolean;
       /** Whether what can be read is pushed although the first read finds broken files. Default false. */
-      readonly allowBroken?: boolean;
+      readonly allowBroken?: boolean | undefined;
     };
 
 /** The options of a sync worker, with credentials and trust for its gateways. */
 export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clientCertificate" | "ca"> {
   readonly source: SyncSource;
   /** Default: from the objects, see `chooseClusterId`. */
-  readonly clusterId?: string;
+  readonly clusterId?: string | undefined;
   /** The cluster's own zone. Default: none. */
-  readonly clusterZone?: ClusterZone;
+  readonly clusterZone?: ClusterZone | undefined;
   /** Reports node ports, with the nodes' addresses of this type. Default: no. */
-  readonly nodeAddresses?: NodeAddressType;
+  readonly nodeAddresses?: NodeAddressType | undefined;
   /** Base URLs; the gateways do not depend on each other. */
   readonly gateways: readonly string[];
   /** Push one whole state, then end. */
@@ -43,13 +47,13 @@ export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clien
   /** Remove the cluster from the clusterset at the end. Default false: a restart leaves no gap. */
   readonly leaveOnExit?: boolean;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
-  readonly staleAfterSeconds?: number;
+  readonly staleAfterSeconds?: number | undefined;
   /** The name of what the worker reads, which another worker with this cluster id must have, too. Default: that of the cluster, or of host and folder; none for manifests with `once`. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default false. */
   readonly readsClusterProperties?: boolean;
   /** Gets every object, too: the control plane reads the cluster by the same watches. */
-  readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed">;
+  readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed"> | undefined;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
   /** Pauses between attempts to reach a gateway. */
@@ -84,11 +88,7 @@ export interface SyncWorker {
  */
 export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   const { signal, logger, clusterId, clusterZone, nodeAddresses, once, follower } = options;
-  const assembler = new SnapshotAssembler({
-    ...(clusterId !== undefined && { clusterId }),
-    ...(clusterZone !== undefined && { clusterZone }),
-    ...(nodeAddresses !== undefined && { nodeAddresses }),
-  });
+  const assembler = new SnapshotAssembler({ clusterId, clusterZone, nodeAddresses });
   const cluster = new ClusterInstance();
   const instance = instanceOf(options, cluster);
   const stop = new AbortController();
@@ -154,8 +154,8 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
         gateway,
         token: options.token,
         clientCertificate: options.clientCertificate,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
-        ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
+        ca: options.ca,
+        backoff: options.backoff,
         instance,
         leaseSeconds: options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
         logger,

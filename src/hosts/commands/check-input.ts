@@ -54,7 +54,7 @@ async function readCheckInput(
     return {
       snapshot: extractNamed(
         objects.map(({ object }) => object),
-        { ...(clusterId !== undefined && { clusterId }), ...(clusterZone !== undefined && { clusterZone }) },
+        { clusterId, clusterZone },
         basename(resolve(input)),
       ),
       problems: problems.map(

@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import { UsageError } from "../../config/values.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import { nextStep, openDispatcher } from "../../outgoing/dispatcher.ts";
+import { readBody } from "../../outgoing/read-body.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";
 import { readCertificates } from "../node/tls.ts";
@@ -61,12 +62,11 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
   const prefix = url.pathname.replace(/\/+$/, "");
   const name = url.origin + prefix;
   const { serverName: servername } = flags;
-  const tls = {
-    ...(ca !== undefined && { ca }),
-    ...certificate,
-    ...(servername !== undefined && { servername }),
-  };
-  const pool = openDispatcher(url, { connections: 1, tls, timeout: TIMEOUT });
+  const pool = openDispatcher(url, {
+    connections: 1,
+    tls: { ca, servername, ...certificate },
+    timeout: TIMEOUT,
+  });
 
   const request = async (
     method: Dispatcher.HttpMethod,
@@ -87,7 +87,8 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
         headers: { ...fields, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
       });
       status = response.statusCode;
-      body = await readBody(response.body);
+      const tooLong = () => new Error(`its answer is longer than ${MOST_BYTES} bytes`);
+      body = await readBody(response.body, MOST_BYTES, tooLong);
     } catch (cause) {
       const rejected = await explainCertificate(url.origin, ca !== undefined, cause, servername);
       const { code = "UNREACHABLE", message } = rejected ?? {};
@@ -122,15 +123,4 @@ function failure(name: string, status: number, text: string): RequestFailed {
     // From a gateway to a client that takes no JSON, or from a proxy: the message quotes its text.
   }
   return new RequestFailed(code, `${name} answered ${status} ${code}: ${message}`);
-}
-
-async function readBody(body: Dispatcher.ResponseData["body"]): Promise<Buffer<ArrayBuffer>> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }

@@ -72,11 +72,11 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const leaseSeconds = lease ?? DEFAULT_LEASE_SECONDS;
   const connection = {
     // Read for each request: a mounted Secret changes while the worker runs.
-    ...(tokenFile !== undefined && { token: () => readTokenAtOnce(tokenFile) }),
-    ...(identity !== undefined && { clientCertificate: identity }),
-    ...(ca !== undefined && { ca }),
+    token: tokenFile === undefined ? undefined : () => readTokenAtOnce(tokenFile),
+    clientCertificate: identity,
+    ca,
   };
-  const api = { ...(kubeconfig !== undefined && { kubeconfig }), ...(context !== undefined && { context }) };
+  const api = { kubeconfig, context };
   const parts = { clusterId, leaseSeconds, gateways, connection, logger, instance: () => flags.instance };
   if (mode === "plan") return printPlan(parts, flags, api, signal);
   const control =
@@ -91,18 +91,18 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
             kind: "manifests",
             directory: manifests,
             watch: flags.once !== true,
-            allowBroken: flags.allowBroken === true,
+            allowBroken: flags.allowBroken,
           },
-    ...(clusterId !== undefined && { clusterId }),
-    ...(flags.instance !== undefined && { instance: flags.instance }),
-    ...(clusterZone !== undefined && { clusterZone }),
-    ...(nodeAddresses !== undefined && { nodeAddresses }),
+    clusterId,
+    instance: flags.instance,
+    clusterZone,
+    nodeAddresses,
     gateways,
     ...connection,
-    ...(control !== undefined && { follower: control }),
+    follower: control,
     readsClusterProperties: flags.clusterset !== undefined,
     leaseSeconds,
-    ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
+    staleAfterSeconds: staleAfter,
     once: flags.once === true,
     signal,
     logger,
