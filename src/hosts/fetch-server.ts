@@ -2,8 +2,7 @@ import type { Client } from "../access/client.ts";
 import { type ListenAddress, UsageError } from "../config/values.ts";
 import { listenFailure, NoSuchAddress } from "./node/process.ts";
 import type { ServerProtection } from "./node/server/connections.ts";
-
-import type { NodeServer, NodeServerOptions, StartServer } from "./node/server/node-server.ts";
+import type { NodeServerOptions, StartServer } from "./node/server/node-server.ts";
 
 /** Answers a request from a client at an IP address. */
 type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;
@@ -43,21 +42,45 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
     const answer: Respond = (request, clientAddress) =>
       fetch(request, { address: clientAddress, certificate: "none" } satisfies Client);
     const respond = countRequests(answer, protection);
-    const open = (hostname: string, port: number) =>
-      openListener(runtime, { hostname, port, tls, limits, respond }, { ...listen, port });
-    const [first, second] = addressesOf(listen);
-    const listeners = [await openFirst(open, first, listen)];
-    if (second !== undefined)
+    const open = async (hostname: string, port: number): Promise<Listener> => {
       try {
-        listeners.push(await open(second, listeners[0]!.port));
+        return await runtime.listen({ hostname, port, tls, limits, respond });
       } catch (error) {
-        if (!(error instanceof NoSuchAddress)) {
-          await listeners[0]!.stop(0);
-          throw error;
-        }
+        throw listenFailure(error as NodeJS.ErrnoException, { ...listen, port });
       }
-    return describe(runtime, listeners);
+    };
+    const listeners = await openAll(open, listen);
+    return {
+      address: { port: listeners[0]!.port },
+      renew: () => {
+        throw new Error(`${runtime.name} takes another certificate only when it starts: restart the gateway`);
+      },
+      stop: async (grace) => {
+        await Promise.all(listeners.map((listener) => listener.stop(grace)));
+      },
+    };
   };
+}
+
+/** Listens on all addresses of a host that the machine has. */
+async function openAll(
+  open: (hostname: string, port: number) => Promise<Listener>,
+  { host, port }: ListenAddress,
+): Promise<Listener[]> {
+  const isLocalhost = host === "localhost";
+  const first = await open(isLocalhost ? "127.0.0.1" : (host ?? "::"), port).catch((error: unknown) => {
+    // On a machine without IPv6 only this form means every address.
+    if (host === undefined && error instanceof NoSuchAddress) return open("0.0.0.0", port);
+    throw error;
+  });
+  if (!isLocalhost) return [first];
+  try {
+    return [first, await open("::1", first.port)];
+  } catch (error) {
+    if (error instanceof NoSuchAddress) return [first];
+    await first.stop(0);
+    throw error;
+  }
 }
 
 /** Limits the requests in progress. These runtimes do not report when a client has read a response. */
@@ -75,47 +98,5 @@ function countRequests(answer: Respond, { requests, counters }: ServerProtection
     } finally {
       requests.end();
     }
-  };
-}
-
-type Open = (hostname: string, port: number) => Promise<Listener>;
-
-/** The address to listen on, and a second one if the machine has it. */
-function addressesOf({ host }: ListenAddress): readonly [string, string?] {
-  if (host === "localhost") return ["127.0.0.1", "::1"];
-  return [host ?? "::"];
-}
-
-async function openFirst(open: Open, hostname: string, listen: ListenAddress): Promise<Listener> {
-  try {
-    return await open(hostname, listen.port);
-  } catch (error) {
-    // On a machine without IPv6 only this form means every address.
-    if (listen.host === undefined && error instanceof NoSuchAddress) return open("0.0.0.0", listen.port);
-    throw error;
-  }
-}
-
-async function openListener(
-  runtime: FetchRuntime,
-  options: ListenOptions,
-  asked: ListenAddress,
-): Promise<Listener> {
-  try {
-    return await runtime.listen(options);
-  } catch (error) {
-    throw listenFailure(error as NodeJS.ErrnoException, asked);
-  }
-}
-
-function describe(runtime: FetchRuntime, listeners: readonly Listener[]): NodeServer {
-  return {
-    address: { port: listeners[0]!.port },
-    renew: () => {
-      throw new Error(`${runtime.name} takes another certificate only when it starts: restart the gateway`);
-    },
-    stop: async (grace) => {
-      await Promise.all(listeners.map((listener) => listener.stop(grace)));
-    },
   };
 }
