@@ -31,17 +31,6 @@ interface GatewayResponse {
   readonly milliseconds: number;
 }
 
-/** Sends requests to one gateway. */
-interface GatewayConnection {
-  /** Scheme, host and path. */
-  readonly name: string;
-  /** @throws {RequestFailed} */
-  get(path: string, accept: string): Promise<GatewayResponse>;
-  /** @throws {RequestFailed} */
-  post(path: string, type: string, body: Uint8Array): Promise<GatewayResponse>;
-  close(): Promise<void>;
-}
-
 const TIMEOUT = 10_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -51,8 +40,11 @@ export function requireServer({ server }: ConnectionFlags): string {
   return server;
 }
 
-/** @throws {UsageError} for an address, a certificate or a token file that is none */
-export async function connectTo(server: string, flags: ConnectionFlags): Promise<GatewayConnection> {
+/**
+ * Connects to a gateway. Requests that it does not answer with 200 throw a {RequestFailed}.
+ * @throws {UsageError} for an address, a certificate or a token file that is none
+ */
+export async function connectTo(server: string, flags: ConnectionFlags) {
   const url = readGatewayUrl("--server", server);
   const { caFile, tokenFile } = flags;
   const identity = identityOf(flags);
@@ -104,10 +96,11 @@ export async function connectTo(server: string, flags: ConnectionFlags): Promise
     throw failure(name, status, body.toString("utf8"));
   };
   return {
+    /** Scheme, host and path. */
     name,
-    get: (path, accept) => request("GET", path, { accept }, null),
+    get: (path: string, accept: string) => request("GET", path, { accept }, null),
     // Errors are JSON for clients that take it.
-    post: (path, type, body) =>
+    post: (path: string, type: string, body: Uint8Array) =>
       request("POST", path, { accept: `${type}, ${JSON_TYPE};q=0.1`, "content-type": type }, body),
     close: () => pool.close(),
   };

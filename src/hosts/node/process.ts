@@ -7,7 +7,7 @@ import { destination, type Logger, pino, stdTimeFunctions } from "pino";
 import { auditToLog, describeAudit, type Log } from "../../assembly/log.ts";
 import { formatListenAddress, type ListenAddress, UsageError } from "../../config/values.ts";
 import { type Clock, createSteadyClock, type Uptime } from "../../gateway/clock.ts";
-import type { AuditSink } from "../../http/messages/environment.ts";
+import type { AuditEntry } from "../../http/messages/environment.ts";
 import type { ProcessFacts, ThreadCounts } from "../../http/metrics/table.ts";
 import type { ControlCounts } from "../../http/push/desired.ts";
 import { terminalLine } from "./terminal-log.ts";
@@ -40,18 +40,12 @@ export function logTo(logger: Logger): Log {
   return (level, event, message, fields) => logger[level]({ event, ...fields }, message);
 }
 
-/** The destination of audit lines on Node. */
-interface OpenAuditSink {
-  readonly sink: AuditSink;
-  close(): void;
-}
-
 /**
  * Opens the destination of audit lines: the ordinary log whatever its level, or a file that lines are appended to. If a line
  * cannot be written, the log gets an error; a full disk does not reject pushes.
  * @throws {UsageError} if the file cannot be opened
  */
-export function openAuditSink(file: string | undefined, logger: Logger, log: Log): OpenAuditSink {
+export function openAuditSink(file: string | undefined, logger: Logger, log: Log) {
   if (file === undefined) {
     const level = logger.level === "silent" ? "silent" : "info";
     return { sink: auditToLog(logTo(logger.child({}, { level }))), close: () => {} };
@@ -59,7 +53,7 @@ export function openAuditSink(file: string | undefined, logger: Logger, log: Log
   const descriptor = open(file);
   let isFailing = false;
   return {
-    sink: (entry) => {
+    sink: (entry: AuditEntry) => {
       const time = new Date().toISOString();
       const line = { level: "info", time, audit: true, event: "audit", ...entry, msg: describeAudit(entry) };
       try {

@@ -28,12 +28,7 @@ import { UsageError } from "../../../config/values.ts";
 import { readTokens, TransferKeyFile } from "../files.ts";
 import type { Logger } from "../process.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
-import {
-  identityOf,
-  loadPushAuthority,
-  loadTransferAuthority,
-  type NodeAuthority,
-} from "./node-authority.ts";
+import { identityOf, loadPushAuthority, loadTransferAuthority } from "./node-authority.ts";
 
 type AdmissionConfig = Pick<ServeConfig, "access" | "clients" | "push">;
 
@@ -169,20 +164,8 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The credentials of a gateway: of clusters that push, of secondaries, and of clients. */
-export interface NodeAccess {
-  readonly pushing: NodeAuthority;
-  readonly secondaries: NodeAuthority;
-  readonly admission: NodeAdmission;
-  /** The key that a primary signs with; undefined if none is configured. */
-  readonly transferKey: TransferKeyFile | undefined;
-  /** Reads files again. @returns whether something changed */
-  refresh(): Promise<boolean>;
-  close(): Promise<void>;
-}
-
-/** @throws {UsageError} naming the file that cannot be read */
-export async function loadAccess(config: ServeConfig, logger: Logger): Promise<NodeAccess> {
+/** The credentials of a gateway: of clusters that push, of secondaries, and of clients. @throws {UsageError} naming the file that cannot be read */
+export async function loadAccess(config: ServeConfig, logger: Logger) {
   const onFailure = (url: string, error: unknown) =>
     logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
   const pushing = await loadPushAuthority(config, onFailure);
@@ -198,7 +181,9 @@ export async function loadAccess(config: ServeConfig, logger: Logger): Promise<N
     pushing,
     secondaries,
     admission,
+    /** The key that a primary signs with; undefined if none is configured. */
     transferKey,
+    /** Reads files again. @returns whether something changed */
     refresh: async () => {
       const changed = await Promise.all([
         pushing.refresh(),

@@ -6,7 +6,7 @@ import type { StubStore } from "../../../forward/stub-zones.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
 import { ClientNetworks } from "../../../limits/client-table.ts";
 import { ConnectionErrors } from "../../../limits/counters.ts";
-import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
+import { anyLoad, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
 import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import { loadAccess } from "../access/node-admission.ts";
 import { type Logger, logTo } from "../process.ts";
@@ -85,41 +85,35 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   };
 }
 
-/** The limits on connections, and the load of the process. */
-interface Protection {
-  readonly protection: ServerProtection;
-  readonly load: Load;
-  /** Stops measuring. */
-  close(): void;
-}
-
 /** Measures the load of this thread from now on, and counts connections and requests. */
-export function createProtection(
+function createProtection(
   { clients, limits }: Pick<ServeConfig, "clients" | "limits">,
   counters: QueryCounters,
   shared: SharedLimits,
-): Protection {
+) {
   const requests = new RequestsInFlight(limits.requestsInFlight, shared.count("requests"));
   const most = limits.loopDelayMilliseconds;
   const delay = most === 0 ? undefined : new LoopDelay(most, undefined, shared.count("overloaded"));
   const end = delay?.start();
-  return {
-    protection: {
-      requests,
-      counters: counters.limits,
-      errors: counters.errors,
-      connections: shared.count("connections"),
-      leaving: shared.count("connections.leaving"),
-      clients: {
-        networks: new ClientNetworks(socketNetworks(clients)),
-        connections: clients.connections,
-        open: shared.clients("https"),
-        rate: new ClientRate(clientConnections(clients), undefined, (rate) =>
-          shared.buckets("connections", rate),
-        ),
-      },
+  const protection: ServerProtection = {
+    requests,
+    counters: counters.limits,
+    errors: counters.errors,
+    connections: shared.count("connections"),
+    leaving: shared.count("connections.leaving"),
+    clients: {
+      networks: new ClientNetworks(socketNetworks(clients)),
+      connections: clients.connections,
+      open: shared.clients("https"),
+      rate: new ClientRate(clientConnections(clients), undefined, (rate) =>
+        shared.buckets("connections", rate),
+      ),
     },
+  };
+  return {
+    protection,
     load: anyLoad(delay === undefined ? [requests] : [requests, delay]),
+    /** Stops measuring. */
     close: () => end?.(),
   };
 }

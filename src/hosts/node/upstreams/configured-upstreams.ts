@@ -8,19 +8,11 @@ import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 
-/** Connections to upstreams: DNS over HTTPS, and plain DNS. */
-interface NodeUpstreams {
-  readonly upstreams: readonly Upstream[];
-  /** Reads token files again. @throws {UsageError} naming the one that cannot be read */
-  refresh(): Promise<void>;
-  close(): void;
-}
-
 /**
- * Opens the connections to the upstreams that are configured.
+ * Opens the connections to the upstreams that are configured: DNS over HTTPS, and plain DNS.
  * @throws {UsageError} naming the file that cannot be read
  */
-export async function openUpstreams(forward: Forward): Promise<NodeUpstreams> {
+export async function openUpstreams(forward: Forward) {
   const tokens = new Map<string, string>();
   const refresh = async () => {
     for (const { tokenFile } of forward.upstreams)
@@ -32,6 +24,7 @@ export async function openUpstreams(forward: Forward): Promise<NodeUpstreams> {
   );
   return {
     upstreams,
+    /** Reads token files again. @throws {UsageError} naming the one that cannot be read */
     refresh,
     close: () => {
       for (const upstream of upstreams) upstream.close();
