@@ -10,7 +10,7 @@ const LONGEST_IDLE = 255;
 const MOST_BODY_BYTES = 2 ** 31;
 
 /** Bun's own server: HTTP/1.1. */
-export const bunRuntime: FetchRuntime = {
+const bunRuntime: FetchRuntime = {
   name: "Bun",
   listen({ hostname, port, tls, limits, respond }) {
     // Bun's servers take it from here, and have no setting of their own. In Node's types it is a constant.

@@ -3,7 +3,7 @@ import { runProcess } from "../cli/program.ts";
 import { type FetchRuntime, startFetchServer } from "../fetch-server.ts";
 
 /** Deno's own server: HTTP/2 and HTTP/1.1 over TLS. */
-export const denoRuntime: FetchRuntime = {
+const denoRuntime: FetchRuntime = {
   name: "Deno",
   listen({ hostname, port, tls, respond }) {
     const cutOff = new AbortController();

@@ -82,7 +82,7 @@ export function isReady({ gateways }: WorkerStatus): boolean {
 }
 
 /** `ready: 1 of 2 gateways answer for this cluster; https://b.example: no lease; API server unreachable for 4 min`. */
-export function describeReadiness(status: WorkerStatus): string {
+function describeReadiness(status: WorkerStatus): string {
   const { complete, degraded, gateways } = status;
   const lacking = gateways.filter(({ leaseSeconds = 0 }) => leaseSeconds <= 0);
   const leased = gateways.length - lacking.length;
