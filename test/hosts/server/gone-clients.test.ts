@@ -1,10 +1,7 @@
-import { connect as connectHttp2 } from "node:http2";
-import { connect as connectTcp, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { until } from "../../until.ts";
-import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("gone-clients");
@@ -13,20 +10,14 @@ const servers = serversOf("gone-clients");
 async function start(secure: boolean, respond = () => new Response("done")) {
   const { promise: answer, resolve } = Promise.withResolvers<void>();
   const seen: AbortSignal[] = [];
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: secure ? servers.tls : undefined,
-    fetch: async (request) => {
-      await request.text();
-      seen.push(request.signal);
-      await answer;
-      return respond();
-    },
-    limits: DEFAULT_SERVER_LIMITS,
-    protection: ownProtection(),
-  });
-  servers.stopLater(server);
-  return { port: server.address.port, seen, answer: resolve };
+  const fetch = async (request: Request) => {
+    await request.text();
+    seen.push(request.signal);
+    await answer;
+    return respond();
+  };
+  const { address } = await servers.start({ secure, fetch });
+  return { port: address.port, seen, answer: resolve };
 }
 
 const began = (seen: AbortSignal[]) => until(() => expect(seen).toHaveLength(1));
@@ -35,7 +26,7 @@ const PUT = "PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nbody"
 
 /** A PUT over HTTP/2. */
 function put(port: number) {
-  const session = servers.keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: servers.tls.cert }));
+  const session = servers.http2(port);
   const stream = session.request({ ":method": "PUT" });
   stream.on("error", () => {});
   stream.resume().end("body");
@@ -46,7 +37,7 @@ it.each(["end", "destroy", "resetAndDestroy"] as const)(
   "a request over HTTP/1.1 knows that its client has gone: %s",
   async (go) => {
     const { port, seen } = await start(false);
-    const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+    const socket = servers.tcp(port);
     socket.resume().write(PUT);
     await began(seen);
     expect(seen[0]!.aborted).toBe(false);
@@ -83,7 +74,7 @@ it.each([
     const headers = { "x-accel-buffering": "no" };
     const respond = () => new Response(new ReadableStream({ cancel: cancelled }), { headers });
     const { port, seen, answer } = await start(secure, respond);
-    const client = secure ? put(port).session : servers.keep(connectTcp(port, "127.0.0.1"));
+    const client = secure ? put(port).session : servers.tcp(port);
     if (!secure) (client as Socket).resume().write(PUT);
     await began(seen);
     client.destroy();
@@ -103,7 +94,7 @@ it("a body is asked for no faster than a client over HTTP/1.1 reads, and cancell
   const headers = { "x-accel-buffering": "no" };
   const respond = () => new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { headers });
   const { port, seen, answer } = await start(false, respond);
-  const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+  const socket = servers.tcp(port);
   socket.pause().write(PUT);
   await began(seen);
   answer();
@@ -122,7 +113,7 @@ it("a body is asked for no faster than a client over HTTP/1.1 reads, and cancell
 it("a client that got its response has not gone", async () => {
   const { port, seen, answer } = await start(false);
   const secured = await start(true);
-  const socket = servers.keep(connectTcp(port, "127.0.0.1"));
+  const socket = servers.tcp(port);
   let text = "";
   socket.on("data", (part) => {
     text += part;

@@ -1,46 +1,31 @@
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { ClientHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { ServerLimits } from "../../../src/config/limits.ts";
 import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
-import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { ConnectionErrors } from "../../../src/limits/counters.ts";
-import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
-import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
+import { ownProtection } from "../default-limits.ts";
+import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "./http2-frames.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const MIB = 1024 * 1024;
-const PAGE = "x".repeat(40_000);
 
 const servers = serversOf("requests");
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-async function start(
-  fetch: Fetch,
-  more: { secure?: boolean; paths?: PathHandlers; limits?: Partial<ServerLimits> } = {},
-) {
+async function start(fetch: Fetch, more: { secure?: boolean; paths?: PathHandlers } = {}) {
   const unforeseen: unknown[] = [];
   const errors = new ConnectionErrors();
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: more.secure === false ? undefined : servers.tls,
+  const { address } = await servers.start({
+    ...more,
     fetch,
-    ...(more.paths !== undefined && { paths: more.paths }),
     onError: (error) => unforeseen.push(error),
-    limits: { ...DEFAULT_SERVER_LIMITS, ...more.limits },
     protection: { ...ownProtection(), errors },
   });
-  servers.stopLater(server);
-  return { port: server.address.port, unforeseen, errors };
+  return { port: address.port, unforeseen, errors };
 }
 
-const { keep } = servers;
-const plain = (port: number) => keep(connectTcp(port, "127.0.0.1"));
-const secure = (port: number, protocol: "h2" | "http/1.1") =>
-  keep(connectTls({ host: "127.0.0.1", port, ca: servers.tls.cert, ALPNProtocols: [protocol] }));
-const http2 = (port: number) => keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: servers.tls.cert }));
+const { tcp: plain, secure, http2 } = servers;
 
 /** The status of a request over HTTP/2, or the code that its stream was reset with. */
 function statusOf(session: ClientHttp2Session, headers: Record<string, string> = {}): Promise<string> {
@@ -216,53 +201,6 @@ describe("a request over HTTP/1.1", () => {
   });
 });
 
-describe("a page that waits for the client's window", () => {
-  /** Opens streams with a small window each, and extends a window when it is used up. */
-  async function pagesWithWindow(port: number, window: number, streams: number) {
-    const socket = secure(port, "h2");
-    const settings = Buffer.alloc(6);
-    settings.writeUInt16BE(4, 0);
-    settings.writeUInt32BE(window, 2);
-    const ids = Array.from({ length: streams }, (_, index) => 2 * index + 1);
-    const requests = ids.map((id) => frame(FRAME.headers, END_HEADERS | END_STREAM, id, getHeaders()));
-    socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, settings), ...requests]));
-    const ends = new Map<number, string>();
-    const lengths = new Map<number, number>();
-    let held: Buffer = Buffer.alloc(0);
-    const increment = (stream: number, bytes: number) => {
-      const payload = Buffer.alloc(4);
-      payload.writeUInt32BE(bytes);
-      return frame(8, 0, stream, payload);
-    };
-    await new Promise<void>((resolve, reject) => {
-      socket.on("close", () => reject(new Error("the connection ended")));
-      socket.on("data", (part: Buffer) => {
-        held = Buffer.concat([held, part]);
-        let used = 0;
-        for (const { type, flags, stream, payload } of framesIn(held)) {
-          used += 9 + payload.length;
-          if (type === FRAME.reset) ends.set(stream, "RST_STREAM");
-          if (type === FRAME.data) {
-            lengths.set(stream, (lengths.get(stream) ?? 0) + payload.length);
-            if (payload.length > 0) socket.write(increment(0, payload.length));
-            if ((flags & END_STREAM) !== 0) ends.set(stream, "END_STREAM");
-            else socket.write(increment(stream, payload.length));
-          }
-          if (ends.size === streams) resolve();
-        }
-        held = held.subarray(used);
-      });
-    });
-    return ids.map((id) => `${lengths.get(id)} ${ends.get(id)}`);
-  }
-
-  it.each([1000, 16_383, 40_000])("ends by END_STREAM with a window of %i bytes", async (window) => {
-    const { port } = await start(() => new Response(PAGE));
-    const ended = await pagesWithWindow(port, window, 20);
-    expect(ended).toEqual(new Array(20).fill(`${PAGE.length} END_STREAM`));
-  });
-});
-
 describe("an unused body", () => {
   const early: Fetch = () => new Response("too large", { status: 413 });
 
@@ -287,42 +225,6 @@ describe("an unused body", () => {
       }
     },
   );
-
-  it("is read to its end over HTTP/2, and the stream ends without a reset", async () => {
-    const { port } = await start(early);
-    const stream = http2(port).request({ ":method": "PUT", "content-length": String(5 * MIB) });
-    const answered = new Promise((resolve) =>
-      stream.on("response", (headers) => resolve(headers[":status"])),
-    );
-    stream.resume();
-    const closed = new Promise((resolve) => stream.on("close", () => resolve(stream.rstCode)));
-    await new Promise<void>((resolve) => stream.write(Buffer.alloc(5 * MIB), () => resolve()));
-    stream.end();
-    expect([await answered, await closed]).toEqual([413, 0]);
-  });
-
-  it("is not read above 64 MiB: the answer was sent, and the sender has to stop", async () => {
-    const { port } = await start(early);
-    const session = http2(port);
-    const stream = session.request({ ":method": "PUT" });
-    stream.on("error", () => {});
-    const answered = new Promise((resolve) =>
-      stream.on("response", (headers) => resolve(headers[":status"])),
-    );
-    stream.resume();
-    let sent = 0;
-    const closed = new Promise((resolve) => stream.on("close", () => resolve(stream.rstCode)));
-    const part = Buffer.alloc(MIB);
-    const send = () => {
-      if (stream.closed || sent > 200 * MIB) return;
-      sent += part.length;
-      stream.write(part, send);
-    };
-    send();
-    expect([await answered, await closed]).toEqual([413, 0]);
-    expect(sent).toBeLessThan(100 * MIB);
-    expect(await statusOf(session)).toBe("413");
-  });
 
   it("leaves the connection to the next request over HTTP/1.1", async () => {
     const { port } = await start(early, { secure: false });

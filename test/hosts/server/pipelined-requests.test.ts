@@ -1,11 +1,8 @@
 import { createServer } from "node:http";
-import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { PipelinedRequests } from "../../../src/hosts/node/server/pipelining.ts";
 import { until } from "../../until.ts";
-import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const HANDLED = 16;
@@ -16,22 +13,9 @@ const servers = serversOf("pipelined");
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** Starts a server. @returns opens a connection to it */
-async function start(isSecure: boolean, fetch: Fetch): Promise<() => Socket> {
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: isSecure ? servers.tls : undefined,
-    fetch,
-    limits: DEFAULT_SERVER_LIMITS,
-    protection: ownProtection(),
-  });
-  servers.stopLater(server);
-  const { port } = server.address;
-  return () => {
-    const socket: Socket = isSecure
-      ? connectTls({ host: "127.0.0.1", port, ca: servers.tls.cert, ALPNProtocols: ["http/1.1"] })
-      : connectTcp(port, "127.0.0.1");
-    return servers.keep(socket);
-  };
+async function start(secure: boolean, fetch: Fetch): Promise<() => Socket> {
+  const { port } = (await servers.start({ secure, fetch })).address;
+  return () => (secure ? servers.secure(port, "http/1.1") : servers.tcp(port));
 }
 
 const get = (path: string | number) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -118,15 +102,6 @@ describe.each([true, false])("pipelined requests over HTTP/1.1 (TLS: %s)", (isSe
     expect(await bodies(socket, 40)).toEqual(new Array<string>(40).fill("200000"));
   });
 
-  it("are answered before and behind a declined upgrade", async () => {
-    const connect = await start(isSecure, (request) => new Response(`[${pathOf(request)}]`));
-    const socket = connect();
-    const upgrade = "GET /up HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
-    socket.write(gets(40) + upgrade + gets(40));
-    const forty = Array.from({ length: 40 }, (_, index) => `${index}`);
-    expect(await bodies(socket, 81)).toEqual([...forty, "up", ...forty]);
-  });
-
   it("that wait are dropped when their connection closes", async () => {
     const { begun, fetch } = heldRequests();
     const connect = await start(isSecure, fetch);
@@ -155,7 +130,7 @@ it("a connection whose requests wait is not read on", async () => {
     first ??= socket;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const connect = () => servers.keep(connectTcp((server.address() as AddressInfo).port, "127.0.0.1"));
+  const connect = () => servers.tcp((server.address() as AddressInfo).port);
   const socket = connect();
   const other = connect();
   socket.write(get("x").repeat((4 * MIB) / get("x").length));

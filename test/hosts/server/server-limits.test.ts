@@ -1,18 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect as connectHttp2,
-  constants,
-} from "node:http2";
-import { connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { connect as connectTls, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Clients, clientConnections, type ServerLimits, socketNetworks } from "../../../src/config/limits.ts";
-import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { ClientNetworks, SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { type Limit, LimitCounters } from "../../../src/limits/counters.ts";
@@ -30,22 +20,12 @@ import {
   reset,
 } from "./http2-frames.ts";
 import { stopClock } from "./stopped-clock.ts";
+import { serversOf } from "./tls-fixture.ts";
 
-let folder: string;
-let tls: TlsIdentity;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-limits-"));
-  tls = await keepSelfSigned(folder, "localhost", Date.now());
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const running: NodeServer[] = [];
-const closing: { destroy(): void }[] = [];
-afterEach(async () => {
+const servers = serversOf("limits");
+afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  for (const one of closing.splice(0)) one.destroy();
-  await Promise.all(running.splice(0).map((server) => server.stop(0)));
 });
 
 interface Started {
@@ -66,11 +46,10 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
   const counters = new LimitCounters();
   const requests = new RequestsInFlight(limits.requestsInFlight);
   const settings = Clients.parse({ exempt: [], ...clients });
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: secure ? tls : undefined,
-    fetch: fetch ?? ((request) => new Response(request.method)),
+  const { address } = await servers.start({
+    secure,
     limits,
+    fetch: fetch ?? ((request) => new Response(request.method)),
     protection: {
       ...ownProtection(limits),
       counters,
@@ -83,22 +62,13 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
       },
     },
   });
-  running.push(server);
   const hits = () => Object.fromEntries([...counters.counts()].filter(([, count]) => count > 0));
-  return { port: server.address.port, requests, hits };
+  return { port: address.port, requests, hits };
 }
 
-function keep<Emitter extends Socket | ClientHttp2Session>(emitter: Emitter): Emitter {
-  emitter.on("error", () => {});
-  closing.push(emitter);
-  return emitter;
-}
-
-const tcp = ({ port }: Started): Socket => keep(connectTcp(port, "127.0.0.1"));
-const secure = ({ port }: Started, protocol: "h2" | "http/1.1"): TLSSocket =>
-  keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] }));
-const http2 = ({ port }: Started): ClientHttp2Session =>
-  keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert }));
+const tcp = ({ port }: Started): Socket => servers.tcp(port);
+const secure = ({ port }: Started, protocol: "h2" | "http/1.1"): TLSSocket => servers.secure(port, protocol);
+const http2 = ({ port }: Started): ClientHttp2Session => servers.http2(port);
 
 const once = (emitter: NodeJS.EventEmitter, event: string) =>
   new Promise<void>((resolve) => emitter.once(event, () => resolve()));

@@ -1,10 +1,28 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import type { ServerLimits } from "../../../src/config/limits.ts";
+import {
+  type NodeServer,
+  type NodeServerOptions,
+  startNodeServer,
+} from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
+
+/** What tests set of a server. */
+interface ServerParts extends Partial<Omit<NodeServerOptions, "listen" | "tls" | "limits" | "fetch">> {
+  readonly fetch?: NodeServerOptions["fetch"] | undefined;
+  readonly limits?: Partial<ServerLimits> | undefined;
+  /** Default: 127.0.0.1 */
+  readonly host?: string;
+  /** Whether it has TLS. Default: true */
+  readonly secure?: boolean | undefined;
+}
 
 interface Closable {
   on(event: "error", listener: () => void): unknown;
@@ -26,6 +44,12 @@ export function serversOf(name: string) {
 
   const connections: Closable[] = [];
   const servers: NodeServer[] = [];
+  /** Ends a connection after the test; its errors are expected. */
+  function keep<Connection extends Closable>(connection: Connection): Connection {
+    connection.on("error", () => {});
+    connections.push(connection);
+    return connection;
+  }
   afterEach(async () => {
     for (const connection of connections.splice(0)) connection.destroy();
     await Promise.all(servers.splice(0).map((server) => server.stop(0)));
@@ -35,27 +59,30 @@ export function serversOf(name: string) {
       return tls;
     },
     anotherCertificate: () => keepSelfSigned(join(folder, "other"), "localhost", Date.now()),
-    /** Starts a server that answers every request with 200, and stops it after the test. @returns its port */
-    async startFine(): Promise<number> {
+    /** Starts a server, which is stopped after the test. By default it answers every request with 200. */
+    async start({
+      host = "127.0.0.1",
+      secure = true,
+      limits,
+      fetch,
+      ...more
+    }: ServerParts = {}): Promise<NodeServer> {
       const server = await startNodeServer({
-        listen: { host: "127.0.0.1", port: 0 },
-        tls,
-        fetch: () => new Response("fine"),
-        limits: DEFAULT_SERVER_LIMITS,
-        protection: ownProtection(),
+        listen: { host, port: 0 },
+        tls: secure ? tls : undefined,
+        fetch: fetch ?? (() => new Response("fine")),
+        limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
+        protection: ownProtection({ ...DEFAULT_SERVER_LIMITS, ...limits }),
+        ...more,
       });
       servers.push(server);
-      return server.address.port;
+      return server;
     },
-    /** Stops a server after the test. */
-    stopLater(server: NodeServer): void {
-      servers.push(server);
-    },
-    /** Ends a connection after the test; its errors are expected. */
-    keep<Connection extends Closable>(connection: Connection): Connection {
-      connection.on("error", () => {});
-      connections.push(connection);
-      return connection;
-    },
+    tcp: (port: number): Socket => keep(connectTcp(port, "127.0.0.1")),
+    secure: (port: number, protocol: "h2" | "http/1.1"): TLSSocket =>
+      keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] })),
+    http2: (port: number): ClientHttp2Session =>
+      keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert })),
+    keep,
   };
 }

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { serversOf } from "../server/tls-fixture.ts";
@@ -8,7 +7,7 @@ const servers = serversOf("negotiation");
 
 /** A client whose handshake is over. @throws where there is none */
 async function connected(options: ConnectionOptions): Promise<TLSSocket> {
-  const port = await servers.startFine();
+  const { port } = (await servers.start()).address;
   const socket = servers.keep(connect({ host: "127.0.0.1", port, ca: servers.tls.cert, ...options }));
   await once(socket, "secureConnect");
   return socket;
@@ -57,8 +56,7 @@ describe("a connection", () => {
 });
 
 test("CONNECT is not implemented (section 8.5)", async () => {
-  const origin = `https://127.0.0.1:${await servers.startFine()}`;
-  const session = servers.keep(connectHttp2(origin, { ca: servers.tls.cert }));
+  const session = servers.http2((await servers.start()).address.port);
   const stream = session.request({ ":method": "CONNECT", ":authority": "example.org:443" });
   const [fields] = await once(stream, "response");
   expect(fields[":status"]).toBe(501);

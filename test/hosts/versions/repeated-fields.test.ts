@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import { connect, type TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
-import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -28,19 +26,9 @@ async function seen(
     value = request.header(name);
     return { status: 204, headers: {}, body: null };
   };
-  const server = await startNodeServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    tls: servers.tls,
-    fetch: () => new Response(),
-    paths: { at: () => handler, failed: () => ({ status: 500, headers: {}, body: null }) },
-    limits: DEFAULT_SERVER_LIMITS,
-    protection: ownProtection(),
-  });
-  servers.stopLater(server);
-  const { port } = server.address;
-  const socket = servers.keep(
-    connect({ host: "127.0.0.1", port, ca: servers.tls.cert, ALPNProtocols: [protocol] }),
-  );
+  const paths = { at: () => handler, failed: () => ({ status: 500, headers: {}, body: null }) };
+  const { address } = await servers.start({ paths });
+  const socket = servers.secure(address.port, protocol);
   if (protocol === "h2") {
     const block = getHeaders(values.map((one) => [name, one]));
     socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, block)]));

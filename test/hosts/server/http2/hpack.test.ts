@@ -6,51 +6,6 @@ const decode = (one: HpackDecoder, hex: string) => {
   const block = Buffer.from(hex.replaceAll(" ", ""), "hex");
   return one.decode(block, 0, block.length);
 };
-const AUTHORITY = [":method", "GET", ":scheme", "http", ":path", "/", ":authority", "www.example.com"];
-const NO_CACHE = ["cache-control", "no-cache"];
-const THIRD = [
-  ":method",
-  "GET",
-  ":scheme",
-  "https",
-  ":path",
-  "/index.html",
-  ":authority",
-  "www.example.com",
-  "custom-key",
-  "custom-value",
-];
-
-describe("the examples of RFC 7541", () => {
-  test.each<[string, [string, string[]][]]>([
-    [
-      "C.2.1",
-      [["400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572", ["custom-key", "custom-header"]]],
-    ],
-    ["C.2.2", [["040c 2f73 616d 706c 652f 7061 7468", [":path", "/sample/path"]]]],
-    ["C.2.3", [["1008 7061 7373 776f 7264 0673 6563 7265 74", ["password", "secret"]]]],
-    ["C.2.4", [["82", [":method", "GET"]]]],
-    [
-      "C.3",
-      [
-        ["8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d", AUTHORITY],
-        ["8286 84be 5808 6e6f 2d63 6163 6865", [...AUTHORITY, ...NO_CACHE]],
-        ["8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65", THIRD],
-      ],
-    ],
-    [
-      "C.4",
-      [
-        ["8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff", AUTHORITY],
-        ["8286 84be 5886 a8eb 1064 9cbf", [...AUTHORITY, ...NO_CACHE]],
-        ["8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf", THIRD],
-      ],
-    ],
-  ])("%s is decoded, block after block", (_, blocks) => {
-    const one = decoder();
-    for (const [hex, fields] of blocks) expect(decode(one, hex).fields).toEqual(fields);
-  });
-});
 
 describe("a block", () => {
   test("beyond the limits has no fields, and the next one has the table that it left", () => {

@@ -134,16 +134,3 @@ test("bytes that are cut anywhere have the same answers", async () => {
     { numRuns: 30 },
   );
 });
-
-test("bytes that come one by one have the same answers", async () => {
-  const { bytes } = await ask([
-    { fields: [["accept", "a"]], path: "/one", body: new Uint8Array(300) },
-    { fields: [], path: "/two", body: undefined },
-  ]);
-  const seen = connect(echo);
-  await seen.send(...Array.from(bytes, (byte) => Uint8Array.of(byte)));
-  const texts = answersIn(seen.received())
-    .filter(({ type }) => type === 0)
-    .map(({ payload }) => payload.toString());
-  expect(texts.sort()).toEqual(["GET /two 0", "POST /one 300"]);
-});
