@@ -37,18 +37,6 @@ describe("an unknown path", () => {
     expect((await readPage(response)).links).toContain("/tokens/phone/services");
   });
 
-  it.each([
-    ["text", "*/*"],
-    ["text", "text/html;q=0, */*"],
-    ["JSON", "application/json"],
-  ])("is %s for Accept %s", async (form, accept) => {
-    const response = await world.fetch("/nothing", { accept });
-    expect(response.status).toBe(404);
-    expect(response.headers.get("content-type")).toBe(
-      `${form === "JSON" ? "application/json" : "text/plain"}; charset=utf-8`,
-    );
-  });
-
   it("is text for a browser if pages are off", async () => {
     const app = openApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     const response = await app.request("/nothing", { headers: BROWSER });

@@ -28,6 +28,7 @@ test("half-sent bodies that fill the common budget keep out no renewal and no sm
   await acknowledged(send("PATCH", patchPath("east.eu", generation), { ...EAST, body: delta }));
   const large = await refusal(send("PUT", "east.eu/snapshot", { ...EAST, body: largeEast }));
   expect(large).toMatchObject({ status: 503, code: "BUSY" });
+  expect(large.headers.get("retry-after")).toBe("5");
   expect(limitCounters.counts().get("limits.pushBytesInFlight")).toBe(1);
   body.end();
   expect(await refusal(waiting)).toMatchObject({ code: "END_MISSING" });

@@ -6,6 +6,7 @@ import type { Limit } from "../../../src/limits/counters.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { headerLine, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { halfBody } from "./half-body.ts";
 import { openPushApi } from "./push-api.ts";
 
 describe("limits", () => {
@@ -35,59 +36,17 @@ describe("limits", () => {
 
   test("of one cluster only so many pushes are read at once, and a renewal is none of them", async () => {
     const { put, send } = await openPushApi({ limits: { pushesInFlight: 1 } });
-    let finish = () => {};
-    const reading = Promise.withResolvers<void>();
-    const parts = [snapshotBody(shopSnapshot("west"))];
-    const stream = new ReadableStream<Uint8Array>(
-      {
-        pull(controller) {
-          const part = parts.shift();
-          if (part !== undefined) return controller.enqueue(part);
-          finish = () => controller.close();
-          return reading.resolve();
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    const slow = put(undefined, { body: () => stream });
+    const body = halfBody();
+    const slow = put(undefined, { body: () => body.stream });
     // Tokens are hashed on other threads: the second push could come first.
-    await reading.promise;
+    await body.send(new TextDecoder().decode(snapshotBody(shopSnapshot("west"))));
     const refused = await refusal(put());
     expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_PUSHES" });
     expect(refused.headers.get("retry-after")).toBe("1");
     expect((await send("POST", "west/lease", { body: '{"generation":1}' })).status).toBe(409);
-    finish();
+    body.end();
     await acknowledged(slow);
     await acknowledged(put());
-  });
-
-  test("all bodies together are bounded, and the bound is free again afterwards", async () => {
-    const { put, send } = await openPushApi({ limits: { pushBytesInFlight: 2000, pushSmallBytes: 0 } });
-    let finish = () => {};
-    const counted = Promise.withResolvers<void>();
-    const parts = [" ".repeat(1900), " "];
-    const stream = new ReadableStream<Uint8Array>(
-      {
-        pull(controller) {
-          const part = parts.shift();
-          if (part !== undefined) return controller.enqueue(new TextEncoder().encode(part));
-          // The second part has been read, so that the first one counts.
-          finish = () => controller.close();
-          return counted.resolve();
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    const slow = put(undefined, { body: () => stream });
-    await counted.promise;
-    const body = snapshotBody(shopSnapshot("east.eu"));
-    const refused = await refusal(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
-    expect(refused).toMatchObject({ status: 503, code: "BUSY" });
-    expect(refused.headers.get("retry-after")).toBe("5");
-    finish();
-    expect(await refusal(slow)).toMatchObject({ code: "END_MISSING" });
-    for (let round = 0; round < 5; round++)
-      await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
   });
 
   // Four values a line, in about 16 bytes; the key is wrong.
