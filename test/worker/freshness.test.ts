@@ -87,18 +87,6 @@ test("a change is pushed without a timer, also while other objects change often"
   expect(gateway.verbs).toEqual(["PUT snapshot", ...Array(5).fill("PATCH snapshot")]);
 });
 
-test("the first push has the objects of all first lists", async () => {
-  for (let index = 0; index < 1200; index++) {
-    api.put(SERVICES, service(`shop/s${index}`));
-    api.put(EXPORTS, serviceExport(`shop/s${index}`));
-  }
-  change(7);
-  start();
-  await reaches(gateways[0]!, 7);
-  expect(gateways[0]!.verbs).toEqual(["PUT snapshot"]);
-  expect(Object.keys(gateways[0]!.held.get("east")!.snapshot.exports).length).toBe(1201);
-});
-
 test("thousands of changes while a push is in flight are extracted once", async () => {
   const gateway = gateways[0]!;
   change(0);

@@ -277,28 +277,6 @@ describe("conditions of the cluster's own ServiceExport", () => {
     });
   });
 
-  test("keep their time while the status stays", async () => {
-    const { metadata, ...rest } = put();
-    cluster.put({
-      ...rest,
-      metadata,
-      status: {
-        conditions: [
-          {
-            ...CONFLICT,
-            reason: "TypeConflict",
-            lastTransitionTime: "2029-01-01T00:00:00Z",
-            observedGeneration: 1,
-          },
-        ],
-      },
-    });
-    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
-    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({
-      conditions: [{ reason: "PortConflict", lastTransitionTime: "2029-01-01T00:00:00Z" }],
-    });
-  });
-
   test("stay while the gateway does not know a cluster with which the service is imported, until its lease expires", async () => {
     put();
     let now = 0;

@@ -1,6 +1,3 @@
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { generate } from "selfsigned";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/degradation.ts";
@@ -47,9 +44,7 @@ function start(more: Partial<PushClientOptions> = {}) {
   const client = open(more);
   const state = new ExtractedState();
   let newest: ClusterSnapshot | undefined;
-  let extracted = 0;
   const refresh = () => {
-    extracted++;
     if (newest !== undefined) become(state, newest);
     return newest !== undefined;
   };
@@ -60,8 +55,6 @@ function start(more: Partial<PushClientOptions> = {}) {
       client.changed();
     },
     changed: () => client.changed(),
-    /** The number of extractions. */
-    extracted: () => extracted,
   };
 }
 
@@ -155,24 +148,6 @@ test("pushes the full snapshot first, compressed, then deltas in proportion to t
   expect(patch!.body).toEqual([
     ["exports", "shop/web", { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } }],
   ]);
-});
-
-test("combines changes during a push into one push and one extraction", async () => {
-  const acknowledged = Promise.withResolvers<void>();
-  gateway.answersAfter = acknowledged.promise;
-  const client = start();
-  client.offer(snapshot(1));
-  await until(() => expect(gateway.verbs).toEqual(["PUT snapshot"]));
-  const before = client.extracted();
-  for (let endpoints = 2; endpoints <= 200; endpoints++) {
-    client.offer(snapshot(endpoints));
-    await new Promise(setImmediate);
-  }
-  expect(client.extracted()).toBe(before);
-  acknowledged.resolve();
-  await holds(snapshot(200));
-  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
-  expect(client.extracted()).toBeLessThan(before + 4);
 });
 
 test("pushes endless changes no faster than the budget", async () => {
@@ -348,14 +323,6 @@ test("a 200 without an acknowledgement is an error", async () => {
   await client.close();
 });
 
-test("leave removes the cluster", async () => {
-  const client = open();
-  await client.deliver(snapshot(1), stop.signal);
-  await client.leave(stop.signal);
-  expect(gateway.held.size).toBe(0);
-  await client.close();
-});
-
 test.each(["", "two words", "line\nbreak"])(
   "the invalid token %j is an error before any request",
   async (token) => {
@@ -365,23 +332,6 @@ test.each(["", "two words", "line\nbreak"])(
     await client.close();
   },
 );
-
-test("verifies TLS with the given CA", async () => {
-  const { cert, private: key } = await generate([{ name: "commonName", value: "gateway" }], {
-    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
-  });
-  const server = createServer({ cert, key }, gateway.listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const trusting = open({ gateway: url, ca: cert });
-  await trusting.deliver(snapshot(1), stop.signal);
-  expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
-  const doubting = open({ gateway: url });
-  await expect(doubting.deliver(snapshot(1), stop.signal)).rejects.toThrow(/self.signed/i);
-  await Promise.all([trusting.close(), doubting.close()]);
-  server.closeAllConnections();
-  server.close();
-});
 
 test("reports what is wrong with the worker at once, with renewals and with pushes, and its end", async () => {
   let degraded: Degradation[] = [];
