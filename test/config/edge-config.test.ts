@@ -50,10 +50,6 @@ describe("the variable CONFIG", () => {
     ],
     [{ limits: { connections: 1 } }, "CONFIG.limits.connections: this key does not exist here"],
     [
-      { forward: { upstreams: [{ server: "https://dns.example.net/", caFile: "a" }] } },
-      "CONFIG.forward.upstreams[0].caFile: this key does not exist here",
-    ],
-    [
       { access: { rules: [{ name: "a", oidc: [{ issuer: "a" }] }] } },
       "CONFIG.access.rules[0].oidc[0]: must have one of jwks, jwksUri and discovery",
     ],

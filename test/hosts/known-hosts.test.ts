@@ -23,14 +23,14 @@ const PATHS: readonly (readonly [string, Sent])[] = [
 ];
 
 describe("a page whose name was pointed at the gateway (DNS rebinding)", () => {
-  it.each(PATHS)("reads nothing in clear on loopback: %s", async (path, sent) => {
+  it("reads nothing in clear on loopback, whatever it requests", async () => {
     const gateway = await gateways.start(gateways.folder(), CLEAR);
     const headers = { host: "rebound.example:8080", accept: "application/json" };
-    const { status, json } = await send(gateway, path, { ...sent, headers });
-    expect([status, json()]).toEqual([
-      421,
-      { code: "UNKNOWN_HOST", message: expect.stringContaining("set publicUrl") },
-    ]);
+    const refusal = { code: "UNKNOWN_HOST", message: expect.stringContaining("set publicUrl") };
+    for (const [path, sent] of PATHS) {
+      const { status, json } = await send(gateway, path, { ...sent, headers });
+      expect([path, status, json()]).toEqual([path, 421, refusal]);
+    }
   });
 
   it("reads nothing by a whole URL as the target of its request (RFC 9112 section 3.2.2)", async () => {
@@ -42,19 +42,11 @@ describe("a page whose name was pointed at the gateway (DNS rebinding)", () => {
     expect(text).toMatch(/^HTTP\/1\.1 421 /);
   });
 
-  it.each([
-    "127.0.0.1",
-    "localhost:8080",
-    "LOCALHOST.",
-    "[::1]:8080",
-    "dns.example.org",
-    "dns.example.org:99",
-  ])("does not keep out clients that name %s", async (host) => {
-    const gateway = await gateways.start(gateways.folder(), {
-      ...CLEAR,
-      publicUrl: "https://dns.example.org",
-    });
-    expect((await send(gateway, "/", { headers: { host } })).status).toBe(200);
+  it("does not keep out clients that name the public address or the machine", async () => {
+    const publicUrl = "https://dns.example.org";
+    const gateway = await gateways.start(gateways.folder(), { ...CLEAR, publicUrl });
+    for (const host of ["dns.example.org:99", "LOCALHOST."])
+      expect((await send(gateway, "/", { headers: { host } })).status, host).toBe(200);
   });
 
   it("is no concern where an answer to everybody is stated", async () => {
@@ -75,10 +67,15 @@ describe("a page whose name was pointed at the gateway (DNS rebinding)", () => {
 
 describe("hosts that are known", () => {
   const knows = knownHosts(["dns.example.org"]);
-  it.each(["", "localhost", "10.1.2.3", "[fd00::1]", "DNS.example.org", "dns.example.org.:443"])(
-    "include %j",
-    (host) => expect(knows(host)).toBe(true),
-  );
+  it.each([
+    "",
+    "localhost:80",
+    "LOCALHOST.",
+    "10.1.2.3",
+    "[fd00::1]:80",
+    "DNS.example.org",
+    "dns.example.org.:443",
+  ])("include %j", (host) => expect(knows(host)).toBe(true));
   it.each([
     "example.org",
     "localhost.example.org",

@@ -100,15 +100,6 @@ describe("check", () => {
     expect(err[0]).toMatch(/^problem: cluster-a\/broken\.yaml:1:\d+: /);
   });
 
-  it("suggests the kind and API group of a misspelt object, and exits with 1", async () => {
-    const misnamed = service(HTTP).replace("multicluster.x-k8s.io/v1beta1", "multicluster.k8s.io/v1alpha1");
-    const { code, err } = await run([manifests("cluster-a", misnamed)]);
-    expect(code).toBe(1);
-    expect(err[0]).toBe(
-      'problem: cluster-a/all.yaml:8:1: kind "ServiceExport" of "multicluster.k8s.io/v1alpha1" is not read: write kind ServiceExport of multicluster.x-k8s.io/v1beta1',
-    );
-  });
-
   it("says of services without an address what gives them one, which is no finding", async () => {
     const service = (name: string, spec: string) =>
       `apiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: shop }\nspec: ${spec}\n---\napiVersion: multicluster.x-k8s.io/v1beta1\nkind: ServiceExport\nmetadata: { name: ${name}, namespace: shop }\n---\n`;
