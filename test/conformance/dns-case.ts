@@ -35,6 +35,33 @@ export interface DnsTable {
   readonly cases: readonly DnsCase[];
 }
 
+/** A row with records of the name and type that it asks for. */
+export const answers = (
+  section: string,
+  name: string,
+  type: string,
+  data: readonly string[],
+  more: Partial<DnsCase> = {},
+): DnsCase => ({
+  section,
+  ask: [name, type],
+  answer: data.map((one) => `${name} 5 ${type} ${one}`),
+  ...more,
+});
+
+/** A row about a name that does not exist. */
+export const absent = (
+  section: string,
+  name: string,
+  type: string,
+  more: Partial<DnsCase> = {},
+): DnsCase => ({
+  section,
+  ask: [name, type],
+  rcode: "NXDOMAIN",
+  ...more,
+});
+
 /** The rows of a table with what they are called, for `it.each`. */
 export function titledRows({ cases }: DnsTable): (readonly [string, DnsCase])[] {
   return cases.map((entry) => {

@@ -1,6 +1,6 @@
 import type { LocalService } from "../../../src/snapshot/schema.ts";
 import { endpoints, port, snapshot } from "../../merge/fixtures.ts";
-import type { DnsCase, DnsTable } from "../dns-case.ts";
+import { absent, answers, type DnsCase, type DnsTable } from "../dns-case.ts";
 
 const Z = "cluster.local";
 const SOA = `${Z} 5 SOA ns.dns.${Z} hostmaster.${Z} 1 7200 1800 86400 5`;
@@ -73,29 +73,14 @@ const cases: readonly DnsCase[] = [
   { section: "2.2", ask: [`dns-version.${Z}`, "TXT"], answer: [`dns-version.${Z} 28800 TXT "1.0.1"`] },
   { section: "2.3.1", ask: [kubernetes, "A"], answer: [`${kubernetes} 5 A 10.3.0.1`] },
   { section: "2.3.1, dual stack", ask: [kubernetes, "AAAA"], answer: [`${kubernetes} 5 AAAA fd00:3::1`] },
-  {
-    section: "2.3.1, each cluster has its own",
-    view: "west",
-    ask: [kubernetes, "A"],
-    answer: [`${kubernetes} 5 A 10.4.0.1`],
-  },
-  {
-    section: "2.3.2",
-    ask: [`_https._tcp.${kubernetes}`, "SRV"],
-    answer: [`_https._tcp.${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+  answers("2.3.1, each cluster has its own", kubernetes, "A", ["10.4.0.1"], { view: "west" }),
+  answers("2.3.2", `_https._tcp.${kubernetes}`, "SRV", [`0 100 443 ${kubernetes}`], {
     additional: [`${kubernetes} 5 A 10.3.0.1`, `${kubernetes} 5 AAAA fd00:3::1`],
-  },
-  {
-    section: "2.3.2, all named ports",
-    ask: [kubernetes, "SRV"],
-    answer: [`${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+  }),
+  answers("2.3.2, all named ports", kubernetes, "SRV", [`0 100 443 ${kubernetes}`], {
     additional: [`${kubernetes} 5 A 10.3.0.1`, `${kubernetes} 5 AAAA fd00:3::1`],
-  },
-  {
-    section: "2.3.3",
-    ask: ["1.0.3.10.in-addr.arpa", "PTR"],
-    answer: [`1.0.3.10.in-addr.arpa 5 PTR ${kubernetes}`],
-  },
+  }),
+  answers("2.3.3", "1.0.3.10.in-addr.arpa", "PTR", [`${kubernetes}`]),
   {
     section: "2.4.1",
     ask: [headless, "A"],
@@ -106,18 +91,10 @@ const cases: readonly DnsCase[] = [
     ask: [`my-pet.${headless}`, "A"],
     answer: ["10.3.0.100", "10.3.0.101"].map((ip) => `my-pet.${headless} 5 A ${ip}`),
   },
-  {
-    section: "2.1, system-assigned hostname",
-    ask: [`10-3-0-102.${headless}`, "A"],
-    answer: [`10-3-0-102.${headless} 5 A 10.3.0.102`],
-  },
+  answers("2.1, system-assigned hostname", `10-3-0-102.${headless}`, "A", ["10.3.0.102"]),
   { section: "2.1, not ready", ask: [`10-3-0-103.${headless}`, "A"], rcode: "NXDOMAIN" },
   { section: "2.4.1, nothing ready", ask: [`unready.default.svc.${Z}`, "A"], rcode: "NXDOMAIN" },
-  {
-    section: "2.1, tolerated unready",
-    ask: [`eager.default.svc.${Z}`, "A"],
-    answer: [`eager.default.svc.${Z} 5 A 10.3.0.10`],
-  },
+  answers("2.1, tolerated unready", `eager.default.svc.${Z}`, "A", ["10.3.0.10"]),
   {
     section: "2.4.2",
     ask: [`_http._tcp.${headless}`, "SRV"],
@@ -130,21 +107,13 @@ const cases: readonly DnsCase[] = [
       `10-3-0-102.${headless} 5 A 10.3.0.102`,
     ],
   },
-  {
-    section: "2.4.3",
-    ask: ["100.0.3.10.in-addr.arpa", "PTR"],
-    answer: [`100.0.3.10.in-addr.arpa 5 PTR my-pet.${headless}`],
-  },
+  answers("2.4.3", "100.0.3.10.in-addr.arpa", "PTR", [`my-pet.${headless}`]),
   {
     section: "2.5",
     ask: [`foo.default.svc.${Z}`, "A"],
     answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
   },
-  {
-    section: "2.5",
-    ask: [`foo.default.svc.${Z}`, "CNAME"],
-    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
-  },
+  answers("2.5", `foo.default.svc.${Z}`, "CNAME", ["www.example.com"]),
   {
     section: "RFC 1034 3.6.2",
     ask: [`foo.default.svc.${Z}`, "TXT"],
@@ -182,31 +151,15 @@ const cases: readonly DnsCase[] = [
     answer: [`my-service.my-cluster.default.svc.${Z} 5 CNAME your-service.your-cluster`],
   },
   { section: "multi-label CNAME, the label between (RFC 8020)", ask: [`my-cluster.default.svc.${Z}`, "A"] },
-  {
-    section: "multi-label CNAME, takes the role of metadata.name",
-    ask: [`multi.default.svc.${Z}`, "A"],
-    rcode: "NXDOMAIN",
-  },
+  absent("multi-label CNAME, takes the role of metadata.name", `multi.default.svc.${Z}`, "A"),
   {
     section: "multi-label CNAME, one label",
     ask: [`renamed.default.svc.${Z}`, "A"],
     answer: [`renamed.default.svc.${Z} 5 CNAME other.example`],
   },
-  {
-    section: "2.6, insecure",
-    ask: [`1-2-3-4.default.pod.${Z}`, "A"],
-    answer: [`1-2-3-4.default.pod.${Z} 5 A 1.2.3.4`],
-  },
-  {
-    section: "2.6, insecure, IPv6",
-    ask: [`2001-db8--1.shop.pod.${Z}`, "AAAA"],
-    answer: [`2001-db8--1.shop.pod.${Z} 5 AAAA 2001:db8::1`],
-  },
-  {
-    section: "2.6, an IPv4-mapped address",
-    ask: [`--ffff-102-304.default.pod.${Z}`, "A"],
-    rcode: "NXDOMAIN",
-  },
+  answers("2.6, insecure", `1-2-3-4.default.pod.${Z}`, "A", ["1.2.3.4"]),
+  answers("2.6, insecure, IPv6", `2001-db8--1.shop.pod.${Z}`, "AAAA", ["2001:db8::1"]),
+  absent("2.6, an IPv4-mapped address", `--ffff-102-304.default.pod.${Z}`, "A"),
   { section: "2.6, any type, the namespace itself", ask: [`default.pod.${Z}`, "ANY"] },
   { section: "2.6, the other family", ask: [`1-2-3-4.default.pod.${Z}`, "AAAA"] },
   { section: "2.6, no address", ask: [`web.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
@@ -214,35 +167,16 @@ const cases: readonly DnsCase[] = [
   { section: "2.6, no such namespace", ask: [`1-2-3-4.gone.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
   { section: "2.6, two labels", ask: [`x.1-2-3-4.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
   { section: "2.6, the namespace itself", ask: [`default.pod.${Z}`, "A"] },
-  {
-    section: "2.6, verified",
-    view: "west",
-    ask: [`10-8-0-1.default.pod.${Z}`, "A"],
-    answer: [`10-8-0-1.default.pod.${Z} 5 A 10.8.0.1`],
-  },
-  {
-    section: "2.6, verified, IPv6",
-    view: "west",
-    ask: [`fd00-8--1.default.pod.${Z}`, "AAAA"],
-    answer: [`fd00-8--1.default.pod.${Z} 5 AAAA fd00:8::1`],
-  },
+  answers("2.6, verified", `10-8-0-1.default.pod.${Z}`, "A", ["10.8.0.1"], { view: "west" }),
+  answers("2.6, verified, IPv6", `fd00-8--1.default.pod.${Z}`, "AAAA", ["fd00:8::1"], { view: "west" }),
   ...["fd00-9--", "fd00-9--0"].map((label) => ({
     section: "2.6, verified, IPv6 with a dash at the end and with a zero behind",
     view: "west",
     ask: [`${label}.default.pod.${Z}`, "AAAA"] as const,
     answer: [`${label}.default.pod.${Z} 5 AAAA fd00:9::`],
   })),
-  {
-    section: "2.6, verified, no such pod",
-    view: "west",
-    ask: [`10-8-0-9.default.pod.${Z}`, "A"],
-    rcode: "NXDOMAIN",
-  },
-  {
-    section: "2.1, case-insensitive",
-    ask: [`KuberNetes.Default.SVC.cluster.LOCAL`, "A"],
-    answer: ["KuberNetes.Default.SVC.cluster.LOCAL 5 A 10.3.0.1"],
-  },
+  absent("2.6, verified, no such pod", `10-8-0-9.default.pod.${Z}`, "A", { view: "west" }),
+  answers("2.1, case-insensitive", `KuberNetes.Default.SVC.cluster.LOCAL`, "A", ["10.3.0.1"]),
   { section: "RFC 1034 4.2.1", ask: [Z, "SOA"], answer: [SOA] },
   { section: "RFC 2308", ask: [`nothing.${Z}`, "A"], rcode: "NXDOMAIN" },
   {
@@ -265,12 +199,12 @@ const cases: readonly DnsCase[] = [
       rcode: "REFUSED",
     } as const,
   ]),
-  {
-    section: "docs/reference/names-and-records.md, cluster.local answers stay local",
-    ask: ["kubernetes.default.svc.clusterset.local", "A"],
-    rcode: "NXDOMAIN",
-    authority: [SOA.replaceAll(Z, "clusterset.local")],
-  },
+  absent(
+    "docs/reference/names-and-records.md, cluster.local answers stay local",
+    "kubernetes.default.svc.clusterset.local",
+    "A",
+    { authority: [SOA.replaceAll(Z, "clusterset.local")] },
+  ),
 ];
 
 /** The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), in the view of the cluster "east". */

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,52 +10,15 @@ const bin = fileURLToPath(new URL("../../../bin/clusterset-doh.js", import.meta.
 const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
 
 let folder: string;
-const children: ChildProcessWithoutNullStreams[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "clusterset-doh-cli-"));
 });
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGKILL");
-    await new Promise((resolve) => child.once("exit", resolve));
-  }
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Runs a command as a process until it ends. */
 const spawnProgram = (args: string[], nodeArgs: string[] = []) =>
   spawnSync(process.execPath, [...nodeArgs, bin, ...args], { cwd: folder, encoding: "utf8" });
 
-type LogLine = Record<string, unknown>;
-
-/** A long-running command with its log; `until` waits for an event in the log. */
-function start(args: string[]) {
-  const child = spawn(process.execPath, [bin, ...args], { cwd: folder });
-  children.push(child);
-  const lines: LogLine[] = [];
-  let rest = "";
-  let notify = () => {};
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    const parts = (rest + text).split("\n");
-    rest = parts.pop()!;
-    lines.push(...parts.map((line) => JSON.parse(line) as LogLine));
-    notify();
-  });
-  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  const until = async (event: string): Promise<LogLine> => {
-    for (;;) {
-      const found = lines.find((line) => line.event === event);
-      if (found !== undefined) return found;
-      const more = new Promise<void>((resolve) => {
-        notify = resolve;
-      });
-      const ended = await Promise.race([more.then(() => false), exited.then(() => true)]);
-      if (ended) throw new Error(`ended before ${event}: ${JSON.stringify(lines)} ${rest}`);
-    }
-  };
-  return { child, lines, exited, until };
-}
 it("prints no stack when stdout is closed early", () => {
   const directory = join(folder, "cluster-a");
   mkdirSync(directory);
@@ -100,27 +63,6 @@ describe("an old Node", () => {
     const args = [...pretend("20.20.2"), join(alone, "clusterset-doh.js")];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
     expect(stderr).toContain("needs Node.js 22.19 or newer; this is 20.20.2");
-    expect(status).toBe(2);
-  });
-});
-
-describe("serve", () => {
-  it("names a port that is in use", async () => {
-    const first = start(["serve", "--listen", "127.0.0.1:0", "--state-dir", "state"]);
-    const { url } = await first.until("listening");
-    const { host } = new URL(String(url));
-    const { status, stderr } = spawnProgram([
-      "serve",
-      "--listen",
-      host,
-      "--state-dir",
-      "other",
-      "--log-level",
-      "error",
-    ]);
-    expect(stderr).toBe(
-      `clusterset-doh: ${host} is taken: stop the program that listens there, or choose another --listen HOST:PORT\n`,
-    );
     expect(status).toBe(2);
   });
 });

@@ -289,6 +289,15 @@ describe("an address on which it cannot listen", () => {
     expect((await gateways.start(folder, config)).listeners).toHaveLength(3);
   });
 
+  it("is an error with the next step for DNS over HTTPS, too", async () => {
+    const { url } = await gateways.start(folder, {});
+    const { host } = new URL(url);
+    await expect(gateways.start(gateways.folder(), { listen: host })).rejects.toMatchObject({
+      code: "USAGE",
+      message: `${host} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
+    });
+  });
+
   it("is an error with the next step for a port that needs a capability", () => {
     const denied = Object.assign(new Error("denied"), { code: "EACCES" });
     expect(listenFailure(denied, { host: undefined, port: 53 }, "--dns").message).toMatch(
