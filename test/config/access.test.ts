@@ -1,30 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { isStated, KINDS, publicScope } from "../../src/config/access.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { EVERYTHING } from "../../src/merge/visibility.ts";
+import { configFiles } from "./config-files.ts";
 
 const HASH = "0f".repeat(32);
-let folder: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-access-"));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
-
-function read(config: object, flags = {}) {
-  const file = join(folder, "gateway.yaml");
-  writeFileSync(file, JSON.stringify(config));
-  return readServeConfig({ config: file, ...flags });
-}
-
+const files = configFiles();
+const read = (config: object, flags = {}) => files.read(JSON.stringify(config), flags);
 const rule = (more: object) => ({ rules: [{ name: "one", ...more }] });
 const bearer = { bearer: [{ tokenSha256: HASH }] };
 const PUBLIC = { access: { public: true } };
@@ -123,14 +107,14 @@ describe("rules", () => {
     expect(access.rules).toMatchObject([
       {
         scope,
-        bearer: [{}, { tokenFile: join(folder, "a.token") }],
-        basic: [{ passwordFile: join(folder, "ci.password") }],
-        pathTokens: [{ tokenFile: join(folder, "path.token") }],
+        bearer: [{}, { tokenFile: files.at("a.token") }],
+        basic: [{ passwordFile: files.at("ci.password") }],
+        pathTokens: [{ tokenFile: files.at("path.token") }],
         oidc: [
           {
             audience: "clusterset-doh",
             claims: { groups: ["platform"], tokenFile: "stays" },
-            jwksFile: join(folder, "jwks.json"),
+            jwksFile: files.at("jwks.json"),
           },
         ],
       },
@@ -236,9 +220,7 @@ describe("in CONFIG", () => {
 it("docs/how-to/access.md's rules are taken", () => {
   const page = readFileSync(new URL("../../docs/how-to/access.md", import.meta.url), "utf8");
   const [, text] = /## Rules.*?```yaml\n(.*?)```/s.exec(page)!;
-  const file = join(folder, "gateway.yaml");
-  writeFileSync(file, `${text}tls: { clientCaFile: ca.crt }\n`);
-  const { rules } = readServeConfig({ config: file }).access;
+  const { rules } = files.read(`${text}tls: { clientCaFile: ca.crt }\n`).access;
   expect(rules.flatMap((rule) => KINDS.filter((kind) => rule[kind] !== undefined)).sort()).toEqual(
     [...KINDS].sort(),
   );

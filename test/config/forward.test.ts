@@ -1,35 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createOutOfZone, fetchUpstreams } from "../../src/assembly/out-of-zone.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { upstreamName } from "../../src/config/forward.ts";
-import { UsageError } from "../../src/config/values.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { configFiles } from "./config-files.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-forward-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function read(text: string) {
-  const config = join(folder, "gateway.yaml");
-  writeFileSync(config, text);
-  return readServeConfig({ config });
-}
-
-function complaint(text: string): string {
-  try {
-    read(text);
-  } catch (error) {
-    expect(error).toBeInstanceOf(UsageError);
-    return (error as Error).message.replaceAll(`${folder}/`, "");
-  }
-  throw new Error("the config file was taken");
-}
-
+const { at, read, complaint } = configFiles();
 const parts = { upstreams: [], log: () => {} };
 
 describe("settings of forwarding", () => {
@@ -57,7 +32,7 @@ forward:
       {
         name: "second",
         addresses: ["192.0.2.1"],
-        caFile: join(folder, "ca.crt"),
+        caFile: at("ca.crt"),
         tokenFile: "/etc/dns.token",
       },
     ]);

@@ -1,24 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { namesInCertificate } from "../../src/config/listeners.ts";
 import { ownNames } from "../../src/config/own-names.ts";
 import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { designatedResolver } from "../../src/hosts/node/gateway/reach.ts";
+import { configFiles } from "./config-files.ts";
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-listeners-"));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-function file(text: string): string {
-  const path = join(folder, "gateway.yaml");
-  writeFileSync(path, text);
-  return path;
-}
+const { file } = configFiles();
 
 describe("the settings of listeners", () => {
   it("are off by default, with bounds", () => {

@@ -1,37 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
 import { withAlwaysServed } from "../../src/config/own-names.ts";
 import { formatListenAddress, parseListenAddress, UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { configFiles } from "./config-files.ts";
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-config-"));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-function file(text: string): string {
-  const path = join(folder, "gateway.yaml");
-  writeFileSync(path, text);
-  return path;
-}
+const { at, file, complaint } = configFiles();
 
 const HEADERS = "location:\n  source: headers\n  headers: {country: cf-ipcountry}\n";
 const PROXIED = `${HEADERS}  trustedProxies: [10.0.0.1]\n`;
-
-function complaint(text: string): string {
-  const config = file(text);
-  try {
-    readServeConfig({ config });
-  } catch (error) {
-    expect(error).toBeInstanceOf(UsageError);
-    return (error as Error).message.replaceAll(`${folder}/`, "");
-  }
-  throw new Error("the config file was taken");
-}
 
 describe("settings", () => {
   it("need no file", () => {
@@ -92,11 +69,11 @@ tls: { clientCaFile: clients.crt }
     expect(read.stub.upstreams).toEqual([
       {
         origin: "https://dns.example:8443",
-        caFile: join(folder, "ca.crt"),
-        tokenFile: join(folder, "a.token"),
+        caFile: at("ca.crt"),
+        tokenFile: at("a.token"),
       },
     ]);
-    expect(read.tls).toEqual({ clientCaFile: join(folder, "clients.crt") });
+    expect(read.tls).toEqual({ clientCaFile: at("clients.crt") });
     expect(readServeConfig({ config, clientCaFile: "b", tlsCert: "c", tlsKey: "d" }).tls).toEqual({
       certificateFile: "c",
       keyFile: "d",
@@ -119,12 +96,12 @@ push:
 `);
     expect(readServeConfig({ config })).toMatchObject({
       listen: ":443",
-      stateDirectory: join(folder, "state"),
+      stateDirectory: at("state"),
       zones: ["clusterset.example.org", "clusterset.local"],
-      tls: { certificateFile: join(folder, "tls.crt"), keyFile: "/etc/tls.key" },
+      tls: { certificateFile: at("tls.crt"), keyFile: "/etc/tls.key" },
       push: {
         credentials: [
-          { clusterId: "cluster-a", tokenFile: join(folder, "a.token") },
+          { clusterId: "cluster-a", tokenFile: at("a.token") },
           { clusterId: "cluster-b", tokenSha256: "0f".repeat(32) },
         ],
       },
@@ -344,9 +321,7 @@ describe("a mistake in the config file is reported with its place", () => {
   });
 
   it("reports a missing file", () => {
-    expect(() => readServeConfig({ config: join(folder, "none.yaml") })).toThrow(
-      /cannot read the config file/,
-    );
+    expect(() => readServeConfig({ config: at("none.yaml") })).toThrow(/cannot read the config file/);
   });
 });
 

@@ -7,15 +7,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
+import { runCommand } from "./run-command.ts";
 
-/** Runs a command in this process. */
-async function run(args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const argv = ["node", "clusterset-doh", ...args];
-  const status = await runProgram(argv, { out: (line) => out.push(line), err: (line) => err.push(line) });
-  return { status, stdout: out.join("\n"), stderr: err.join("\n") };
-}
+const run = (args: string[]) => runCommand(...args);
 
 describe("the command line", () => {
   it.each(["serve", "sync", "check", "export", "query", "explain", "wait", "status", "token", "demo"])(

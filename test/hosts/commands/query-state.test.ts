@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Writer } from "../../../src/database/writer.ts";
-import { run as runProgram } from "../../../src/hosts/cli/program.ts";
 import { type OpenDatabase, openDatabase } from "../../../src/hosts/node/database.ts";
 import { NOON, push, wholeLines } from "../../database/pushing.ts";
 import { exported, exporting, imported, snapshot } from "../../merge/fixtures.ts";
+import { runCommand } from "./run-command.ts";
 
 const WEB = "web.shop.svc.clusterset.local";
 
@@ -27,15 +27,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+const run = (command: "query" | "explain", ...args: string[]) =>
+  runCommand(command, "--state-dir", folder, ...args);
 const query = (...args: string[]) => run("query", ...args);
-
-async function run(command: "query" | "explain", ...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const argv = ["node", "clusterset-doh", command, "--state-dir", folder, ...args];
-  const status = await runProgram(argv, { out: (line) => out.push(line), err: (line) => err.push(line) });
-  return { status, stdout: out.join("\n"), stderr: err.join("\n") };
-}
 
 const serving = (clusterId: string, ip: string) =>
   snapshot(clusterId, {

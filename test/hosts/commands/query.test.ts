@@ -13,9 +13,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
-import { run as runProgram } from "../../../src/hosts/cli/program.ts";
 import { nameFrom } from "../../../src/hosts/commands/query.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
+import { runCommand as run } from "./run-command.ts";
 
 const EXAMPLES = new URL("../../../examples/", import.meta.url).pathname;
 const BOTH = ["--manifests", join(EXAMPLES, "cluster-a"), "--manifests", join(EXAMPLES, "cluster-b")];
@@ -31,14 +31,6 @@ afterEach(() => {
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
-
-async function run(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const argv = ["node", "clusterset-doh", ...args];
-  const status = await runProgram(argv, { out: (line) => out.push(line), err: (line) => err.push(line) });
-  return { status, stdout: out.join("\n"), stderr: err.join("\n") };
-}
 
 describe("query in manifests", () => {
   it("prints the answer as a zone file", async () => {

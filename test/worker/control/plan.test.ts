@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { run } from "../../../src/hosts/cli/program.ts";
 import { namespace } from "../../extract/objects.ts";
+import { runCommand } from "../../hosts/commands/run-command.ts";
 import { ApiServerDouble } from "../api-server-double.ts";
 import { GatewayDouble } from "../gateway-double.ts";
 
@@ -26,23 +26,10 @@ afterEach(async () => {
 });
 
 async function plan() {
-  const err: string[] = [];
   const args = ["--kubeconfig", join(folder, "kubeconfig"), "--token-file", join(folder, "token")];
-  const code = await run(
-    [
-      "node",
-      "clusterset-doh",
-      "sync",
-      "--control=plan",
-      "--cluster-id",
-      "b",
-      "--gateway",
-      gateway.url,
-      ...args,
-    ],
-    { out: () => undefined, err: (line) => err.push(line) },
-  );
-  return { code, stderr: err.join("\n") };
+  const named = ["--cluster-id", "b", "--gateway", gateway.url];
+  const { status: code, stderr } = await runCommand("sync", "--control=plan", ...named, ...args);
+  return { code, stderr };
 }
 
 test("a plan of a cluster that never pushed pushes nothing, says what is missing, and fails", async () => {
