@@ -386,12 +386,6 @@ test("works without nodes, but without a topology", async () => {
   await until(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }));
 });
 
-test("logs after 401 which credentials to renew", async () => {
-  for (const path of ["/apis", "/api/v1/namespaces"]) api.refuse.set(path, 401);
-  await start();
-  await until(() => expect(errors.map(({ code }) => code)).toContain("API_UNAUTHENTICATED"));
-});
-
 test("sends no request after a stop in the middle of a list", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = () => held.promise;
@@ -406,8 +400,4 @@ test("sends no request after a stop in the middle of a list", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(api.seen).toEqual([]);
   expect(source.complete).toBe(false);
-});
-
-test("an unknown context of the kubeconfig is an error with the known ones", async () => {
-  await expect(start({ context: "prod" })).rejects.toThrow(/"prod"; its contexts are: x/);
 });

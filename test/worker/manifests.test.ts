@@ -67,15 +67,6 @@ describe("files", () => {
     ]);
   });
 
-  test("adds the namespaces of objects", async () => {
-    await write("a.yaml", service("web"));
-    const { objects } = await readManifests(folder);
-    expect(objects.at(-1)).toMatchObject({
-      object: { kind: "Namespace", metadata: { name: "shop" } },
-      file: "a.yaml",
-    });
-  });
-
   test("follows symbolic links, each directory once", async () => {
     await mkdir(join(folder, "real"));
     await write("real/a.yaml", service("web"));

@@ -167,12 +167,6 @@ describe("query in manifests", () => {
     expect(stderr).toContain(message);
     expect(status).toBe(2);
   });
-
-  it("exits with 1 where the gateway cannot be reached", async () => {
-    const { status, stderr } = await run("query", "--server", "https://127.0.0.1:9", WEB);
-    expect(status).toBe(1);
-    expect(stderr).toContain("https://127.0.0.1:9 cannot be reached");
-  });
 });
 
 describe("the client config", () => {

@@ -36,17 +36,6 @@ describe("messages after their length (RFC 7766 section 8)", () => {
     );
   });
 
-  it("are returned only when they are complete", () => {
-    const framer = new MessageFramer(100);
-    const whole = frameMessage(Uint8Array.from({ length: 100 }, (_, index) => index));
-    for (const byte of whole.subarray(0, -1)) {
-      framer.push(Buffer.from([byte]));
-      expect(framer.next()).toBeUndefined();
-    }
-    framer.push(whole.subarray(-1));
-    expect(framer.next()).toHaveLength(100);
-  });
-
   it("may have 65,535 bytes", () => {
     const framer = new MessageFramer(65_535);
     framer.push(frameMessage(new Uint8Array(65_535)));

@@ -115,27 +115,6 @@ describe("connections", () => {
     expect([first.destroyed, server.hits()]).toEqual([false, { "limits.connections": 1 }]);
   });
 
-  it("above the limit are rejected if all others wait for answers", async () => {
-    const { fetch, waiting, release } = holding();
-    const server = await start({ limits: { connections: 1 }, fetch });
-    const session = http2(server);
-    const answer = answered(session);
-    await until(() => expect(waiting).toHaveLength(1));
-    await closed(tcp(server));
-    expect(server.hits()).toEqual({ "limits.connections": 1 });
-    release();
-    expect(await answer).toBe("late");
-  });
-
-  it("of silent clients go first, whatever they hold on to", async () => {
-    const server = await start({ limits: { connections: 3 } });
-    const silent = [tcp(server), tcp(server), tcp(server)];
-    await Promise.all(silent.map((socket) => once(socket, "connect")));
-    const gone = closed(silent[0]!);
-    expect(await answered(http2(server))).toBe("GET");
-    await gone;
-  });
-
   it("without any request are closed before others, after the time for a handshake", async () => {
     const server = await start({ limits: { connections: 3 } });
     const pass = stopClock();
@@ -288,16 +267,6 @@ describe("header fields", () => {
     expect([status, server.hits()]).toEqual([431, { [limit]: 1 }]);
     expect(await answered(session)).toBe("GET");
     expect(server.requests.count).toBe(0);
-  });
-
-  it("far above the limit get 431, too, and are counted", async () => {
-    const server = await start();
-    const session = http2(server);
-    const fields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x-${index}`, "1"]));
-    const stream = session.request({ ":method": "GET", ...fields });
-    const status = await new Promise((resolve) => stream.once("response", (one) => resolve(one[":status"])));
-    expect([status, server.hits()]).toEqual([431, { "limits.headerFields": 1 }]);
-    expect(await answered(session)).toBe("GET");
   });
 
   it.each<[string, readonly (readonly [string, string])[], Limit]>([

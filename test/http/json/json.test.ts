@@ -118,10 +118,4 @@ describe("parameters", () => {
     expect(asked()).toMatchObject({ flag_cd: false });
     expect(asked().additionals).toMatchObject([{ type: "OPT", flag_do: false }]);
   });
-
-  it("cause no query if they are malformed", async () => {
-    for (const search of ["", "?name=a..example", "?name=a.example&type=BOGUS"])
-      await get(`/resolve${search}`);
-    expect(gateway.asked).toEqual([]);
-  });
 });

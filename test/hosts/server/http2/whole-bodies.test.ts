@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Http2Stream } from "../../../../src/http2/stream.ts";
 import { END_STREAM, FRAME, frame, PREFACE, reset } from "../http2-frames.ts";
-import { answersIn, connect, echo, post } from "./connected.ts";
+import { answersIn, connect, post } from "./connected.ts";
 
 const BODY = Buffer.from("a whole body");
 const whole = (stream: number, body: Uint8Array = BODY) =>
@@ -23,14 +23,6 @@ test("requests with bodies that come frame by frame, all headers first, get thei
   const data = ids.map((id) => frame(FRAME.data, END_STREAM, id, Buffer.alloc(id)));
   await seen.send(Buffer.concat([PREFACE, ...ids.map((id) => post(id)), ...data]));
   expect([...bodies]).toEqual(ids.map((id) => [id, id > 100 ? undefined : id]));
-});
-
-test("a request that the same read resets is not handled, those around it are", async () => {
-  const seen = connect(echo);
-  await seen.send(Buffer.concat([PREFACE, whole(1), whole(3), reset(3), whole(5)]));
-  const answered = answersIn(seen.received()).map(({ stream }) => stream);
-  expect(answered).toEqual([1, 1, 5, 5]);
-  expect(seen.connection.openStreams).toBe(0);
 });
 
 test("requests of one read that are reset free their places", async () => {
