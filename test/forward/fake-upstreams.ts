@@ -99,6 +99,11 @@ export function queryFor(name: string, packet: Packet = {}, type = "A"): Uint8Ar
   );
 }
 
+/** The same bytes but for one; its position counts from the end if it is negative. */
+export function patched(bytes: Uint8Array, at: number, byte: number): Uint8Array {
+  return Uint8Array.from(bytes).with(at, byte);
+}
+
 /** The OPT record of a query or an answer. */
 export function optOf(bytes: Uint8Array) {
   return decode(Buffer.from(bytes)).additionals?.find((record) => record.type === "OPT");

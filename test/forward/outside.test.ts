@@ -4,7 +4,7 @@ import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { atOnce, extendedErrors, fakeForwarder, optRecord, withEdns } from "./fake-forwarder.ts";
-import { addressOf, decoded, optOf, queryFor } from "./fake-upstreams.ts";
+import { addressOf, decoded, optOf, patched, queryFor } from "./fake-upstreams.ts";
 
 const GIVEN: Answer = {
   bytes: Uint8Array.of(1, 2, 3),
@@ -275,12 +275,6 @@ describe("clients that may use upstreams", () => {
     expect(counted()).toEqual({ prohibited: 1 });
   });
 });
-
-function patched(bytes: Uint8Array, at: number, byte: number): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[at] = byte;
-  return copy;
-}
 
 function retyped(query: Uint8Array, type: number): Uint8Array {
   return patched(query, query.length - 3, type);

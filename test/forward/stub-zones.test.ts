@@ -2,6 +2,7 @@ import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/zone-records.ts";
+import { optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
 import {
   addressOf,
   answerTo,
@@ -10,21 +11,12 @@ import {
   type Handler,
   openStubs,
   optOf,
+  patched,
   queryFor,
   silent,
 } from "./fake-upstreams.ts";
 
 const NAME = "web.shop.fed.svc.federation";
-const EDNS = {
-  type: "OPT",
-  name: ".",
-  udpPayloadSize: 4096,
-  extendedRcode: 0,
-  ednsVersion: 0,
-  flags: 0,
-  flag_do: false,
-} as const;
-const withEdns = { additionals: [{ ...EDNS, options: [] }] };
 
 async function registered(servers: Record<string, Handler>, changes?: Parameters<typeof openStubs>[1]) {
   const opened = await openStubs(servers, changes);
@@ -55,7 +47,7 @@ describe("which queries are forwarded", () => {
 
   it.each([
     ["a zone transfer", queryFor(NAME, {}, "AXFR")],
-    ["another EDNS version", queryFor(NAME, { additionals: [{ ...EDNS, ednsVersion: 1, options: [] }] })],
+    ["another EDNS version", queryFor(NAME, { additionals: [{ ...optRecord(), ednsVersion: 1 }] })],
     ["an update (opcode 5)", patched(queryFor(NAME), 2, 0x28)],
     ["an answer", patched(queryFor(NAME), 2, 0x80)],
     ["a query that is cut off", queryFor(NAME).slice(0, -1)],
@@ -197,9 +189,7 @@ describe("what comes back", () => {
       one: async (query) =>
         answerTo(query, {
           answers: addresses.map((data, index) => ({ type: "A", name, ttl: 60 + index, data })),
-          additionals: [
-            { ...EDNS, options: [{ code: "CLIENT_SUBNET", ip: "10.0.0.0", family: 1 }] as never },
-          ],
+          additionals: [optRecord([{ code: "CLIENT_SUBNET", ip: "10.0.0.0", family: 1 }])],
         }),
     });
     const { answer, outcome } = (await stubs.forward(queryFor(name), undefined))!;
@@ -222,11 +212,7 @@ describe("what comes back", () => {
         answerTo(query, {
           rcode: 2,
           additionals: [
-            {
-              ...EDNS,
-              udpPayloadSize: 512,
-              options: [{ code: 15, data: Buffer.from([0, 14, 0x78]) }] as never,
-            },
+            { ...optRecord([{ code: 15, data: Buffer.from([0, 14, 0x78]) }]), udpPayloadSize: 512 },
           ],
         }),
     });
@@ -238,12 +224,7 @@ describe("what comes back", () => {
     });
   });
 
-  const soa = {
-    type: "SOA",
-    name: "federation",
-    ttl: 20,
-    data: { mname: "ns", rname: "m", serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 7 },
-  } as const;
+  const soa = soaRecord(20, 7, "federation");
   it.each([
     ["NXDOMAIN", { rcode: 3, authorities: [soa] }, "nxdomain", 7],
     ["NODATA", { authorities: [{ ...soa, ttl: 3 }] }, "nodata", 3],
@@ -365,9 +346,3 @@ describe("registrations", () => {
     expect(await stubs.register(registration)).toBe(true);
   });
 });
-
-function patched(bytes: Uint8Array, at: number, byte: number): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[at] = byte;
-  return copy;
-}

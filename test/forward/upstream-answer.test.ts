@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { inChainOrder } from "../../src/forward/records.ts";
 import { readUpstreamAnswer, relayAnswer, withoutAge } from "../../src/forward/upstream.ts";
 import { readQuery } from "../../src/resolve/query.ts";
-import { optRecord } from "./fake-forwarder.ts";
+import { optRecord, soaRecord } from "./fake-forwarder.ts";
 import { answerTo, decoded, queryFor } from "./fake-upstreams.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
@@ -37,16 +37,7 @@ it("records after an OPT record are removed: they cannot be moved (RFC 1035 sect
   const bytes = answerTo(query, {
     additionals: [
       { type: "A", name: "a.federation", ttl: 1, data: "192.0.2.1" },
-      {
-        type: "OPT",
-        name: ".",
-        udpPayloadSize: 1232,
-        extendedRcode: 0,
-        ednsVersion: 0,
-        flags: 0,
-        flag_do: false,
-        options: [],
-      },
+      optRecord(),
       { type: "A", name: "b.federation", ttl: 1, data: "192.0.2.2" },
     ],
   });
@@ -66,20 +57,7 @@ describe("records of an answer", () => {
     address("b.example.org", "192.0.2.2"),
   ];
   const other = address("other.example", "192.0.2.9");
-  const soa = {
-    type: "SOA" as const,
-    name: "example.org",
-    ttl: 60,
-    data: {
-      mname: "ns.example.org",
-      rname: "h.example.org",
-      serial: 1,
-      refresh: 1,
-      retry: 1,
-      expire: 1,
-      minimum: 9,
-    },
-  };
+  const soa = soaRecord(60, 9, "example.org");
 
   it.each([
     ["addresses before the CNAMEs", [one, two, second, first], [first, second, one, two]],
@@ -140,20 +118,6 @@ describe("response codes of EDNS", () => {
 describe("an answer that an HTTP cache held (RFC 8484 section 5.1)", () => {
   const name = "www.example.com";
   const asked = queryFor(name, { id: 0 });
-  const soa = (ttl: number, minimum: number) => ({
-    type: "SOA" as const,
-    name: "example.com",
-    ttl,
-    data: {
-      mname: "ns.example.com",
-      rname: "h.example.com",
-      serial: 1,
-      refresh: 1,
-      retry: 1,
-      expire: 1,
-      minimum,
-    },
-  });
   const ttls = (bytes: Uint8Array) => {
     const { answers = [], authorities = [] } = decoded(bytes);
     return [...answers, ...authorities].map((record) => (record as { ttl: number }).ttl);
@@ -179,7 +143,7 @@ describe("an answer that an HTTP cache held (RFC 8484 section 5.1)", () => {
   });
 
   it("has a negative TTL that counts from now, where the SOA's TTL is longer (RFC 2308 section 5)", () => {
-    const denial = answerTo(asked, { rcode: 3, authorities: [soa(3600, 60)] });
+    const denial = answerTo(asked, { rcode: 3, authorities: [soaRecord(3600, 60)] });
     expect(readUpstreamAnswer(asked, withoutAge(denial, "50"))?.freshness).toBe(10);
   });
 

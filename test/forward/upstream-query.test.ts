@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstream.ts";
 import { optRecord } from "./fake-forwarder.ts";
-import { decoded, optOf, queryFor } from "./fake-upstreams.ts";
+import { decoded, optOf, patched, queryFor } from "./fake-upstreams.ts";
 
 const sent = (message: Uint8Array) => upstreamQuery(readForwardable(message)!);
 const key = (message: Uint8Array) => cacheKey(readForwardable(message)!);
@@ -70,7 +70,7 @@ describe("the key of an answer in the cache", () => {
       queryFor("www.example.com", { id: 9, additionals: [optRecord([{ code: 10, data: Buffer.alloc(8) }])] }),
       true,
     ],
-    ["another class", patchedClass(queryFor("www.example.com"), 255), false],
+    ["another class", patched(queryFor("www.example.com"), -1, 255), false],
   ])("is the same for %s: %3$s", (_, message, expected) => {
     expect(key(message) === key(queryFor("www.example.com"))).toBe(expected);
   });
@@ -120,9 +120,3 @@ describe("a query over TLS", () => {
     },
   );
 });
-
-function patchedClass(query: Uint8Array, value: number): Uint8Array {
-  const copy = Uint8Array.from(query);
-  copy[copy.length - 1] = value;
-  return copy;
-}

@@ -53,7 +53,9 @@ const soaOf = (zone: string) => `${zone} 5 SOA ns.dns.${zone} hostmaster.${zone}
 const F = `myfederation.svc.${INTERNAL}`;
 const E = `myfederation.svc.${EXTERNAL}`;
 const service = `myservice.myns.${F}`;
-const ANYWHERE = ["104.32.64.130", "108.120.45.12", "104.32.64.128", "198.51.100.9"];
+/** The load balancers of the shards, by cluster. */
+const [FOO, BAR, BAZ, QUX] = ["104.32.64.128", "104.32.64.130", "108.120.45.12", "198.51.100.9"] as const;
+const ANYWHERE = [BAR, BAZ, FOO, QUX];
 
 /** A row with addresses of one name, in this order. */
 const addresses = (section: string, name: string, view: string | null, ips: readonly string[]): DnsCase => ({
@@ -83,28 +85,13 @@ const external = "External Clients";
 const cases: readonly DnsCase[] = [
   addresses(`${internal}: its own clusterIP, then same zone, same region, any`, service, "foo", [
     "10.0.3.64",
-    "198.51.100.9",
-    "108.120.45.12",
-    "104.32.64.130",
+    QUX,
+    BAZ,
+    BAR,
   ]),
-  addresses(`${internal}: the only one of its region`, service, "bar", [
-    "10.0.4.20",
-    "108.120.45.12",
-    "104.32.64.128",
-    "198.51.100.9",
-  ]),
-  addresses(`${internal}: same region before any`, service, "baz", [
-    "10.56.62.6",
-    "104.32.64.128",
-    "198.51.100.9",
-    "104.32.64.130",
-  ]),
-  addresses(`${internal}: no shard of its own`, service, "near", [
-    "108.120.45.12",
-    "104.32.64.128",
-    "198.51.100.9",
-    "104.32.64.130",
-  ]),
+  addresses(`${internal}: the only one of its region`, service, "bar", ["10.0.4.20", BAZ, FOO, QUX]),
+  addresses(`${internal}: same region before any`, service, "baz", ["10.56.62.6", FOO, QUX, BAR]),
+  addresses(`${internal}: no shard of its own`, service, "near", [BAZ, FOO, QUX, BAR]),
   addresses(`${internal}: nowhere in particular`, service, "away", ANYWHERE),
   addresses(`${internal}: no source cluster`, service, null, ANYWHERE),
   addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "foo", [
@@ -122,15 +109,11 @@ const cases: readonly DnsCase[] = [
     "10.0.0.1",
     "10.1.0.1",
   ]),
-  addresses(`${internal}: a shard from outside it`, `bar.${service}`, "foo", ["104.32.64.130"]),
+  addresses(`${internal}: a shard from outside it`, `bar.${service}`, "foo", [BAR]),
   addresses(`${internal}: its own shard`, `foo.${service}`, "foo", ["10.0.3.64"]),
-  addresses(`${internal}: a region`, inRegion(service, "eu"), "foo", [
-    "10.0.3.64",
-    "198.51.100.9",
-    "108.120.45.12",
-  ]),
-  addresses(`${internal}: a zone`, inRegion(service, "eu-2.eu"), "foo", ["108.120.45.12"]),
-  addresses(`${internal}: a region, from outside`, inRegion(service, "us"), null, ["104.32.64.130"]),
+  addresses(`${internal}: a region`, inRegion(service, "eu"), "foo", ["10.0.3.64", QUX, BAZ]),
+  addresses(`${internal}: a zone`, inRegion(service, "eu-2.eu"), "foo", [BAZ]),
+  addresses(`${internal}: a region, from outside`, inRegion(service, "us"), null, [BAR]),
   addresses(`${internal}: one endpoint of a shard`, `pet-0.bar.pets.myns.${F}`, "foo", ["10.1.0.1"]),
   absent(`${internal}: another federation`, "myservice.myns.other.svc.federation", INTERNAL),
   absent(`${internal}: a region without shards`, inRegion(service, "asia"), INTERNAL),
@@ -144,9 +127,9 @@ const cases: readonly DnsCase[] = [
   ...[null, "foo", "bar"].map((view) =>
     addresses(`${external}: all load balancers, in every view`, `myservice.myns.${E}`, view, ANYWHERE),
   ),
-  addresses(`${external}: a shard`, `baz.myservice.myns.${E}`, null, ["108.120.45.12"]),
-  addresses(`${external}: a region`, inRegion(`myservice.myns.${E}`, "us"), null, ["104.32.64.130"]),
-  addresses(`${external}: a zone`, inRegion(`myservice.myns.${E}`, "eu-2.eu"), null, ["108.120.45.12"]),
+  addresses(`${external}: a shard`, `baz.myservice.myns.${E}`, null, [BAZ]),
+  addresses(`${external}: a region`, inRegion(`myservice.myns.${E}`, "us"), null, [BAR]),
+  addresses(`${external}: a zone`, inRegion(`myservice.myns.${E}`, "eu-2.eu"), null, [BAZ]),
   absent(`${external}: never endpoints`, `pets.myns.${E}`, EXTERNAL),
   alias(`aws.myns.${E}`, "foo", "foo.elb.example.net"),
 ];

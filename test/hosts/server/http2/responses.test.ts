@@ -75,6 +75,15 @@ test("a body that is cut off by a reset fails where it is read", async () => {
   expect(failed).toEqual([expect.any(BodyCutOff)]);
 });
 
+test("a body longer than its reader allows is not collected", async () => {
+  const bodies: unknown[] = [];
+  const seen = connect(
+    (stream) => void Promise.resolve(stream.body.collect(3)).then((body) => bodies.push(body)),
+  );
+  await seen.send(PREFACE, post(1), frame(FRAME.data, END_STREAM, 1, Buffer.from("abcd")));
+  expect(bodies).toEqual([undefined]);
+});
+
 test.each([
   ["a line end in a value", { "x-a": "1\r\nx-b: 2" }],
   ["a character above U+00FF", { "x-a": "€" }],
