@@ -83,6 +83,14 @@ describe("problems of an API server", () => {
     await until(() => expect(source.problems(soon())).toEqual([]));
   });
 
+  test("begin with the first failure, and count after a while: a restart is none", async () => {
+    await api.stop();
+    await until(() => expect(source.problems(soon())).not.toEqual([]));
+    const since = Math.max(...source.problems(soon()).map((problem) => problem.since));
+    expect(source.problems(since + 49)).not.toContainEqual(expect.objectContaining({ since }));
+    expect(source.problems(since + 51)).toContainEqual(expect.objectContaining({ since }));
+  });
+
   test("that is silent begin when it last said something", async () => {
     await until(() => {
       const since = source.lastConfirmed()!;

@@ -4,20 +4,32 @@ import { ResponseRateLimit } from "../../../src/hosts/node/listeners/udp.ts";
 import { SharedBuckets } from "../../../src/limits/shared.ts";
 
 function start(settings: object) {
+  let now = 1000;
   const { rateLimit } = Dns.parse({ rateLimit: settings });
-  const limit = new ResponseRateLimit(
-    rateLimit,
-    undefined,
-    (rate) => new SharedBuckets(SharedBuckets.allocate(100), rate, () => 1000),
-  );
-  const take = (address: string, times = 1) => Array.from({ length: times }, () => limit.take(address));
-  return { take };
+  const limit = new ResponseRateLimit(rateLimit, undefined, (rate) => {
+    return new SharedBuckets(SharedBuckets.allocate(100), rate, () => now);
+  });
+  return {
+    take: (address: string, times = 1) => Array.from({ length: times }, () => limit.take(address)),
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
 }
 
 const answers = (count: number) => new Array<string>(count).fill("answer");
 const LIMIT = { answersPerSecond: 10, burst: 3, slip: 0 };
 
 describe("response rate limiting", () => {
+  it("allows a burst, then a rate of answers", () => {
+    const { take, pass } = start(LIMIT);
+    expect(take("192.0.2.1", 5)).toEqual([...answers(3), "drop", "drop"]);
+    pass(100);
+    expect(take("192.0.2.1", 2)).toEqual(["answer", "drop"]);
+    pass(60_000);
+    expect(take("192.0.2.1", 4)).toEqual([...answers(3), "drop"]);
+  });
+
   it.each([
     ["192.0.2.1", "192.0.2.254", true],
     ["192.0.2.1", "192.0.3.1", false],
