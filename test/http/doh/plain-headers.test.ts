@@ -16,6 +16,16 @@ test("answers that differ in length or freshness never share header fields", () 
         });
 });
 
+test("equal answers share one immutable object of fields", () => {
+  const headers = new PlainHeaders(undefined, true, false);
+  const fields = headers.of(100, 5);
+  expect(headers.of(100, 5)).toBe(fields);
+  expect(fields["cache-control"]).toBe("private, max-age=5");
+  expect(fields).not.toHaveProperty("vary");
+  expect(fields).not.toHaveProperty("access-control-allow-origin");
+  expect(Object.isFrozen(fields)).toBe(true);
+});
+
 test("the cache is bounded, and correct when it is full", () => {
   const headers = new PlainHeaders(undefined, false, true);
   const first = headers.of(12, 1);
