@@ -14,7 +14,7 @@ export interface KubeconfigOptions {
 }
 
 /** Where a kubeconfig comes from without a flag. */
-interface KubeconfigPlaces {
+export interface KubeconfigPlaces {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** The folder of a pod's service account. */
   readonly serviceAccount: string;
