@@ -17,7 +17,7 @@ export interface KnownNames {
 
 /** The most names that are suggested. */
 const MOST_SUGGESTED = 5;
-/** The most services of which it is looked up whether the view has them. */
+/** The most near services that are looked up in the view. */
 const MOST_LOOKED_UP = 50;
 /** At most one more than the most changed characters. */
 const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, mostChanges(wanted));

@@ -61,9 +61,8 @@ const TOO_LARGE = {
 };
 
 function accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount {
-  if (!accounts.has(key, view))
-    return { account: accounts.of(key, view), findings: accounts.findingsOf(key, view), omitted: [] };
-  if (accounts.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
+  // Its size would tell that a service exists which the view lacks.
+  if (accounts.has(key, view) && accounts.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
   const account = accounts.of(key, view);
   if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE) return TOO_LARGE;
   return { account, findings: accounts.findingsOf(key, view), omitted: [] };

@@ -24,18 +24,18 @@ export interface ServiceLine {
 }
 
 /**
- * The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. Clusters that exports do not reach have lines of their own: then
- * `@` and the clusters of these exports come after that.
+ * The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. Lines for clusters that lack exports have their exporters behind
+ * it, as `@<cluster>,<cluster>`.
  */
 export type ServiceLines = ReadonlyMap<string, ServiceLine>;
 
 /** Derives the lines of one service, for all clusters that may read them. @param key `<namespace>/<name>` */
 export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, key: string): ServiceLines {
   const accounts = new Accounts(world);
-  const reaches = accounts.reachesOf(key);
+  const restrictions = accounts.restrictionsOf(key);
   const audiences = new Map<string, { readonly account: ServiceAccount; readonly readers: Set<string> }>();
   const audienceOf = (clusterId: string) => {
-    const id = [...lackingIn(reaches, clusterId)].join();
+    const id = [...lackingIn(restrictions, clusterId)].join();
     const audience = audiences.get(id) ?? { account: accounts.of(key, clusterId), readers: new Set() };
     audiences.set(id, audience);
     return audience;
@@ -65,12 +65,12 @@ export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, k
   return lines;
 }
 
-/** Those of an exporter's own slices, or of those of all others. */
+/** The readers of an exporter's slices that are for itself, or for all others. */
 function readersOf(recipients: "itself" | "others", exporter: string, readers: ReadonlySet<string>) {
   return new Set([...readers].filter((reader) => (reader === exporter) === (recipients === "itself")));
 }
 
-/** What a line is of, whoever gets it. */
+/** The object that a line is of: the name without its audience. */
 function objectOf(name: string): string {
   return name.replace(/@.*$/, "");
 }
@@ -116,13 +116,13 @@ interface KeptLine {
   readonly isThere: boolean;
   readonly sum: number;
   readonly readers: ReadonlySet<string>;
-  /** Those that got it once and do so no more, and since when. */
+  /** Clusters that had the line and lost it, and the version since which. */
   readonly left: ReadonlyMap<string, number>;
 }
 
 /** Removed lines that are remembered: a stream that is further behind than the oldest one begins with a snapshot. */
 const MOST_REMOVED = 10_000;
-/** Sets of readers that lines share. */
+/** Sets of readers that are remembered, so that lines share them. */
 const MOST_SETS = 1000;
 const NO_LINES: ReadonlyMap<string, KeptLine> = new Map();
 
@@ -134,7 +134,7 @@ export class KeptLines {
     string,
     { readonly key: string; readonly name: string; readonly version: number }
   >();
-  readonly #readers = new LRUCache<string, ReadonlySet<string>>({ max: MOST_SETS });
+  readonly #sets = new LRUCache<string, ReadonlySet<string>>({ max: MOST_SETS });
   readonly #mostRemoved: number;
   #forgotten = 0;
 
@@ -197,7 +197,7 @@ export class KeptLines {
     for (const [object] of this.#objectsFor(key, clusterId)) yield withdrawalOf(key, object);
   }
 
-  /** What a cluster has or had of a service, with the name of the line that it has, and since when. */
+  /** The objects of a service that a cluster has or had: the name of the line that it has, and the version of the last change. */
   #objectsFor(key: string, clusterId: string) {
     const objects = new Map<string, { readonly name: string | undefined; readonly version: number }>();
     for (const [name, { isThere, version, readers, left }] of this.#services.get(key) ?? NO_LINES) {
@@ -205,18 +205,18 @@ export class KeptLines {
       if (since === undefined) continue;
       const object = objectOf(name);
       const before = objects.get(object);
-      // One that it has takes the place of those that it had.
+      // A line that the cluster has replaces the lines of other audiences that it had.
       const own = isThere && readers.has(clusterId) ? name : before?.name;
       objects.set(object, { name: own, version: Math.max(since, before?.version ?? 0) });
     }
     return objects;
   }
 
-  /** Nearly all lines have the same readers. */
+  /** One set for equal readers: nearly all lines have the same. */
   #sharedSet(readers: ReadonlySet<string>): ReadonlySet<string> {
     const id = [...readers].join(" ");
-    const known = this.#readers.get(id) ?? readers;
-    this.#readers.set(id, known);
+    const known = this.#sets.get(id) ?? readers;
+    this.#sets.set(id, known);
     return known;
   }
 

@@ -4,8 +4,8 @@ import type { Contribution } from "./declaration.ts";
 import type { Grants, PinTable } from "./grants.ts";
 import type { KeyParts } from "./merge-key.ts";
 
-/** Which clusters each export of a service reaches that does not reach all, by its cluster (kubernetes/enhancements#6329). */
-export type Reaches = ReadonlyMap<string, ReadonlySet<string>>;
+/** The exports of a service to some clusters only (kubernetes/enhancements#6329): by exporter, the clusters that it exports to, itself included. */
+export type Restrictions = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Clusters whose views lack the same exports of a service. */
 export interface Audience {
@@ -18,40 +18,40 @@ export interface Audience {
 /** The most audiences of one service, each of which is merged. Clusters that would be in one more count as clusters that no export names. */
 export const MOST_AUDIENCES = 64;
 
-const NOBODY: ReadonlySet<string> = new Set();
-const ALL: Reaches = new Map();
+const NO_CLUSTERS: ReadonlySet<string> = new Set();
+const UNRESTRICTED: Restrictions = new Map();
 
-/** Exports that do not count keep nothing from anybody; one of a cluster that is not live still does. */
-export function reachesOf(
+/** The restrictions of exports that count, and of those of clusters whose lease expired. */
+export function restrictionsOf(
   key: string,
   { contributions, clusters, lapsed }: KeyParts,
   pins: PinTable,
-): Reaches {
-  let reaches: Map<string, ReadonlySet<string>> | undefined;
+): Restrictions {
+  let restrictions: Map<string, ReadonlySet<string>> | undefined;
   const add = (clusterId: string, named: readonly string[]) => {
     if (!pins.mayExport(clusterId, key)) return;
-    reaches ??= new Map();
-    reaches.set(clusterId, new Set([clusterId, ...named]));
+    restrictions ??= new Map();
+    restrictions.set(clusterId, new Set([clusterId, ...named]));
   };
   for (const { clusterId, exported } of contributions)
     if (exported?.clusters !== undefined && clusters.has(clusterId)) add(clusterId, exported.clusters);
   for (const [clusterId, named] of lapsed ?? []) add(clusterId, named);
-  return reaches ?? ALL;
+  return restrictions ?? UNRESTRICTED;
 }
 
 /** The clusters whose exports a view lacks. @param view a cluster id; undefined for outside, where every export counts */
-export function lackingIn(reaches: Reaches, view: string | undefined): ReadonlySet<string> {
-  if (view === undefined || reaches.size === 0) return NOBODY;
-  return new Set([...reaches].flatMap(([clusterId, reached]) => (reached.has(view) ? [] : clusterId)));
+export function lackingIn(restrictions: Restrictions, view: string | undefined): ReadonlySet<string> {
+  if (view === undefined || restrictions.size === 0) return NO_CLUSTERS;
+  return new Set([...restrictions].flatMap(([clusterId, clusters]) => (clusters.has(view) ? [] : clusterId)));
 }
 
 /** The audiences of a service, first the one that sees every export; none where all do. */
-export function audiencesOf(reaches: Reaches): readonly Audience[] {
-  if (reaches.size === 0) return [];
-  const named = new Set([...reaches.values()].flatMap((reached) => [...reached]));
-  const found = new Map([["", { views: [] as string[], lacking: NOBODY }]]);
+export function audiencesOf(restrictions: Restrictions): readonly Audience[] {
+  if (restrictions.size === 0) return [];
+  const named = new Set([...restrictions.values()].flatMap((clusters) => [...clusters]));
+  const found = new Map([["", { views: [] as string[], lacking: NO_CLUSTERS }]]);
   for (const view of [ABSENT_CLUSTER, ...[...named].sort()]) {
-    const lacking = lackingIn(reaches, view);
+    const lacking = lackingIn(restrictions, view);
     const id = [...lacking].join();
     if (!found.has(id) && found.size < MOST_AUDIENCES) found.set(id, { views: [], lacking });
     found.get(id)?.views.push(view);

@@ -3,8 +3,7 @@ import {
   type Audience,
   audiencesOf,
   MOST_AUDIENCES,
-  type Reaches,
-  reachesOf,
+  restrictionsOf,
   withoutExports,
 } from "../merge/audience.ts";
 import {
@@ -39,6 +38,7 @@ import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   audienceTree,
   CompiledKey,
+  isAudienceTree,
   KEY_HEADER_BYTES,
   KeyForm,
   type KeyTables,
@@ -93,21 +93,21 @@ const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
 export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules): MergedEntries {
   const { contributions, clusters, parts } = entries;
   const all = mergeViews(key, entries, rules);
-  const reaches = reachesOf(key, entries, rules.pins);
-  const audiences = audiencesOf(reaches).map(({ views, lacking }) => {
+  const restrictions = restrictionsOf(key, entries, rules.pins);
+  const audiences = audiencesOf(restrictions).map(({ views, lacking }) => {
     const some = { contributions: withoutExports(contributions, lacking, rules.grants), clusters };
     const { service, likeOutside } = lacking.size === 0 ? all : mergeViews(key, some, rules);
     return { views, service, likeOutside };
   });
-  const findings = [...all.findings, ...findTooMany(key, reaches, audiences.length)];
+  const findings = [...all.findings, ...findTooMany(key, [...restrictions.keys()], audiences.length)];
   return { ...all, findings, clusters: parts, audiences };
 }
 
-function findTooMany(key: string, reaches: Reaches, audiences: number): ClusterFinding[] {
+function findTooMany(key: string, exporters: readonly string[], audiences: number): ClusterFinding[] {
   if (audiences < MOST_AUDIENCES) return [];
   const service = { namespace: namespaceOf(key), name: nameOf(key) };
   const message = `the exports of this service reach ${MOST_AUDIENCES} different sets of clusters, the most that are told apart: further clusters count as if no export named them`;
-  return [...reaches.keys()].map((clusterId) => ({
+  return exporters.map((clusterId) => ({
     clusterId,
     reason: "TooMany",
     kind: "ServiceExport",
@@ -116,7 +116,7 @@ function findTooMany(key: string, reaches: Reaches, audiences: number): ClusterF
   }));
 }
 
-/** Merges what clusters have of a service, whomever it reaches. */
+/** Merges what clusters have of a service for the views in which these contributions count. */
 export function mergeViews(
   key: string,
   { contributions, clusters }: Pick<KeyEntries, "contributions" | "clusters">,
@@ -140,7 +140,7 @@ export function compileClustersetKey(context: ZoneContext, key: string, merged: 
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, merged.audiences);
-  for (const [audience, { service, likeOutside }] of unit.views(merged).entries()) {
+  for (const [audience, { service, likeOutside }] of unit.byAudience(merged).entries()) {
     for (const clusterId of likeOutside) unit.addView(clusterId);
     if (service !== undefined)
       compileClustersetService(unit.tree(trees[0]!, new Set(service.byCluster.keys()), audience), service);
@@ -153,7 +153,7 @@ export function compileFederationKey(context: ZoneContext, key: string, merged: 
   const hosts = context.hosts.get(key) ?? NO_HOSTS;
   const trees = context.trees.filter(({ plan }) => plan.kind === "federation");
   const unit = new Unit(context, trees, hosts, merged.audiences);
-  for (const [audience, { service }] of unit.views(merged).entries())
+  for (const [audience, { service }] of unit.byAudience(merged).entries())
     for (const tree of trees)
       for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
         compileFederatedService(
@@ -227,10 +227,10 @@ class Unit {
     audiences: readonly AudienceView[] = [],
   ) {
     this.#audiences = audiences;
-    const keys = trees.flatMap(({ key }) => [
-      key,
-      ...this.#audiences.slice(1).map((_, index) => audienceTree(key, index + 1)),
-    ]);
+    const count = Math.max(1, audiences.length);
+    const keys = trees.flatMap(({ key }) =>
+      Array.from({ length: count }, (_, index) => audienceTree(key, index)),
+    );
     this.#names = new NameTree(keys);
     this.#context = {
       names: this.#names,
@@ -242,7 +242,7 @@ class Unit {
     // The name of a host is not a service's.
     for (const { tree, labels, addresses } of hosts)
       for (const [apex, key] of keys.entries()) {
-        if (key !== tree && !key.startsWith(audienceTree(tree, ""))) continue;
+        if (!isAudienceTree(key, tree)) continue;
         const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);
         const sets = new RecordSets();
         for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
@@ -251,7 +251,7 @@ class Unit {
   }
 
   /** The service as each audience has it, first as clients outside do. */
-  views(merged: MergedEntries): readonly MergedView[] {
+  byAudience(merged: MergedEntries): readonly MergedView[] {
     return [merged, ...this.#audiences.slice(1)];
   }
 
@@ -266,7 +266,7 @@ class Unit {
     clusterViews: ReadonlySet<string>,
     audience = 0,
   ): TreeScope {
-    const apex = this.#names.apex(audience === 0 ? key : audienceTree(key, audience));
+    const apex = this.#names.apex(audienceTree(key, audience));
     const context = { ...this.#context, clusterViews };
     return { context, key, apex, shortestZoneBytes, canonicalZoneBytes };
   }

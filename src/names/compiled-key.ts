@@ -58,7 +58,7 @@ const MOST_TREES = 0x10000;
 export const KeyForm = { records: 1, variants: 2 } as const;
 /** Bytes of a name before its labels. */
 const NAME_HEAD_BYTES = 4;
-/** Where it has its tree, and the length of its labels. */
+/** The offsets in a name of its tree, and of the length of its labels. */
 const NAME_TREE = 1;
 const NAME_LENGTH = 3;
 
@@ -83,9 +83,14 @@ export interface KeyTables {
   readonly audiences: readonly (readonly string[])[];
 }
 
-/** The key of a tree as an audience has it. @param index of the audience */
-export function audienceTree(tree: TreeKey, index: number | ""): TreeKey {
-  return `${tree}@${index}`;
+/** The key of a tree as an audience has it. @param index of the audience; 0 has the tree of clients outside */
+export function audienceTree(tree: TreeKey, index: number): TreeKey {
+  return index === 0 ? tree : `${tree}@${index}`;
+}
+
+/** Whether a key is that of a tree, as any audience has it. */
+export function isAudienceTree(key: TreeKey, tree: TreeKey): boolean {
+  return key === tree || key.startsWith(`${tree}@`);
 }
 
 /** What a compiled key is made of. */
@@ -157,7 +162,7 @@ export class CompiledKey implements Names {
     if (audiences.length === 0 || view === undefined || isLocalityView(view)) return trees.indexOf(tree);
     const named = audiences.findIndex((views) => views.includes(view));
     const index = named >= 0 ? named : audiences.findIndex((views) => views.includes(ABSENT_CLUSTER));
-    return trees.indexOf(index <= 0 ? tree : audienceTree(tree, index));
+    return trees.indexOf(audienceTree(tree, Math.max(0, index)));
   }
 
   /** The node of a folded relative name, which is `name` from `start` to `end`, in a tree by its index; -1 if there is none. */
@@ -195,9 +200,10 @@ export class CompiledKey implements Names {
   /** Whether a tree has, in any view, a name that ends with a relative name in lower-case text, and is longer. */
   hasNameBelow(tree: TreeKey, name: string): boolean {
     const end = `.${name}`;
-    const isOf = (own: TreeKey) => own === tree || own.startsWith(audienceTree(tree, ""));
     return this.#offsets.some(
-      (node) => isOf(this.trees[this.#treeAt(node)]!) && this.textOf(node).toLowerCase().endsWith(end),
+      (node) =>
+        isAudienceTree(this.trees[this.#treeAt(node)]!, tree) &&
+        this.textOf(node).toLowerCase().endsWith(end),
     );
   }
 

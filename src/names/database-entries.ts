@@ -111,8 +111,10 @@ export class DatabaseEntries implements EntryReader {
       if (one === undefined) continue;
       ids.push(clusterId);
       if (this.#live.has(clusterId)) contributions.push(one);
-      else if (one.exported?.clusters !== undefined)
-        lapsed = new Map([...(lapsed ?? []), [clusterId, one.exported.clusters]]);
+      else if (one.exported?.clusters !== undefined) {
+        lapsed ??= new Map<string, readonly string[]>();
+        lapsed.set(clusterId, one.exported.clusters);
+      }
     }
     contributions.sort((one, other) => compareText(one.clusterId, other.clusterId));
     return ids.length === 0

@@ -2,7 +2,7 @@ import { findingsKeyOf, Kind } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
-import { lackingIn, type Reaches, reachesOf, withoutExports } from "../merge/audience.ts";
+import { lackingIn, type Restrictions, restrictionsOf, withoutExports } from "../merge/audience.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Contribution } from "../merge/declaration.ts";
 import { countParts } from "../merge/merge-key.ts";
@@ -192,9 +192,9 @@ export class Accounts {
     return this.#countedOf(key, this.#entriesOf(key, view)).length > 0;
   }
 
-  /** Which of a service's exports reach some clusters only. */
-  reachesOf(key: string): Reaches {
-    return reachesOf(key, this.#entriesOf(key), this.world.rules.pins);
+  /** The exports of a service to some clusters only. */
+  restrictionsOf(key: string): Restrictions {
+    return restrictionsOf(key, this.#entriesOf(key), this.world.rules.pins);
   }
 
   /** Services that a live cluster exports, whether or not its export counts, in order. */
@@ -239,8 +239,10 @@ export class Accounts {
     for (const tree of context.trees)
       if (tree.plan.kind !== "federation" || tree === federation)
         findings.push(...world.unitOf(tree, key).findings);
-    const [all, seen] = [this.#entriesOf(key).contributions, this.#entriesOf(key, view).contributions];
-    // They name services of others, which the view may not have.
+    const entriesOfAll = this.#entriesOf(key);
+    const all = entriesOfAll.contributions;
+    const seen = this.#inView(key, entriesOfAll, view).contributions;
+    // Lost reverse names name services of others, which the view may lack.
     if (seen === all) findings.push(...world.reverseLosses(key));
     const hidden = new Set(seen === all ? [] : all.map(({ clusterId }) => clusterId));
     for (const one of seen) if (hasPart(one) || one.clusterId === view) hidden.delete(one.clusterId);
@@ -252,9 +254,14 @@ export class Accounts {
 
   #entriesOf(key: string, view?: string): KeyEntries {
     const entries = this.world.entries.service(namespaceOf(key), nameOf(key)) ?? NO_ENTRIES;
+    return this.#inView(key, entries, view);
+  }
+
+  /** Entries without the exports that a view lacks; the same object where it lacks none. */
+  #inView(key: string, entries: KeyEntries, view: string | undefined): KeyEntries {
     if (view === undefined || isLocalityView(view)) return entries;
     const { rules } = this.world;
-    const lacking = lackingIn(reachesOf(key, entries, rules.pins), view);
+    const lacking = lackingIn(restrictionsOf(key, entries, rules.pins), view);
     return lacking.size === 0
       ? entries
       : { ...entries, contributions: withoutExports(entries.contributions, lacking, rules.grants) };

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { audiencesOf, lackingIn, MOST_AUDIENCES, reachesOf } from "../../src/merge/audience.ts";
+import { audiencesOf, lackingIn, MOST_AUDIENCES, restrictionsOf } from "../../src/merge/audience.ts";
 import { ABSENT_CLUSTER } from "../../src/merge/clusterset.ts";
 import type { Contribution } from "../../src/merge/declaration.ts";
 import { createPinTable, type Grants } from "../../src/merge/grants.ts";
 import { mergeEntries } from "../../src/names/compile-key.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { worldOf } from "../names/world-of.ts";
-import { exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
+import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 
 const CLUSTERS = ["a", "b", "c", "d"];
 const reaches = fc
@@ -54,7 +54,7 @@ it("importers are no audiences of their own: only exports tell them apart", () =
 });
 
 const reachOf = (contributions: readonly Contribution[], clusters: readonly string[], pinned = {}) =>
-  reachesOf(
+  restrictionsOf(
     "shop/web",
     { contributions, clusters: new Set(clusters) },
     createPinTable({ exports: new Map(Object.entries(pinned)) }),
@@ -80,7 +80,7 @@ it.each<[string, ReturnType<typeof reachOf>, string[]]>([
 const hub = snapshot("hub", {
   imports: {
     "shop/web": imported({
-      endpoints: { East: endpointsOf("10.1.0.1"), legacy: endpointsOf("10.2.0.1") },
+      endpoints: { East: endpoints({ address: "10.1.0.1" }), legacy: endpoints({ address: "10.2.0.1" }) },
     }),
   },
 });
@@ -98,7 +98,3 @@ it.each<[string, Grants | undefined, string[] | undefined]>([
   const west = audiences.find(({ views }) => views.includes(ABSENT_CLUSTER))!.service;
   expect(west?.outside.addresses).toEqual(addresses);
 });
-
-function endpointsOf(address: string) {
-  return { "*": { ports: [], members: { [address]: { address } } } };
-}
