@@ -102,7 +102,7 @@ describe("withSourceCluster", () => {
     );
   });
 
-  it("has the bytes that docs/how-to/federation.md shows", () => {
+  it("has these bytes for cluster-a", () => {
     const sent = withSourceCluster(encodeQuery("a", "A", false), CODE, "cluster-a");
     expect(Buffer.from(sent.subarray(19)).toString("hex")).toBe(
       "00" + // root

@@ -18,6 +18,8 @@ interface Page {
   readonly enters?: string;
   /** The heading from which on other tests run the commands. */
   readonly until?: string;
+  /** The page from which the page's reader comes. */
+  readonly after?: Page;
 }
 
 const pages: readonly Page[] = [
@@ -31,12 +33,15 @@ const pages: readonly Page[] = [
   { page: "docs/how-to/federation.md" },
   { page: "docs/how-to/location.md", until: "## On a Worker" },
   { page: "docs/how-to/rotate.md" },
-  { page: "docs/how-to/upgrade.md" },
+  {
+    page: "docs/how-to/upgrade.md",
+    after: { page: "docs/how-to/back-up.md", until: "## Restore" },
+  },
   { page: "docs/reference/names-and-records.md" },
   { page: "docs/reference/command-line.md" },
 ];
 
-describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
+describe.each(pages)("$page", async ({ page, enters = ".", until, after }) => {
   const parent = temporaryFolder("page");
   const folder = join(parent, enters);
   const ports = new Map<string, string>();
@@ -100,7 +105,7 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
     });
   }
 
-  for (const step of stepsOf(page, until)) {
+  for (const step of [...(after ? stepsOf(after.page, after.until) : []), ...stepsOf(page, until)]) {
     if (step.kind === "file")
       test(`the file ${step.path}`, () => {
         expect(existsSync(join(folder, step.path))).toBe(false);

@@ -101,13 +101,16 @@ beforeAll(async () => {
       .replaceAll("192.0.2.54@853", `127.0.0.1@${dots[1]}`)
       .replaceAll("https://192.0.2.53", first.url)
       .replaceAll("https://192.0.2.54", second.url)
-      .replaceAll("/etc/clusterset-doh/ca.crt", first.caFile);
+      .replaceAll(/\/etc\/(?:clusterset-doh\/ca|ssl\/clusterset-doh)\.crt/g, first.caFile);
   const plugins = placed(blocksIn(PAGE, "corefile")[0]!).split("\n").slice(2, -2).join("\n");
   const coredns = await startCoreDns([plugins], { name: "two-gateways" });
-  const unbound = await startUnbound(
-    { port: dots[0]!, caFile: first.caFile },
-    placed(blocksIn(PAGE, "unbound")[0]!),
+  const [lines] = blocksIn("docs/how-to/plain-dns.md", "unbound");
+  const both = lines!.replace(/^.* forward-addr: .*\n/m, (line) =>
+    ["192.0.2.53", "192.0.2.54"]
+      .map((address) => line.replace("192.0.2.53", address).replace("dns.example.org", "doh.example.org"))
+      .join(""),
   );
+  const unbound = await startUnbound({ port: dots[0]!, caFile: first.caFile }, placed(both));
   running.push(coredns, unbound);
   for (const [name, port] of [
     ["CoreDNS", coredns.port],

@@ -67,7 +67,7 @@ export const addressDifferences: Difference[] = [
     title: "A ClusterSetIP service without ports or spec",
     corednsSays: "NXDOMAIN.",
     weSay: "A and AAAA for `spec.ips`.",
-    reason: "MCS 2.3.1 sets no condition about ports.",
+    reason: "There is no condition about ports (MCS 2.3.1).",
     example: {
       question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
       coredns: "NXDOMAIN",

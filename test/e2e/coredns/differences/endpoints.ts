@@ -62,7 +62,7 @@ export const endpointDifferences: Difference[] = [
     title: "A headless service without source-cluster labels",
     corednsSays: "A and AAAA as with the label; no answer for SRV.",
     weSay: "NXDOMAIN, and a finding.",
-    reason: "KEP-1645 demands the label (Using EndpointSlice objects).",
+    reason: "The label is needed (KEP-1645, Using EndpointSlice objects).",
     example: {
       question: { name: "unlabelled.data.svc.clusterset.local", type: "A" },
       coredns: "unlabelled.data.svc.clusterset.local A 10.8.1.1",
@@ -75,7 +75,7 @@ export const endpointDifferences: Difference[] = [
     title: "A headless service with some slices without the label",
     corednsSays: "All endpoints for A and AAAA.",
     weSay: "Those with the label.",
-    reason: "As above; one bad object does not spoil others.",
+    reason: "As above.",
     example: {
       question: { name: "half-labelled.data.svc.clusterset.local", type: "A" },
       coredns:
@@ -100,7 +100,7 @@ export const endpointDifferences: Difference[] = [
   {
     id: "empty-label-srv",
     title: "SRV where a slice has no source cluster",
-    corednsSays: "No answer: a target `<hostname>..<service>` is no name.",
+    corednsSays: "No answer.",
     weSay: "The SRV records of the other slices.",
     reason: "A server must answer (RFC 8906 section 2).",
     example: {
@@ -134,7 +134,7 @@ export const endpointDifferences: Difference[] = [
     title: "`<hostname>.<service>` where a slice has no source cluster",
     corednsSays: "The endpoint; for SRV no answer.",
     weSay: "NXDOMAIN.",
-    reason: "MCS 2.4.1 has nothing shorter.",
+    reason: "There is nothing shorter (MCS 2.4.1).",
     example: {
       question: { name: "n1.empty-label.data.svc.clusterset.local", type: "A" },
       coredns: "n1.empty-label.data.svc.clusterset.local A 10.8.1.5",

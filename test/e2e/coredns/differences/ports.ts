@@ -79,7 +79,7 @@ export const portDifferences: Difference[] = [
     title: "`_<port>.<protocol>`, `<port>._<protocol>`, `_._<protocol>`, `_<port>._`",
     corednsSays: "Those of `_<port>._<protocol>`; `_` is a wildcard.",
     weSay: "NXDOMAIN.",
-    reason: "MCS 2.3.2, 2.4.2 and RFC 2782 have no wildcards.",
+    reason: "There are no wildcards (MCS 2.3.2, 2.4.2, RFC 2782).",
     example: {
       question: { name: "_good._.odd-ports.shop.svc.clusterset.local", type: "SRV" },
       coredns:

@@ -57,7 +57,7 @@ export const reverseDifferences: Difference[] = [
   {
     id: "ptr-of-endpoint",
     title: "PTR of an imported endpoint",
-    corednsSays: "No answer: its name has an empty label.",
+    corednsSays: "No answer.",
     weSay: "`<hostname>.<clusterid>.<service>` for a headless service, else REFUSED.",
     reason: "MCS 2.4.3.",
     example: {
@@ -75,7 +75,7 @@ export const reverseDifferences: Difference[] = [
     title: "PTR of an address of a Service, too",
     corednsSays: "The Service, in `cluster.local`.",
     weSay: "The clusterset service.",
-    reason: "MCS 2.3.3, 2.4.3; outside nobody can use `cluster.local`.",
+    reason: "Clients outside cannot use `cluster.local` (MCS 2.3.3, 2.4.3).",
     example: {
       question: { name: "77.77.96.10.in-addr.arpa", type: "PTR" },
       coredns: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.cluster.local",

@@ -25,7 +25,7 @@ export const podDifferences: LocalDifference[] = [
     title: "One or two labels below `a-b-c-d.<ns>.pod`",
     corednsSays: "The record of the pod.",
     weSay: "NXDOMAIN.",
-    reason: "DNS 2.6 has nothing below.",
+    reason: "There is nothing below (DNS 2.6).",
     example: {
       question: { name: "x.10-50-0-1.shop.pod.cluster.local", type: "A" },
       coredns: "x.10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
@@ -39,7 +39,7 @@ export const podDifferences: LocalDifference[] = [
     title: "SRV at `a-b-c-d.<ns>.pod`",
     corednsSays: "Port 0, the name itself as the target.",
     weSay: "NODATA.",
-    reason: "DNS 2.6 has addresses only.",
+    reason: "There are addresses only (DNS 2.6).",
     example: {
       question: { name: "10-50-0-1.shop.pod.cluster.local", type: "SRV" },
       coredns:
@@ -61,7 +61,7 @@ export const podDifferences: LocalDifference[] = [
     title: "A pod name of a mapped address (`--ffff-a32-1`)",
     corednsSays: "The IPv4 address, unverified.",
     weSay: "NXDOMAIN.",
-    reason: "DNS 2.6 has `a-b-c-d`; no pod has a mapped address.",
+    reason: "No pod has a mapped address (DNS 2.6).",
     example: {
       question: { name: "--ffff-a32-1.shop.pod.cluster.local", type: "A" },
       coredns: "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",

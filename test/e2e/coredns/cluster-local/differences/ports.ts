@@ -97,7 +97,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
     title: "Two labels below a service that are not `_<port>._<protocol>`",
     corednsSays: "Those of `_<port>._<protocol>`; `_` is a wildcard.",
     weSay: "NXDOMAIN.",
-    reason: "DNS 2.3.2, 2.4.2 and RFC 2782 have no wildcards.",
+    reason: "There are no wildcards (DNS 2.3.2, 2.4.2, RFC 2782).",
     example: {
       question: { name: "http.tcp.web.shop.svc.cluster.local", type: "SRV" },
       coredns:
