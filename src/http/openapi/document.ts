@@ -1,58 +1,11 @@
 import * as z from "zod";
-import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
-import { LeaseRequest } from "../push/push-messages.ts";
-import { StubRequest } from "../stubs.ts";
-import type { ErrorCodes } from "./error-codes.ts";
-import type { Content, Operation, SchemaName } from "./operation.ts";
-import { PUSH_OPERATIONS } from "./push-operations.ts";
-import { HEALTH_OPERATIONS, QUERY_OPERATIONS } from "./query-operations.ts";
-import {
-  AcknowledgementResponse,
-  ClusterResponse,
-  ErrorResponse,
-  Explanation,
-  Federation,
-  Federations,
-  JsonAnswer,
-  SnapshotLine,
-  StatusReport,
-} from "./schemas.ts";
-import { FEDERATION_OPERATIONS, TRANSFER_OPERATIONS } from "./transfer-operations.ts";
+import { SCHEMAS, type SchemaName } from "./components.ts";
+import { type ErrorCodes, joinCodes } from "./error-codes.ts";
+import { APIS, type Api, type Content, type Operation, PATH_PARAMETERS } from "./operations.ts";
 
 /** A part of a document. */
 type Part = Readonly<Record<string, unknown>>;
-
-const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
-  SnapshotLine,
-  LeaseRequest,
-  Acknowledgement: AcknowledgementResponse,
-  ClusterStatus: ClusterResponse,
-  TransferState: TransferStateResponse,
-  StubRequest,
-  Federation,
-  Federations,
-  JsonAnswer,
-  Explanation,
-  StatusReport,
-  Error: ErrorResponse,
-};
-
-const OPERATIONS = [
-  ...QUERY_OPERATIONS,
-  ...HEALTH_OPERATIONS,
-  ...PUSH_OPERATIONS,
-  ...TRANSFER_OPERATIONS,
-  ...FEDERATION_OPERATIONS,
-];
-
-const TAGS = {
-  queries: "DNS over HTTPS, JSON and explanations.",
-  health: "Status, health and metrics.",
-  push: "How a sync worker reports its cluster.",
-  transfer: "How secondaries follow a primary. Only where transfer.credentials are set.",
-  federations: "Stub zones. Only where tls.clientCaFile is set.",
-};
 
 const SECURITY_SCHEMES = {
   bearer: { type: "http", scheme: "bearer", description: "A token, or a JWT of a configured issuer." },
@@ -65,7 +18,10 @@ const SECURITY_SCHEMES = {
  * @param version of this software
  */
 export function openApiDocument(version: string): Part {
-  const paths = Object.groupBy(OPERATIONS, ({ path }) => path);
+  const operations = Object.entries(APIS).flatMap(([tag, api]) =>
+    api.operations.map((one) => ({ ...one, described: describeOperation(tag, api, one) })),
+  );
+  const paths = Object.groupBy(operations, ({ path }) => path);
   return {
     openapi: "3.1.1",
     jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
@@ -77,27 +33,37 @@ export function openApiDocument(version: string): Part {
         "A DNS over HTTPS gateway for Kubernetes clustersets. A token in the path, /tokens/{token}, may stand before paths of queries and pages. Pages for people, and the paths of the setting `paths`, which are further DNS resources, are not described here.",
     },
     servers: [{ url: "/" }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(APIS).map(([name, { description }]) => ({ name, description })),
     paths: Object.fromEntries(
-      Object.entries(paths).map(([path, operations = []]) => [
+      Object.entries(paths).map(([path, methods = []]) => [
         path,
-        Object.fromEntries(operations.map((one) => [one.method, describeOperation(one)])),
+        Object.fromEntries(methods.map(({ method, described }) => [method, described])),
       ]),
     ),
     components: { schemas: jsonSchemas(), securitySchemes: SECURITY_SCHEMES },
   };
 }
 
-function describeOperation(operation: Operation): Part {
-  const { method, path, tag, summary, parameters = [], body, success, errors, security } = operation;
+function describeOperation(
+  tag: string,
+  { security, errors, isTextToo }: Api,
+  { method, path, summary, parameters = [], body, success, errors: own = {} }: Operation,
+): Part {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    ...PATH_PARAMETERS[name!],
+  }));
+  const all = [...inPath, ...parameters];
   return {
     operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
     tags: [tag],
     summary,
-    ...(parameters.length > 0 && { parameters }),
+    ...(all.length > 0 && { parameters: all }),
     ...(body && { requestBody: { required: true, content: describeContent(body) } }),
     responses: {
-      ...describeErrors(errors, tag === "queries" || tag === "health"),
+      ...describeErrors(joinCodes(errors, own), isTextToo),
       ...Object.fromEntries(
         Object.entries(success).map(([status, { description, content }]) => [
           status,

@@ -1,0 +1,386 @@
+import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
+import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
+import { NONCE_FIELD } from "../../transfer/signature.ts";
+import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
+import { MOUNTS } from "../path-table.ts";
+import type { SchemaName } from "./components.ts";
+import {
+  type ErrorCodes,
+  joinCodes,
+  OF_BODIES,
+  OF_EVERY_PATH,
+  OF_FEDERATIONS,
+  OF_GENERATIONS,
+  OF_INSTANCES,
+  OF_JSON,
+  OF_LEASES,
+  OF_LINES,
+  OF_MESSAGES,
+  OF_PARTS,
+  OF_QUERIES,
+  OF_RULES,
+  OF_SECONDARIES,
+  OF_STORES,
+  OF_TOKENS,
+  OF_TRANSFERS,
+} from "./error-codes.ts";
+
+/** The bodies of a media type: JSON of a schema, bytes, or text. */
+export type Content = Readonly<Record<string, SchemaName | "bytes" | "text" | "lines">>;
+
+/** A parameter, or a header field. */
+export interface Field {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly description: string;
+  readonly schema: object;
+  readonly required?: true;
+}
+
+/** A response that is no error. */
+interface Success {
+  readonly description: string;
+  readonly content?: Content;
+}
+
+/** One method of one path. */
+export interface Operation {
+  readonly method: "get" | "put" | "patch" | "post" | "delete";
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly summary: string;
+  readonly success: Readonly<Record<number, Success>>;
+  /** Beside those in the path. */
+  readonly parameters?: readonly Field[];
+  readonly body?: Content;
+  /** Beside those of its API. */
+  readonly errors?: ErrorCodes;
+}
+
+/** What operations have in common. */
+export interface Api {
+  readonly description: string;
+  /** Which of `securitySchemes` help; none for everybody. `optional` where the gateway's access rules decide. */
+  readonly security: readonly ("bearer" | "basic" | "certificate" | "optional")[];
+  /** The errors of all its operations. */
+  readonly errors: ErrorCodes;
+  /** Whether clients that do not accept JSON get errors as a line of text. */
+  readonly isTextToo: boolean;
+  readonly operations: readonly Operation[];
+}
+
+const text = { type: "string" };
+const inQuery = (name: string, description: string, schema: object = text): Field => ({
+  name,
+  in: "query",
+  description,
+  schema,
+});
+type Rest = Pick<Operation, "parameters" | "body" | "errors">;
+const by =
+  (method: Operation["method"]) =>
+  (path: string, summary: string, success: Operation["success"], rest?: Rest): Operation => ({
+    method,
+    path,
+    summary,
+    success,
+    ...rest,
+  });
+const [get, put, patch, post, remove] = [by("get"), by("put"), by("patch"), by("post"), by("delete")];
+const ok = (description: string, content: Content) => ({ 200: { description, content } });
+const json = (description: string, schema: SchemaName) => ok(description, { [JSON_TYPE]: schema });
+
+const FLAG = { type: "string", enum: ["0", "1", "true", "false"], default: "0" };
+const generation = { type: "integer", minimum: 0 };
+const dns = inQuery("dns", "A DNS message in base64url. Needed without `name`.", {
+  type: "string",
+  pattern: "^[A-Za-z0-9_-]+={0,2}$",
+});
+const name = inQuery("name", "A DNS name, with or without the trailing dot.");
+const required = { ...name, required: true as const };
+const question = [
+  inQuery("type", "A type by name or number. Default: A.", { type: "string", default: "A" }),
+  inQuery("cd", "The bit CD of the query.", FLAG),
+  inQuery("do", "The bit DNSSEC OK of the query.", FLAG),
+];
+const contentType = inQuery("ct", "The media type of the answer. Default: by Accept.");
+const answer = (content: Content) => ok("The answer, with every response code.", content);
+const ANSWER = answer({ [JSON_TYPE]: "JsonAnswer", [DNS_JSON]: "JsonAnswer", [DNS_MESSAGE]: "bytes" });
+
+/** DNS and JSON (docs/reference/http-api.md), for clients in general, or in the view of a cluster. */
+const queries = (prefix: string, where: string) => [
+  get(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484), or a question in JSON.`, ANSWER, {
+    parameters: [dns, name, ...question, contentType],
+    errors: OF_MESSAGES,
+  }),
+  post(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484).`, answer({ [DNS_MESSAGE]: "bytes" }), {
+    body: { [DNS_MESSAGE]: "bytes" },
+    errors: OF_MESSAGES,
+  }),
+  get(`${prefix}/resolve`, `Answers a question${where} in JSON.`, ANSWER, {
+    parameters: [required, ...question, contentType],
+  }),
+  get(
+    `${prefix}/explain`,
+    `Says why a question${where} has its answer.`,
+    json("The explanation.", "Explanation"),
+    { parameters: [required, ...question] },
+  ),
+];
+
+const line = (description: string) => ({ description, content: { "text/plain": "text" as const } });
+const status = [
+  get(
+    "/status",
+    "Returns clusters, services, conflicts and findings, as far as they exist for the client.",
+    json("The status.", "StatusReport"),
+  ),
+  get("/metrics", "Returns metrics for Prometheus, to clients that see everything.", {
+    200: line("The metrics."),
+  }),
+];
+const health = [
+  get("/healthz", "Says that the process answers.", {
+    200: line("It does."),
+    503: line("It answers queries, but has taken no changes for a minute: its main thread stands still."),
+  }),
+  get("/readyz", "Says whether queries are answered.", {
+    200: line("They are."),
+    503: line("They are not; clients that see everything get the reason."),
+  }),
+  get(MOUNTS.description, "Returns this document.", ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }), {
+    errors: OF_EVERY_PATH,
+  }),
+];
+
+const CLUSTER = `${MOUNTS.push}/{clusterId}`;
+const leaseSeconds = inQuery(
+  "leaseSeconds",
+  "How long the cluster is live without another request. Seconds.",
+  { type: "integer", minimum: 1 },
+);
+const base = inQuery("baseGeneration", "The generation that was last acknowledged.", generation);
+const after = inQuery(
+  "after",
+  "The newest generation of the cluster that the sender knows: where a newer one is held, the request is rejected.",
+  generation,
+);
+const instance = inQuery(
+  "instance",
+  "What the worker reads, by a name of its own choice: while the lease of the cluster is held by another one, the request is rejected.",
+  { type: "string", pattern: INSTANCE_NAME.source },
+);
+const ofGenerations = joinCodes(OF_GENERATIONS, OF_INSTANCES, { 422: ["INVALID_BASE_GENERATION"] });
+const ofLines = joinCodes(OF_BODIES, OF_LINES, OF_LEASES, OF_STORES, ofGenerations);
+const acknowledged = json("On disk, and in the answers.", "Acknowledgement");
+
+/** docs/reference/push-api.md */
+const push = [
+  put(`${CLUSTER}/snapshot`, "Replaces everything that is known of the cluster.", acknowledged, {
+    parameters: [leaseSeconds, after, instance],
+    body: { [NDJSON_TYPE]: "lines" },
+    errors: ofLines,
+  }),
+  patch(`${CLUSTER}/snapshot`, "Changes entries of the snapshot.", acknowledged, {
+    parameters: [{ ...base, required: true }, leaseSeconds, instance],
+    body: { [NDJSON_TYPE]: "lines" },
+    errors: ofLines,
+  }),
+  post(`${CLUSTER}/lease`, "Renews the lease: the cluster is alive and unchanged.", acknowledged, {
+    parameters: [leaseSeconds, instance],
+    body: { [JSON_TYPE]: "LeaseRequest" },
+    errors: joinCodes(OF_BODIES, OF_JSON, OF_LEASES, OF_GENERATIONS, OF_INSTANCES, OF_STORES, {
+      422: ["INVALID_SNAPSHOT"],
+    }),
+  }),
+  get(
+    CLUSTER,
+    "Returns the generation, the lease, conflicts and findings of the cluster.",
+    json("The cluster.", "ClusterStatus"),
+    { errors: { 404: ["UNKNOWN_CLUSTER"] } },
+  ),
+  get(
+    `${CLUSTER}/desired`,
+    "Streams what the gateway desires in the cluster: the state, then its changes.",
+    ok("Lines until the stream ends.", { [NDJSON_TYPE]: "text" }),
+    {
+      parameters: [inQuery("after", "The position from which to resume."), instance],
+      errors: joinCodes(OF_INSTANCES, {
+        403: ["CONTROL_NOT_ALLOWED"],
+        409: ["CLUSTER_NOT_LIVE"],
+        429: ["TOO_MANY_STREAMS"],
+        501: ["CONTROL_NOT_SERVED"],
+      }),
+    },
+  ),
+  remove(
+    CLUSTER,
+    "Removes the cluster from the answers: it leaves on purpose.",
+    { 204: { description: "The cluster is unknown, also if it was before." } },
+    { parameters: [after, instance], errors: joinCodes(OF_STORES, ofGenerations) },
+  ),
+];
+
+const scope = inQuery("scope", "A scope, as JSON with its members in order. Default: everything.");
+const nonce: Field = {
+  name: NONCE_FIELD,
+  in: "header",
+  schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+  description: "Is signed with the state, where the primary has a key.",
+};
+const version = inQuery("v", "The version: a position in the log and a generation, or the hash of a world.");
+const epoch = inQuery("epoch", "That of the state.");
+
+/** What names a key beside the kind of zone. */
+const ofKey = [inQuery("namespace", "A label."), inQuery("label", "The label left of it.")];
+
+/** What a part is, and what names it. */
+const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters: Field[]]>> = {
+  world: ["Returns the settings and clusters that names depend on."],
+  changes: ["Returns the changes after a mark, up to the version.", inQuery("from", "The mark.")],
+  key: [
+    "Returns the names of a key in one kind of zone.",
+    inQuery("zone", "`clusterset`, `federation`, or `local:` and a cluster id."),
+    ...ofKey,
+  ],
+  reverse: [
+    "Returns the PTR records that the addresses of a key want.",
+    inQuery("zone", "As of a key."),
+    ...ofKey,
+  ],
+  names: [
+    "Returns a list of what exists.",
+    inQuery("list", "`namespaces`, `labels`, `pods` or `ranges`."),
+    inQuery("of", "A namespace, or a bucket of pods."),
+    inQuery("prefix", "How the names begin."),
+  ],
+  below: [
+    "Returns whether names end with another one.",
+    inQuery("tree", "The tree of the zone."),
+    inQuery("namespace", "A label; empty for all."),
+    inQuery("name", "A relative name."),
+  ],
+  claims: [
+    "Returns for which services clusters report 64 neighbouring addresses.",
+    inQuery("bucket", "The bucket of the addresses."),
+  ],
+  services: [
+    "Returns a part of the list of services, for pages.",
+    inQuery("words", "What `<service>.<namespace>` contains, with spaces between."),
+    inQuery("view", "A cluster id; empty for outside."),
+    inQuery("offset", "How many to skip."),
+    inQuery("most", "How many to list."),
+  ],
+};
+
+/** docs/reference/transfer.md */
+const transfer = [
+  get(
+    `${MOUNTS.transfer}/state`,
+    "Returns what is served: the newest changes, and the leases.",
+    json("The state.", "TransferState"),
+    {
+      parameters: [scope, nonce],
+    },
+  ),
+  ...PART_KINDS.map((kind) => {
+    const [summary, ...parameters] = PARTS[kind];
+    const part = ok("The part.", { "application/octet-stream": "bytes" });
+    return get(`${MOUNTS.transfer}/${kind}`, `${summary} It never changes.`, part, {
+      parameters: [...parameters, version, epoch, scope],
+      errors: OF_PARTS,
+    });
+  }),
+];
+
+const FEDERATION = `${MOUNTS.federations}/{name}`;
+const wrongName = { 422: ["INVALID_FEDERATION"] };
+const federation = (description: string) => ({
+  description,
+  content: { [JSON_TYPE]: "Federation" as const },
+});
+
+/** docs/how-to/federation.md */
+const federations = [
+  get(MOUNTS.federations, "Lists the registered federations.", json("All of them.", "Federations")),
+  post(
+    FEDERATION,
+    "Registers a federation, or changes its name servers.",
+    { 200: federation("It was registered before."), 201: federation("It is new.") },
+    {
+      body: { [JSON_TYPE]: "StubRequest" },
+      errors: joinCodes(OF_BODIES, OF_JSON, wrongName, { 503: ["TOO_MANY_FEDERATIONS"] }),
+    },
+  ),
+  get(FEDERATION, "Returns a federation.", json("The federation.", "Federation"), {
+    errors: joinCodes(wrongName, { 404: ["UNKNOWN_FEDERATION"] }),
+  }),
+  remove(
+    FEDERATION,
+    "Removes a federation.",
+    { 204: { description: "It is not registered, also if it was not before." } },
+    { errors: wrongName },
+  ),
+];
+
+/** The parameters in paths. */
+export const PATH_PARAMETERS: Readonly<Record<string, Pick<Field, "description" | "schema">>> = {
+  clusterId: {
+    description: "The cluster whose view answers have, or that of the credential.",
+    schema: { type: "string", pattern: CLUSTER_ID.source },
+  },
+  name: {
+    description: "A label of a DNS name.",
+    schema: { type: "string", pattern: "^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$" },
+  },
+};
+
+const RULES = ["bearer", "basic", "certificate", "optional"] as const;
+const TOKENS = ["bearer", "certificate"] as const;
+
+/** By tag. */
+export const APIS: Readonly<Record<string, Api>> = {
+  queries: {
+    description: "DNS over HTTPS, JSON and explanations.",
+    security: RULES,
+    errors: joinCodes(OF_EVERY_PATH, OF_RULES, OF_QUERIES),
+    isTextToo: true,
+    operations: [...queries("", ""), ...queries("/clusters/{clusterId}", " in the view of a cluster")],
+  },
+  status: {
+    description: "Status and metrics.",
+    security: RULES,
+    errors: joinCodes(OF_EVERY_PATH, OF_RULES),
+    isTextToo: true,
+    operations: status,
+  },
+  health: {
+    description: "Health, and this document.",
+    security: [],
+    errors: {},
+    isTextToo: true,
+    operations: health,
+  },
+  push: {
+    description: "How a sync worker reports its cluster.",
+    security: TOKENS,
+    errors: joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_SECONDARIES),
+    isTextToo: false,
+    operations: push,
+  },
+  transfer: {
+    description: "How secondaries follow a primary. Only where transfer.credentials are set.",
+    security: TOKENS,
+    errors: joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_TRANSFERS),
+    isTextToo: false,
+    operations: transfer,
+  },
+  federations: {
+    description: "Stub zones. Only where tls.clientCaFile is set.",
+    security: ["certificate"],
+    errors: joinCodes(OF_EVERY_PATH, OF_FEDERATIONS),
+    isTextToo: false,
+    operations: federations,
+  },
+};
