@@ -25,10 +25,10 @@ export function createExplainRoute(clock: () => number): JsonRoute {
     const question = readJsonQuestion(request.url);
     if ("error" in question) return reject(request, 400, "INVALID_QUESTION", question.error);
     return answerQuestion(request, answers, endpoint, question.query, (answered) => {
-      const read = readAnswered(answered, answers.gateway, clock());
-      if (read === undefined) return undefined;
-      const explanation = explainAnswer(answers, answered, read.json);
-      const body = jsonBody(jsonExplanation(explanation, read.json, answered.view, clock()));
+      const json = readAnswered(answered, answers.gateway, clock());
+      if (json === undefined) return undefined;
+      const explanation = explainAnswer(answers, answered, json);
+      const body = jsonBody(jsonExplanation(explanation, json, answered.view, clock()));
       return { type: JSON_TEXT, body, caching: "no-store" };
     });
   };

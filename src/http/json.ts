@@ -70,8 +70,8 @@ export function createJsonRoute(clock: () => number): JsonRoute {
     return answerQuestion(request, answers, endpoint, question.query, (answered) => {
       const caching = cacheControl(answered);
       if (wanted || json === 0) return { type: DNS_MESSAGE, body: answered.answer.bytes, caching };
-      const read = readAnswered(answered, answers.gateway, clock());
-      return read && { type, body: jsonBody(read.json), caching };
+      const answer = readAnswered(answered, answers.gateway, clock());
+      return answer && { type, body: jsonBody(answer), caching };
     });
   };
 }
@@ -127,21 +127,6 @@ export type JsonRecord = Written<typeof RecordSchema>;
 /** An answer in the JSON form that Google's and Cloudflare's resolvers share. */
 export type JsonAnswer = Written<typeof AnswerSchema>;
 
-/** An Extended DNS Error (RFC 8914 section 2); `text` may be empty. */
-interface ExtendedDnsError {
-  readonly code: number;
-  readonly text: string;
-}
-
-/** A decoded answer with its text forms. */
-export interface ReadAnswer {
-  readonly json: JsonAnswer;
-  readonly isAuthoritative: boolean;
-  readonly extendedErrors: readonly ExtendedDnsError[];
-  /** The view, the source and the age of the answer as text. */
-  readonly comment: string;
-}
-
 /** The names of Extended DNS Errors by code (IANA, Extended DNS Error Codes). */
 const EXTENDED_ERRORS: readonly string[] =
   "Other Error,Unsupported DNSKEY Algorithm,Unsupported DS Digest Type,Stale Answer,Forged Answer,DNSSEC Indeterminate,DNSSEC Bogus,Signature Expired,Signature Not Yet Valid,DNSKEY Missing,RRSIGs Missing,No Zone Key Bit Set,NSEC Missing,Cached Error,Not Ready,Blocked,Censored,Filtered,Prohibited,Stale NXDOMAIN Answer,Not Authoritative,Not Supported,No Reachable Authority,Network Error,Invalid Data".split(
@@ -152,10 +137,11 @@ const EXTENDED_ERRORS: readonly string[] =
 const AUTHENTIC = 0x0020;
 
 /**
- * Reads an answer in wire format. The Extended DNS Errors (RFC 8914) are added to `comment`.
+ * Reads an answer in wire format.
+ * @param comment follows the Extended DNS Errors of the answer (RFC 8914)
  * @throws {MessageError} if the answer is malformed, which answers of other name servers can be
  */
-function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
+export function readAnswer(answer: Uint8Array, comment: string): JsonAnswer {
   if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
   const flags = readWord(answer, 2);
   const reader = new SectionReader(answer);
@@ -166,33 +152,19 @@ function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
   const opt = records[2]!.find(({ type }) => type === RecordType.OPT);
   const extendedErrors = opt === undefined ? [] : readExtendedErrors(answer, opt);
-  const said = extendedErrors.map(({ code, text }) => {
-    const name = EXTENDED_ERRORS[code];
-    return `Extended DNS Error ${code}${name === undefined ? "" : ` (${name})`}${text === "" ? "" : `: ${text}`}`;
-  });
   return {
-    isAuthoritative: (flags & HeaderFlag.AA) !== 0,
-    extendedErrors,
-    comment,
-    json: {
-      Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
-      TC: (flags & HeaderFlag.TC) !== 0,
-      RD: (flags & HeaderFlag.RD) !== 0,
-      RA: (flags & HeaderFlag.RA) !== 0,
-      AD: (flags & AUTHENTIC) !== 0,
-      CD: (flags & HeaderFlag.CD) !== 0,
-      Question: question,
-      ...(answers.length > 0 && { Answer: answers }),
-      ...(authority.length > 0 && { Authority: authority }),
-      ...(additional.length > 0 && { Additional: additional }),
-      Comment: [...said, comment].join("; "),
-    },
+    Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
+    TC: (flags & HeaderFlag.TC) !== 0,
+    RD: (flags & HeaderFlag.RD) !== 0,
+    RA: (flags & HeaderFlag.RA) !== 0,
+    AD: (flags & AUTHENTIC) !== 0,
+    CD: (flags & HeaderFlag.CD) !== 0,
+    Question: question,
+    ...(answers.length > 0 && { Answer: answers }),
+    ...(authority.length > 0 && { Authority: authority }),
+    ...(additional.length > 0 && { Additional: additional }),
+    Comment: [...extendedErrors, comment].join("; "),
   };
-}
-
-/** `readAnswer` with only the JSON. @throws {MessageError} */
-export function renderJsonAnswer(answer: Uint8Array, comment: string): JsonAnswer {
-  return readAnswer(answer, comment).json;
 }
 
 /** Walks over the sections of a message, one after the other. */
@@ -235,16 +207,19 @@ function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {
   };
 }
 
-function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): ExtendedDnsError[] {
-  const errors: ExtendedDnsError[] = [];
+/** The Extended DNS Errors of an OPT record (RFC 8914 section 2) in words. */
+function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): string[] {
+  const errors: string[] = [];
   for (let at = dataStart, next = at; at < end; at = next) {
     next = optionEnd(message, at, end);
     if (next < 0) break;
-    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - at >= 6)
-      errors.push({
-        code: readWord(message, at + 4),
-        text: new TextDecoder().decode(message.subarray(at + 6, next)),
-      });
+    if (readWord(message, at) !== EdnsOption.EXTENDED_ERROR || next - at < 6) continue;
+    const code = readWord(message, at + 4);
+    const name = EXTENDED_ERRORS[code];
+    const text = new TextDecoder().decode(message.subarray(at + 6, next));
+    errors.push(
+      `Extended DNS Error ${code}${name === undefined ? "" : ` (${name})`}${text === "" ? "" : `: ${text}`}`,
+    );
   }
   return errors;
 }
@@ -257,7 +232,7 @@ export function readAnswered(
   answered: Answered,
   gateway: Pick<DohGateway, "status">,
   now: number,
-): ReadAnswer | undefined {
+): JsonAnswer | undefined {
   try {
     return readAnswer(answered.answer.bytes, describeAnswered(answered, gateway, now));
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type ExplainSource, explain } from "../../src/explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
 import { LeaseTables } from "../../src/gateway/leases.ts";
-import { renderJsonAnswer } from "../../src/http/json.ts";
+import { readAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { Accounts } from "../../src/names/services.ts";
@@ -22,7 +22,7 @@ export interface ExplainedWorld {
     type: string,
     view?: string,
   ): {
-    readonly json: ReturnType<typeof renderJsonAnswer>;
+    readonly json: ReturnType<typeof readAnswer>;
     readonly explanation: ReturnType<typeof explain>;
   };
 }
@@ -57,7 +57,7 @@ export function explainedWorld(
         view,
         outside: "refuse",
       })!;
-      const json = renderJsonAnswer(answer.bytes, "");
+      const json = readAnswer(answer.bytes, "");
       const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };
       const explanation = explain(source, { ...question, records: json.Answer ?? [] });
       return { json, explanation };

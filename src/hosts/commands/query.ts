@@ -6,7 +6,7 @@ import { explain } from "../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { LeaseTables } from "../../gateway/leases.ts";
 import { type JsonExplanation, jsonExplanation } from "../../http/explain.ts";
-import { type JsonAnswer, renderJsonAnswer } from "../../http/json.ts";
+import { type JsonAnswer, readAnswer } from "../../http/json.ts";
 import { readJsonQuestion } from "../../http/json-question.ts";
 import { DNS_MESSAGE, JSON_TYPE } from "../../http/messages/fields.ts";
 import { nameOfCode, nameOfType } from "../../http/pages/page.ts";
@@ -157,7 +157,7 @@ async function askGateway(
   const at = flags.view === undefined ? "" : `/clusters/${encodeURIComponent(flags.view)}`;
   try {
     const { body, milliseconds } = await connection.post(`${at}/dns-query`, DNS_MESSAGE, message);
-    const answer = renderJsonAnswer(new Uint8Array(body), "");
+    const answer = readAnswer(new Uint8Array(body), "");
     const explained = needsExplanation(flags)
       ? await connection.get(`${at}/explain?${search}`, JSON_TYPE)
       : undefined;
@@ -317,7 +317,7 @@ function answerOffline(
     view,
     outside: "refuse",
   })!;
-  const answer = renderJsonAnswer(
+  const answer = readAnswer(
     answered.bytes,
     `seen from ${view ?? "outside"}; without a gateway every cluster counts as live`,
   );

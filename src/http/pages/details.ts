@@ -68,8 +68,8 @@ ${viewField("Seen from", view, clusters)}
 }
 
 function present(facts: ServiceFacts, { zones }: PageParts): Html {
-  const { explanation, addressCount, comment } = facts;
-  const { service, conflicts, findings, omitted, message } = explanation;
+  const { service, conflicts, findings, omitted, message, comment } = facts.explanation;
+  const { addressCount } = facts;
   return html`<p class="verdict ${addressCount > 0 ? "good" : "bad"}">${addressCount > 0 ? `Answered with ${addressCount === 1 ? "one address" : `${addressCount} addresses`}.` : message}</p>
 <dl>
 ${service === undefined ? "" : html`<dt>Type</dt><dd>${service.type}</dd><dt>Addresses</dt><dd>${service.addresses}</dd>`}
@@ -119,8 +119,6 @@ interface ServiceFacts extends AskedService {
   readonly leases: JsonExplanation["leases"];
   /** Of the A query; the rest of it is the same for all types. */
   readonly explanation: JsonExplanation;
-  /** The view and the age of the answers as text. */
-  readonly comment: string;
 }
 
 /** Queries A, AAAA and SRV as the client would: what it may not see is answered as what does not exist. */
@@ -153,7 +151,6 @@ async function serviceFacts(
     listing: parts.directory.service(namespace, name, v4.view.cluster),
     leases: [...leases.values()],
     explanation: v4,
-    comment: answers[0]!.read.comment,
   };
 }
 

@@ -1,12 +1,8 @@
 import { html } from "hono/html";
-import type { Answered } from "../../answer/answer-query.ts";
-import { HEADER_BYTES } from "../../dns/name.ts";
-import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
 import { describeUnanswered } from "../doh/rule-answers.ts";
-import { encodeBase64url } from "../doh/url.ts";
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
-import { type ReadAnswer, readAnswered } from "../json.ts";
+import { type JsonAnswer, readAnswered } from "../json.ts";
 import { readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { PageParts } from "./directory.ts";
@@ -23,8 +19,7 @@ export interface PageQuestion {
 /** A question with its answer and the explanation of it. */
 export interface ExplainedAnswer {
   readonly query: Uint8Array;
-  readonly answer: Answered["answer"];
-  readonly read: ReadAnswer;
+  readonly json: JsonAnswer;
   readonly explanation: JsonExplanation;
   /** `/clusters/<cluster id>` for a cluster's view, else empty. */
   readonly path: string;
@@ -49,15 +44,14 @@ export async function explainedAnswer(
   if (typeof answered === "string" || answered.retryAfter !== undefined)
     return { error: describeUnanswered(answered) };
   const now = clock();
-  const read = readAnswered(answered, gateway, now);
-  if (read === undefined) return { error: "another name server sent an unreadable answer" };
-  const explanation = explainAnswer({ listed, gateway }, answered, read.json);
+  const json = readAnswered(answered, gateway, now);
+  if (json === undefined) return { error: "another name server sent an unreadable answer" };
+  const explanation = explainAnswer({ listed, gateway }, answered, json);
   return {
     query,
-    answer: answered.answer,
-    read,
+    json,
     search,
-    explanation: jsonExplanation(explanation, read.json, answered.view, now),
+    explanation: jsonExplanation(explanation, json, answered.view, now),
     path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
   };
 }
@@ -133,65 +127,4 @@ function list(title: string, entries: readonly Html[], total = entries.length): 
   const rest = total - Math.min(entries.length, MOST);
   return html`<div><h3>${title}</h3>
 <ul>${entries.slice(0, MOST).map((entry) => html`<li>${entry}</li>`)}${rest > 0 ? html`<li>${rest} more</li>` : ""}</ul></div>`;
-}
-
-/** A part of a message (RFC 1035 section 4.1). */
-interface MessagePart {
-  readonly title: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The most bytes of a message that the page shows. */
-const MOST_SHOWN = 1024;
-
-const SECTIONS = ["Question", "Answer", "Authority", "Additional"] as const;
-
-/** The ranges of a message's header and sections; from a malformed position on, the rest is one part. */
-function splitMessage(message: Uint8Array): readonly MessagePart[] {
-  if (message.length < HEADER_BYTES) return [{ title: "Message", start: 0, end: message.length }];
-  const parts: MessagePart[] = [{ title: "Header", start: 0, end: HEADER_BYTES }];
-  let at = HEADER_BYTES;
-  for (const [index, title] of SECTIONS.entries()) {
-    const start = at;
-    for (let left = readWord(message, 4 + index * 2); left > 0 && at >= 0; left--)
-      at = index === 0 ? skipQuestion(message, at) : (readRecord(message, at)?.end ?? -1);
-    if (at < 0) return [...parts, { title: "Rest", start, end: message.length }];
-    if (at > start) parts.push({ title, start, end: at });
-  }
-  if (at < message.length) parts.push({ title: "Rest", start: at, end: message.length });
-  return parts;
-}
-
-function skipQuestion(message: Uint8Array, at: number): number {
-  const end = readName(message, at);
-  return end < 0 || end + 4 > message.length ? -1 : end + 4;
-}
-
-/** Bytes in a line of hex: few enough for a phone's width. */
-const LINE_BYTES = 8;
-
-/** Bytes in hex and as ASCII, with their offsets in the message. */
-function hexLines(message: Uint8Array, start: number, end: number): string {
-  const lines: string[] = [];
-  for (let at = start; at < end; at += LINE_BYTES) {
-    const bytes = [...message.subarray(at, Math.min(at + LINE_BYTES, end))];
-    const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const text = bytes.map((byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".")).join("");
-    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(LINE_BYTES * 3 - 1)}  ${text}`);
-  }
-  return lines.join("\n");
-}
-
-/** A message in wire format: each part in hex, and all of it in base64url. */
-export function messageView(message: Uint8Array): Html {
-  const shown = message.subarray(0, MOST_SHOWN);
-  const parts = splitMessage(message).filter(({ start }) => start < shown.length);
-  return html`${parts.map(
-    ({ title, start, end }) => html`<p class="hint">${title}, ${end - start} bytes</p>
-<pre tabindex="0" aria-label="${title} in hex">${hexLines(message, start, Math.min(end, shown.length))}</pre>`,
-  )}
-${shown.length < message.length ? html`<p class="hint">The first ${shown.length} of ${message.length} bytes.</p>` : ""}
-<p class="hint">base64url${shown.length < message.length ? ", the beginning" : ""}</p>
-<pre class="wrap">${encodeBase64url(shown)}</pre>`;
 }

@@ -3,26 +3,17 @@ import { parseAddress } from "../../dns/address.ts";
 import { ResponseCode } from "../../dns/name.ts";
 import { formatReverseName } from "../../dns/reverse.ts";
 import { encodeBase64url } from "../doh/url.ts";
-import type { JsonRecord, ReadAnswer } from "../json.ts";
+import type { JsonAnswer, JsonRecord } from "../json.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import { exampleIn, type ListPart, type Missing, type PageParts } from "./directory.ts";
-import {
-  type ExplainedAnswer,
-  explainedAnswer,
-  explanationView,
-  messageView,
-  type PageQuestion,
-} from "./explained.ts";
+import { type ExplainedAnswer, explainedAnswer, explanationView, type PageQuestion } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
 import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
 import {
   counted,
-  describeExtendedError,
-  describeFlags,
   describeOutcome,
   duration,
   type Html,
-  nameOfCode,
   nameOfType,
   natural,
   options,
@@ -151,56 +142,27 @@ ${error === undefined ? "" : html`<p class="note" role="alert" id="error">${erro
 <p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example.name)}&amp;type=${example.type}#answer">${example.name}</a>. For an address the page looks up its reverse name.</p>`;
 }
 
-/** The most records and characters that the page shows. */
+/** The most records that the page shows. */
 const MOST_RECORDS = 100;
-const MOST_CHARACTERS = 6000;
 
-/** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
-function lookUpResult(looked: ExplainedAnswer): Html {
-  const { json, isAuthoritative, extendedErrors, comment } = looked.read;
+/** An answer: a sentence, its explanation, its records. */
+function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer): Html {
   const asked = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(asked.type);
   const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
   return html`<section aria-labelledby="answer">
 <h2 id="answer"><code>${asked.name.replace(/(.)\.$/, "$1")}</code> ${type}</h2>
 <p class="verdict ${isGood ? "good" : "bad"}">${describeOutcome(json.Status, json.Answer?.length ?? 0, type)}</p>
-${extendedErrors.map(
-  ({ code, text }) =>
-    html`<p>Extended DNS Error ${code}: ${describeExtendedError(code)}.${text === "" ? "" : html` The gateway says: “${text}”.`}</p>`,
-)}
-<p class="soft">${comment.slice(0, 1).toUpperCase()}${comment.slice(1)}.</p>
-${explanationView(looked.explanation, looked.path, looked.search)}
+<p class="soft">${json.Comment.slice(0, 1).toUpperCase()}${json.Comment.slice(1)}.</p>
+${explanationView(explanation, path, search)}
 ${recordTable(json)}
-<details><summary>Wire format and JSON</summary>
-<div class="halves">
-<div><h3>Wire format</h3>
-${messageView(looked.answer.bytes)}
-<p><a href="${looked.path}/dns-query?dns=${encodeBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
-<details><summary>The query in wire format</summary><div>
-${messageView(looked.query)}
-</div></details></div>
-<div><h3>JSON</h3>
-${jsonView(looked)}
-<h3>What it means</h3>
-<dl>
-<dt>${nameOfCode(json.Status)}</dt><dd>the response code, ${json.Status}${json.Status > 15 ? " (extended by EDNS)" : ""}</dd>
-${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`<dt>${flag}</dt><dd>${meaning}</dd>`)}
-<dt>Lifetime</dt><dd>${
-    looked.answer.freshness > 0
-      ? `clients and caches may keep this answer for ${duration(looked.answer.freshness * 1000)}`
-      : "no cache may keep this answer"
-  }</dd>
-<dt>Answer</dt><dd>records that answer the query</dd>
-<dt>Authority</dt><dd>the zone of the answer: in a negative answer, the SOA record with its negative TTL</dd>
-<dt>Additional</dt><dd>records for the client's next queries, such as addresses of SRV targets</dd>
-</dl></div>
-</div></details>
+<p class="hint">The answer <a href="${path}/resolve?${search}">as JSON</a> and <a href="${path}/dns-query?dns=${encodeBase64url(query)}">as a DNS message</a></p>
 </section>`;
 }
 
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;
 
-function recordTable(json: ReadAnswer["json"]): Html | string {
+function recordTable(json: JsonAnswer): Html | string {
   const rows: (readonly [section: string, record: JsonRecord])[] = SECTIONS.flatMap((section) =>
     (json[section] ?? []).map((record) => [section, record] as const),
   );
@@ -214,12 +176,6 @@ function recordTable(json: ReadAnswer["json"]): Html | string {
       ([section, { name, type, TTL, data }]) =>
         html`<tr><td><code>${cut(data, 300)}</code></td><td>${nameOfType(type)}</td><td>${duration(TTL * 1000)}</td><td>${section}</td><td><code>${name}</code></td></tr>`,
     )}</tbody></table></div>`;
-}
-
-function jsonView({ read, path, search }: ExplainedAnswer): Html {
-  const text = JSON.stringify(read.json, undefined, 2);
-  return html`<pre tabindex="0" aria-label="The answer in JSON">${cut(text, MOST_CHARACTERS)}</pre>
-<p><a href="${path}/resolve?${search}">The same as JSON</a></p>`;
 }
 
 function cut(text: string, most: number): string {

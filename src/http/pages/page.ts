@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { ExtendedError, RecordType, ResponseCode } from "../../dns/name.ts";
+import { RecordType, ResponseCode } from "../../dns/name.ts";
 import type { Suggestion } from "../../explain/explanation.ts";
 
 /** A piece of HTML whose values are escaped. */
@@ -159,49 +159,6 @@ export function describeOutcome(code: number, answers: number, type: string): st
   }
 }
 
-/** The meaning of an Extended DNS Error (RFC 8914 section 4). */
-export function describeExtendedError(code: number): string {
-  return EXTENDED_ERRORS.get(code) ?? "see RFC 8914 and IANA's list of Extended DNS Error Codes";
-}
-
-const EXTENDED_ERRORS = new Map<number, string>([
-  [ExtendedError.OTHER, "another reason, see the text"],
-  [ExtendedError.STALE_ANSWER, "stale: a newer answer may exist, but the gateway could not get it"],
-  [ExtendedError.NOT_READY, "not ready: no cluster has pushed yet, or every lease has expired"],
-  [
-    ExtendedError.STALE_NXDOMAIN,
-    "a stale negative answer: the name may exist by now, but the gateway could not check",
-  ],
-  [ExtendedError.NOT_AUTHORITATIVE, "the name is out of the zones of this gateway: query another resolver"],
-  [ExtendedError.NOT_SUPPORTED, "the gateway does not support this query"],
-  [ExtendedError.NO_REACHABLE_AUTHORITY, "no name server of the name could be reached"],
-  [23, "a name server could not be reached"],
-]);
-
-/** The flags of an answer's header, each with the meaning of its value. */
-export function describeFlags(flags: {
-  readonly AA: boolean;
-  readonly TC: boolean;
-  readonly RD: boolean;
-  readonly RA: boolean;
-  readonly AD: boolean;
-  readonly CD: boolean;
-}): readonly (readonly [flag: string, meaning: string])[] {
-  return [
-    [
-      "AA",
-      flags.AA
-        ? "set: authoritative, from a zone of this gateway"
-        : "not set: not from a zone of this gateway",
-    ],
-    ["TC", flags.TC ? "set: some records did not fit" : "not set: the answer is complete"],
-    ["RD", flags.RD ? "set: the query requested recursion" : "not set: the query requested no recursion"],
-    ["RA", flags.RA ? "set: the gateway forwards other names" : "not set: the answer needed no recursion"],
-    ["AD", flags.AD ? "set: validated by DNSSEC" : "not set: not validated by DNSSEC"],
-    ["CD", flags.CD ? "set: the query requested no validation" : "not set"],
-  ];
-}
-
 /** The name of an RR type; `TYPE<number>` for rare ones (RFC 3597 section 5). */
 export function nameOfType(type: number): string {
   return TYPE_NAMES.get(type) ?? `TYPE${type}`;
@@ -330,7 +287,6 @@ code,pre{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
 h1 code,h2 code,.entry code{font-size:1em}
 pre{background:var(--box);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .75rem;margin:.35rem 0;overflow-x:auto;max-height:30rem;white-space:pre}
-pre.wrap{white-space:pre-wrap;overflow-wrap:anywhere}
 .sheet{overflow-x:auto;border:1px solid var(--line);border-radius:.3rem}
 table{border-collapse:collapse;width:100%}
 caption{text-align:left;padding:.4rem .6rem;color:var(--soft)}
@@ -342,8 +298,6 @@ time{white-space:nowrap}
 .number{text-align:right;font-variant-numeric:tabular-nums}
 .names>li{display:grid;grid-template-columns:minmax(0,1.2fr) 5rem 1fr auto;gap:.15rem .75rem;align-items:center}
 .names .copy{justify-self:start}
-.halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 1.5rem}
-.halves>*{min-width:0}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));gap:0 1.5rem}
 .facts ul{margin:.25rem 0;padding-left:1.25rem}
 .list{list-style:none;padding:0;margin:.5rem 0}

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { View } from "../../../src/access/view.ts";
 import type { QueryStages, ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
 import { explainAnswer } from "../../../src/http/explain.ts";
-import { renderJsonAnswer } from "../../../src/http/json.ts";
+import { readAnswer } from "../../../src/http/json.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
@@ -93,7 +93,7 @@ function explanationsOf(
 ) {
   return asked.flatMap(({ text, query }) =>
     views.map((view) => {
-      const json = renderJsonAnswer(gateway.answer(query, view, now)!.bytes, "");
+      const json = readAnswer(gateway.answer(query, view, now)!.bytes, "");
       const from = { listed: () => listedOf(whole, gateway), gateway };
       const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
       return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;

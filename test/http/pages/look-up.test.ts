@@ -11,17 +11,6 @@ beforeAll(async () => {
   world = await pagesWorld(twoClusters());
 });
 
-const hexOf = (html: string, label: string) =>
-  [...html.matchAll(new RegExp(`aria-label="${label} in hex">([^<]*)<`, "g"))].map(([, dump]) =>
-    Buffer.from(
-      dump!
-        .split("\n")
-        .map((line) => line.slice(6, 29).replaceAll(" ", ""))
-        .join(""),
-      "hex",
-    ),
-  );
-
 describe("a look-up", () => {
   it("shows the answer, its view and its age", async () => {
     const { status, text } = await world.page(`/?name=${WEB}&type=A`);
@@ -31,32 +20,21 @@ describe("a look-up", () => {
     expect(text).toMatch(/10\.200\.0\.1 A 5 s Answer web\.shop\.svc\.clusterset\.test\./);
   });
 
-  it("shows the wire and JSON forms of the gateway's answer", async () => {
-    const { html, text, links } = await world.page(`/?name=${WEB}&type=AAAA`);
-    const json = JSON.parse(
-      /aria-label="The answer in JSON">([^<]*)</.exec(html)![1]!.replaceAll("&quot;", '"'),
-    );
-    const link = links.find((one) => one.startsWith("/resolve?"))!;
-    expect(json).toEqual(await (await world.fetch(link)).json());
-    expect(json.Answer).toMatchObject([{ type: 28, data: "fd00::c8:1" }]);
-
+  it("links to the answer as JSON and as a DNS message", async () => {
+    const { links } = await world.page(`/?name=${WEB}&type=AAAA`);
+    const response = await world.fetch(links.find((one) => one.startsWith("/resolve?"))!);
+    expect(await response.json()).toMatchObject({ Answer: [{ type: 28, data: "fd00::c8:1" }] });
     const wire = links.find((one) => one.startsWith("/dns-query?dns="))!;
     const message = Buffer.from(await (await world.fetch(wire)).arrayBuffer());
-    const parts = ["Header", "Question", "Answer", "Additional"].map((label) => hexOf(html, label)[0]!);
-    expect(Buffer.concat(parts).equals(message)).toBe(true);
-    expect(text).toContain(message.toString("base64url"));
     expect(decode(message).answers).toMatchObject([{ data: "fd00::c8:1" }]);
   });
 
-  it("shows the explanation first, and folds the wire format away", async () => {
-    const { html, text, links } = await world.page(`/?name=${WEB}&type=A`);
+  it("shows the explanation", async () => {
+    const { text, links } = await world.page(`/?name=${WEB}&type=A`);
     expect(text).toContain("10.200.0.1 A: east");
     expect(text).toContain("the lease of west expires in 60 s, unless its worker renews it");
     expect(text).toContain("type ClusterSetIP east it has the oldest ServiceExport");
     expect(links).toContain(`/explain?name=${WEB}&type=A`);
-    const folded = html.indexOf("<details><summary>Wire format and JSON</summary>");
-    expect(folded).toBeGreaterThan(html.indexOf("Who decides"));
-    expect(html.indexOf("in hex")).toBeGreaterThan(folded);
   });
 
   it("links names that were perhaps meant", async () => {
@@ -78,7 +56,7 @@ describe("a look-up", () => {
   it.each([
     ["a missing name", "nothing.shop.svc.clusterset.test", "A", "The name does not exist (NXDOMAIN)"],
     ["a missing type", WEB, "TXT", "has no TXT records (NODATA)"],
-    ["a name out of zone", "example.org", "A", "out of the zones of this gateway"],
+    ["a name out of zone", "example.org", "A", "Extended DNS Error 20 (Not Authoritative)"],
     ["a number as type", WEB, "65280", "has no TYPE65280 records"],
     ["an address", "10.200.0.1", "A", "web.shop.svc.clusterset.local."],
   ])("explains %s", async (_, name, type, said) => {
@@ -104,9 +82,8 @@ describe("a look-up", () => {
     const { status, text } = await empty.page(`/?name=${WEB}`);
     expect(status).toBe(200);
     expect(text).toContain("The gateway cannot answer now (SERVFAIL)");
-    expect(text).toContain("Extended DNS Error 14: not ready");
+    expect(text).toContain("Extended DNS Error 14 (Not Ready)");
     expect(text).toContain("Not answering yet: no cluster has pushed");
-    expect(text).toContain("no cache may keep this answer");
   });
 
   it("escapes any typed text", async () => {
