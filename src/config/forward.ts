@@ -7,7 +7,8 @@ import { AddressRangeText, count, IpAddress, ZoneName } from "./values.ts";
 export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
 
 /** First segments of paths with another use. */
-const TAKEN = ["api", "explain", "federations", "healthz", "metrics", "readyz", "setup", "status", "tokens"];
+const TAKEN =
+  /^\/(?:api|conflicts|explain|federations|healthz|login|logout|metrics|readyz|services|setup|status|tokens)(?:\/|$)/;
 /** Paths whose policy may be set, but that have no further DNS resources below. */
 const ENDS = ["/clusters", "/resolve"];
 
@@ -18,7 +19,7 @@ const PathText = z
     /^(?:\/[A-Za-z0-9][A-Za-z0-9._~-]*)+$/,
     "must be a path of letters, digits and -._~ such as /everything or /dns-query/everything",
   )
-  .refine((path) => !TAKEN.includes(path.split("/")[1]!), "is in use for something else: choose another")
+  .refine((path) => !TAKEN.test(path), "is in use for something else: choose another")
   .refine(
     (path) => !ENDS.some((end) => path.startsWith(`${end}/`)),
     "must be /clusters or /resolve itself, or a path that does not start with them",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { Paths } from "../../../src/config/forward.ts";
 import { createHono } from "../../../src/http/app.ts";
 import { createPages } from "../../../src/http/pages/routes.ts";
 import { CLUSTER_PATHS } from "../../../src/http/path-table.ts";
@@ -50,30 +51,31 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("the routes", () => {
-  const gateway = {} as never;
-  const app = createHono(
-    {
+const gateway = {} as never;
+const app = createHono(
+  {
+    gateway,
+    clock: () => 0,
+    openApi: async () => "",
+    pushRoutes: createPushRoutes({
+      gateway: { turns: {} } as never,
+      authority: {} as never,
+      limits: {} as never,
+    }),
+    transferRoutes: createTransferRoutes({
       gateway,
+      reader: gateway,
+      turns: gateway,
+      settings: "",
       clock: () => 0,
-      openApi: async () => "",
-      pushRoutes: createPushRoutes({
-        gateway: { turns: {} } as never,
-        authority: {} as never,
-        limits: {} as never,
-      }),
-      transferRoutes: createTransferRoutes({
-        gateway,
-        reader: gateway,
-        turns: gateway,
-        settings: "",
-        clock: () => 0,
-      }),
-      stubRoutes: createStubRoutes({ stubs: {} as never }),
-    },
-    new QueryCounters(),
-    {} as never,
-  );
+    }),
+    stubRoutes: createStubRoutes({ stubs: {} as never }),
+  },
+  new QueryCounters(),
+  {} as never,
+);
+
+describe("the routes", () => {
   const described = (path: string) => path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
   const pages = new Set(createPages().routes.map(({ method, path }) => `${method} ${path}`));
   const isForAll = ({ method }: { readonly method: string }) => method === "ALL";
@@ -92,6 +94,18 @@ describe("the routes", () => {
     const paths = app.routes.filter(isForAll).map(({ path }) => described(path));
     const unknown = paths.filter((path) => !path.endsWith("*") && !(path in document.paths));
     expect(unknown).toEqual([]);
+  });
+});
+
+describe("a further DNS resource", () => {
+  const isPath = (path: string) => Paths.safeParse([{ path, outsideZones: "refuse" }]).success;
+
+  it("takes no path of the application over", () => {
+    const own = app.routes.map(({ path }) => path.split("/")[1]!).filter((name) => /^[a-z]+$/.test(name));
+    const reserved = new Set([...own, "explain", "login", "logout", "tokens"]);
+    reserved.delete("clusters");
+    expect([...reserved].filter((name) => isPath(`/${name}`) || isPath(`/${name}/more`))).toEqual([]);
+    expect(isPath("/everything")).toBe(true);
   });
 });
 
