@@ -1,9 +1,16 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
 import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
-import type { Answer } from "../resolve/answer.ts";
+import type { Answer, Outcome } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
-import { negativeTtl, outcomeOf, TTL_TO_DATA, type UpstreamAnswer, validTtl, writeTtl } from "./upstream.ts";
+import {
+  failedAnswer,
+  negativeTtl,
+  TTL_TO_DATA,
+  type UpstreamAnswer,
+  validTtl,
+  writeTtl,
+} from "./upstream.ts";
 import type { UpstreamReply } from "./upstream-group.ts";
 
 /** Bounds on the TTLs of cached answers, in seconds. */
@@ -21,7 +28,13 @@ const FAILURE_SECONDS = 5;
 const STALE_TTL_SECONDS = 30;
 /** The approximate size of an object and its arrays beside the bytes of the answer. */
 const OVERHEAD_BYTES = 400;
-const NO_RECORDS = new Uint8Array(0);
+
+const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
+  [ResponseCode.FORMERR, "formerr"],
+  [ResponseCode.NXDOMAIN, "nxdomain"],
+  [ResponseCode.NOTIMP, "notimp"],
+  [ResponseCode.REFUSED, "refused"],
+]);
 
 /** A failed attempt to get an answer, in milliseconds of the clock. */
 interface FailedCheck {
@@ -30,87 +43,45 @@ interface FailedCheck {
   readonly isSilence: boolean;
 }
 
-interface Kept {
-  /** Header, question and records; without the OPT record. */
-  readonly bytes: Uint8Array;
-  readonly counts: readonly [number, number, number];
-  readonly rcode: number;
-  readonly extendedError: number;
-  readonly isTruncated: boolean;
-  /** The offset of each record's TTL in `bytes`. */
-  readonly ttlAt: Uint32Array;
-  readonly lifetimeSeconds: number;
-  readonly isFailure: boolean;
-}
-
-/** A cached answer of an upstream. For each client its TTLs count down, and ID, name and OPT record are the client's. */
+/** An answer of an upstream. For each client its TTLs count down, and ID, name and OPT record are the client's. */
 export class CachedAnswer {
   /** The name of the upstream; undefined if none answered. */
   readonly upstream: string | undefined;
+  /** Whether it is an error rather than an answer. */
+  readonly isFailure: boolean;
   /** The last failed attempt to get a newer answer. */
   failedCheck: FailedCheck | undefined;
-  readonly #kept: Kept;
+  /** With TTLs in their bounds. */
+  readonly #given: UpstreamAnswer;
+  /** The offset of each record's TTL. */
+  readonly #ttlAt: Uint32Array;
+  readonly #lifetimeSeconds: number;
   readonly #storedAt: number;
 
-  private constructor(kept: Kept, upstream: string | undefined, now: number) {
-    this.#kept = kept;
-    this.upstream = upstream;
-    this.#storedAt = now;
-  }
-
-  /** Stores the reply of an upstream. @param now milliseconds of a monotonic clock */
-  static of({ answer, upstream }: UpstreamReply, bounds: TtlBounds, now: number): CachedAnswer {
-    const { rcode, truncated } = answer;
+  /** @param given the answer of an upstream. Default: no upstream answered. @param now milliseconds of a monotonic clock */
+  constructor(given: UpstreamReply | undefined, bounds: TtlBounds, now: number) {
+    const { rcode, truncated, extendedError, ...answer } = given?.answer ?? failedAnswer();
     // A view of a larger buffer would keep all of it.
     const bytes = new Uint8Array(answer.bytes.subarray(0, answer.recordsEnd));
-    const counts = [answer.answers, answer.authorities, answer.additionals] as const;
-    const { ttlAt, smallestTtl } = boundTtls(bytes, counts, bounds);
-    const isFailure = rcode !== ResponseCode.NOERROR && rcode !== ResponseCode.NXDOMAIN;
-    const { extendedError } = answer;
+    this.#given = { ...answer, bytes, rcode, truncated, extendedError };
+    this.upstream = given?.upstream;
+    this.#storedAt = now;
+    const { ttlAt, smallestTtl } = boundTtls(this.#given, bounds);
+    this.#ttlAt = ttlAt;
+    this.isFailure = rcode !== ResponseCode.NOERROR && rcode !== ResponseCode.NXDOMAIN;
     // An answer without remaining records has no TTL.
-    const isBlocked = extendedError === ExtendedError.BLOCKED && counts[0] + counts[1] === 0;
-    const lifetimeSeconds = isFailure || isBlocked ? FAILURE_SECONDS : truncated ? 0 : smallestTtl;
-    const kept = {
-      bytes,
-      counts,
-      rcode,
-      extendedError,
-      isTruncated: truncated,
-      ttlAt,
-      lifetimeSeconds,
-      isFailure,
-    };
-    return new CachedAnswer(kept, upstream, now);
-  }
-
-  /** An answer for a query that no upstream answered. */
-  static failed(now: number): CachedAnswer {
-    const kept: Kept = {
-      bytes: NO_RECORDS,
-      counts: [0, 0, 0],
-      rcode: ResponseCode.SERVFAIL,
-      extendedError: ExtendedError.NETWORK_ERROR,
-      isTruncated: false,
-      ttlAt: new Uint32Array(0),
-      lifetimeSeconds: FAILURE_SECONDS,
-      isFailure: true,
-    };
-    return new CachedAnswer(kept, undefined, now);
-  }
-
-  /** Whether it is an error rather than an answer. */
-  get isFailure(): boolean {
-    return this.#kept.isFailure;
+    const isBlocked = extendedError === ExtendedError.BLOCKED && answer.answers + answer.authorities === 0;
+    this.#lifetimeSeconds = this.isFailure || isBlocked ? FAILURE_SECONDS : truncated ? 0 : smallestTtl;
   }
 
   /** Whether it may be cached. */
   get isCacheable(): boolean {
-    return this.#kept.lifetimeSeconds > 0;
+    return this.#lifetimeSeconds > 0;
   }
 
   /** The approximate size in bytes. */
   get size(): number {
-    return this.#kept.bytes.length + this.#kept.ttlAt.byteLength + OVERHEAD_BYTES;
+    return this.#given.bytes.length + this.#ttlAt.byteLength + OVERHEAD_BYTES;
   }
 
   /** The age in whole seconds. */
@@ -119,41 +90,50 @@ export class CachedAnswer {
   }
 
   isFreshAt(now: number): boolean {
-    return now < this.#storedAt + this.#kept.lifetimeSeconds * 1000;
+    return now < this.#storedAt + this.#lifetimeSeconds * 1000;
   }
 
   /** Whether it may be used although it is no longer fresh (RFC 8767). */
   isStaleAt(now: number, mostMilliseconds: number): boolean {
-    const { isFailure, lifetimeSeconds } = this.#kept;
-    return !isFailure && now < this.#storedAt + lifetimeSeconds * 1000 + mostMilliseconds;
+    return !this.isFailure && now < this.#storedAt + this.#lifetimeSeconds * 1000 + mostMilliseconds;
   }
 
-  /** The answer to a client's query: with its ID, its case of the name, and an OPT record if it has one; with RA, and without AA and AD. */
+  /** The answer of a resolver to a client's query: with its ID, its case of the name, and an OPT record if it has one; with RA, and without AA and AD. */
   answer(message: Uint8Array, query: Query, now: number, isStale: boolean): Answer {
-    const { bytes, counts, rcode, isTruncated, isFailure, ttlAt, lifetimeSeconds } = this.#kept;
+    const answer = this.#answer(message, query, now, isStale, false);
+    return { ...answer, bytes: withRecursion(answer.bytes) };
+  }
+
+  /** The answer of a name server, passed on: with its AA, and without RA. */
+  relay(message: Uint8Array, query: Query): Answer {
+    return this.#answer(message, query, this.#storedAt, false, this.#given.authoritative);
+  }
+
+  #answer(message: Uint8Array, query: Query, now: number, isStale: boolean, authoritative: boolean) {
+    const { bytes, rcode, truncated, answers, authorities, additionals } = this.#given;
     const age = this.ageAt(now);
     const writer = beginAnswer(message, query);
-    if (bytes.length > 0) writer.writeBytes(bytes, query.questionEnd, bytes.length);
-    for (const at of ttlAt)
+    writer.writeBytes(bytes, query.questionEnd, bytes.length);
+    for (const at of this.#ttlAt)
       writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readLong(bytes, at) - age);
-    [writer.answers, writer.authorities, writer.additionals] = counts;
-    writer.truncated = isTruncated;
+    [writer.answers, writer.authorities, writer.additionals] = [answers, authorities, additionals];
+    writer.truncated = truncated;
     writer.writeOpt(query, rcode, this.#extendedErrorAt(age, isStale));
-    const answer = withRecursion(writer.finish(query, rcode, false));
-    const isEmpty = counts[0] + counts[1] === 0;
-    const fresh = isFailure || isTruncated || isEmpty ? 0 : Math.max(0, lifetimeSeconds - age);
+    const isEmpty = answers + authorities === 0;
+    const fresh = this.isFailure || truncated || isEmpty ? 0 : Math.max(0, this.#lifetimeSeconds - age);
+    const some = answers > 0 ? "answer" : "nodata";
     return {
-      bytes: answer,
-      outcome: outcomeOf(rcode, counts[0]),
+      bytes: writer.finish(query, rcode, authoritative),
+      outcome: rcode === ResponseCode.NOERROR ? some : (OUTCOMES.get(rcode) ?? "servfail"),
       freshness: isStale ? STALE_TTL_SECONDS : fresh,
-    };
+    } as const;
   }
 
   #extendedErrorAt(age: number, isStale: boolean): number {
-    const { rcode, extendedError, isFailure } = this.#kept;
+    const { rcode, extendedError } = this.#given;
     if (isStale)
       return rcode === ResponseCode.NXDOMAIN ? ExtendedError.STALE_NXDOMAIN : ExtendedError.STALE_ANSWER;
-    return isFailure && age > 0 && extendedError < 0 ? ExtendedError.CACHED_ERROR : extendedError;
+    return this.isFailure && age > 0 && extendedError < 0 ? ExtendedError.CACHED_ERROR : extendedError;
   }
 }
 
@@ -163,25 +143,15 @@ export function withRecursion(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayB
   return bytes;
 }
 
-/** An answer that is not cached, with its TTLs limited to the bounds. */
-export function withBoundedTtls(answer: UpstreamAnswer, bounds: TtlBounds): UpstreamAnswer {
-  const bytes = answer.bytes.slice(0, answer.recordsEnd);
-  const counts = [answer.answers, answer.authorities, answer.additionals] as const;
-  const { smallestTtl } = boundTtls(bytes, counts, bounds);
-  return { ...answer, bytes, freshness: Math.min(answer.freshness, smallestTtl) };
-}
-
 /**
  * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308 section 5); 0 without
  * either, since a negative answer without a SOA record must not be cached.
  */
 function boundTtls(
-  bytes: Uint8Array,
-  counts: readonly [number, number, number],
-  bounds: TtlBounds,
-): { readonly ttlAt: Uint32Array; readonly smallestTtl: number } {
-  const { minimumTtlSeconds, maximumTtlSeconds, maximumNegativeTtlSeconds } = bounds;
-  const ttlAt = new Uint32Array(counts[0] + counts[1] + counts[2]);
+  { bytes, answers, authorities, additionals }: UpstreamAnswer,
+  { minimumTtlSeconds, maximumTtlSeconds, maximumNegativeTtlSeconds }: TtlBounds,
+) {
+  const ttlAt = new Uint32Array(answers + authorities + additionals);
   let smallestTtl = Number.POSITIVE_INFINITY;
   let position = readName(bytes, HEADER_BYTES) + 4;
   for (let index = 0; index < ttlAt.length; index++) {
@@ -189,11 +159,9 @@ function boundTtls(
     position = record.end;
     ttlAt[index] = record.dataStart - TTL_TO_DATA;
     let ttl = Math.min(Math.max(validTtl(record.ttl), minimumTtlSeconds), maximumTtlSeconds);
-    const isAuthority = index >= counts[0] && index < counts[0] + counts[1];
-    if (isAuthority && record.type === RecordType.SOA)
-      ttl = Math.min(negativeTtl(bytes, record), maximumNegativeTtlSeconds);
-    if (index < counts[0] || (isAuthority && record.type === RecordType.SOA))
-      smallestTtl = Math.min(smallestTtl, ttl);
+    const isDenial = index >= answers && index < answers + authorities && record.type === RecordType.SOA;
+    if (isDenial) ttl = Math.min(negativeTtl(bytes, record), maximumNegativeTtlSeconds);
+    if (index < answers || isDenial) smallestTtl = Math.min(smallestTtl, ttl);
     writeTtl(bytes, ttlAt[index]!, ttl);
   }
   return { ttlAt, smallestTtl: Number.isFinite(smallestTtl) ? smallestTtl : 0 };

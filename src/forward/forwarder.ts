@@ -175,7 +175,7 @@ export class Forwarder {
       this.#inFlight.delete(place);
       this.#queries?.end();
       this.#running.delete(runningKey);
-      const kept = answer ?? CachedAnswer.failed(this.#clock.now());
+      const kept = answer ?? new CachedAnswer(undefined, this.#settings.cache, this.#clock.now());
       keep(kept, answer === undefined);
       return kept;
     });
@@ -189,7 +189,7 @@ export class Forwarder {
     try {
       const given = await this.#upstreams.ask(upstreamQuery(query));
       const reply = given && this.#scrub(given, isOwnTarget);
-      return reply && CachedAnswer.of(reply, this.#settings.cache, this.#clock.now());
+      return reply && new CachedAnswer(reply, this.#settings.cache, this.#clock.now());
     } catch (error) {
       this.#onError(error);
       return undefined;

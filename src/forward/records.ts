@@ -7,14 +7,14 @@ import {
   readFoldedName,
 } from "../dns/name.ts";
 import { type RecordPlace, readName, readRecord } from "../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
+import { beginAnswer, MAX_MESSAGE_BYTES, type MessageWriter } from "../resolve/message-writer.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /**
  * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
  * anyway: the number of bytes before them, and the number of names.
  */
-export const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map<
+const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map<
   number,
   readonly [number, number]
 >([
@@ -68,77 +68,41 @@ export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: 
   return position + (BYTES_AFTER_NAMES.get(type) ?? end - position) === end && position <= end;
 }
 
-/** Buffers for the new message and for an uncompressed name. They are reused, since copying is synchronous. */
-const built = new Uint8Array(MAX_MESSAGE_BYTES + 4 * MAX_NAME_BYTES);
-const expanded = new Uint8Array(MAX_NAME_BYTES);
-
-/** Copies some records of a message after its header and question. Their compression pointers may point into removed records. */
-class RecordCopier {
-  readonly #source: Uint8Array;
-  /** Offsets of owner names in the new message. */
-  readonly #owners = new Map<string, number>();
-  #position: number;
-
-  /** @param end the end of the question. There is one copier at a time, until `finish` */
-  constructor(source: Uint8Array, end: number, question: string, questionAt: number) {
-    this.#source = source;
-    built.set(source.subarray(0, end));
-    this.#position = end;
-    this.#owners.set(question, questionAt);
+/**
+ * Copies a record of another message. Its compression pointers may point into what is not copied: names are written out, but for owners that were written before.
+ * @param owners offsets of owner names in the new message @returns false if the record is malformed, or does not fit
+ */
+export function copyRecord(
+  writer: MessageWriter,
+  source: Uint8Array,
+  { start, dataStart, type, end }: RecordPlace,
+  owners: Map<string, number>,
+): boolean {
+  const owner = readWireName(source, start);
+  if (owner === undefined) return false;
+  const known = owners.get(owner.key);
+  if (known !== undefined && owner.key.length > 1) writer.write16(0xc000 | known);
+  else {
+    if (writer.position <= FURTHEST_POINTER) owners.set(owner.key, writer.position);
+    writer.writeBytes(expandedName, 0, owner.key.length);
   }
-
-  /** False if the record is malformed, or does not fit. */
-  copy({ start, dataStart, type, end }: RecordPlace): boolean {
-    const source = this.#source;
-    // Uncompressed names are longer.
-    if (this.#position + (end - start) + 3 * MAX_NAME_BYTES > built.length) return false;
-    this.#writeOwner(start);
-    this.#write(dataStart - FIXED_BYTES, dataStart);
-    const dataAt = this.#position;
-    const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
-    let position = dataStart + before;
-    if (position > end) return false;
-    this.#write(dataStart, position);
-    for (let left = names; left > 0; left--) {
-      const next = position < end ? readName(source, position, expanded) : -1;
-      if (next < 0 || next > end) return false;
-      this.#append(expanded, readName(expanded, 0));
-      position = next;
-    }
-    this.#write(position, end);
-    const length = this.#position - dataAt;
-    built[dataAt - 2] = length >>> 8;
-    built[dataAt - 1] = length;
-    return true;
+  writer.writeBytes(source, dataStart - FIXED_BYTES, dataStart);
+  const dataAt = writer.position;
+  const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
+  let position = dataStart + before;
+  if (position > end) return false;
+  writer.writeBytes(source, dataStart, position);
+  for (let left = names; left > 0; left--) {
+    const next = position < end ? readName(source, position, expandedName) : -1;
+    if (next < 0 || next > end) return false;
+    writer.writeBytes(expandedName, 0, readName(expandedName, 0));
+    position = next;
   }
-
-  /** The new message with the counts of the old one; undefined if it is too long. */
-  finish(longest: number): Uint8Array<ArrayBuffer> | undefined {
-    return this.#position > longest ? undefined : built.slice(0, this.#position);
-  }
-
-  #writeOwner(start: number): void {
-    const owner = readWireName(this.#source, start)!;
-    const known = this.#owners.get(owner.key);
-    if (known !== undefined && owner.key.length > 1) {
-      built[this.#position++] = 0xc0 | (known >>> 8);
-      built[this.#position++] = known;
-      return;
-    }
-    if (this.#position <= FURTHEST_POINTER) this.#owners.set(owner.key, this.#position);
-    readName(this.#source, start, expanded);
-    this.#append(expanded, owner.key.length);
-  }
-
-  #write(start: number, end: number): void {
-    built.set(this.#source.subarray(start, end), this.#position);
-    this.#position += end - start;
-  }
-
-  #append(bytes: Uint8Array, length: number): void {
-    built.set(bytes.subarray(0, length), this.#position);
-    this.#position += length;
-  }
+  writer.writeBytes(source, position, end);
+  const length = writer.position - dataAt;
+  writer.bytes[dataAt - 2] = length >>> 8;
+  writer.bytes[dataAt - 1] = length;
+  return writer.position <= MAX_MESSAGE_BYTES - OPT_BYTES;
 }
 
 /** A record of the answer section (0) or the authority section (1). */
@@ -212,23 +176,18 @@ export function isWithin(name: string, zone: string): boolean {
 /** An answer with these of its records, in this order, and no additional section. Undefined if they do not fit into a message. */
 export function rebuild(
   given: UpstreamAnswer,
-  questionEnd: number,
-  question: string,
+  question: WireName,
   kept: readonly Entry[],
 ): UpstreamAnswer | undefined {
-  const copier = new RecordCopier(given.bytes, questionEnd, question, HEADER_BYTES);
-  if (!kept.every(({ place }) => copier.copy(place))) return undefined;
-  const bytes = copier.finish(MAX_MESSAGE_BYTES - OPT_BYTES);
-  if (bytes === undefined) return undefined;
+  const query = { id: 0, flags: 0, questionEnd: question.end + 4, edns: undefined };
+  const writer = beginAnswer(given.bytes, query);
+  const owners = new Map([[question.key, HEADER_BYTES]]);
+  if (!kept.every(({ place }) => copyRecord(writer, given.bytes, place, owners))) return undefined;
   const answers = kept.filter(({ section }) => section === 0).length;
-  return {
-    ...given,
-    bytes,
-    recordsEnd: bytes.length,
-    answers,
-    authorities: kept.length - answers,
-    additionals: 0,
-  };
+  const authorities = kept.length - answers;
+  [writer.answers, writer.authorities] = [answers, authorities];
+  const bytes = writer.finish(query, given.rcode, given.authoritative);
+  return { ...given, bytes, recordsEnd: bytes.length, answers, authorities, additionals: 0 };
 }
 
 /**
@@ -254,5 +213,5 @@ export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
   });
   if (sorted.every((entry, index) => entry === answers[index])) return given;
   const all = [...sorted, ...entries.slice(given.answers)];
-  return rebuild(given, question.end + 4, question.key, all) ?? given;
+  return rebuild(given, question, all) ?? given;
 }

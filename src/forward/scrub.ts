@@ -59,8 +59,7 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
     return blocked(given, questionEnd, dropped);
   const answer = rebuild(
     given,
-    questionEnd,
-    question.key,
+    question,
     entries.filter((_, index) => reasons[index] === undefined),
   );
   return answer && { answer, dropped };
@@ -86,7 +85,6 @@ function blocked(
       additionals: 0,
       rcode: ResponseCode.NOERROR,
       truncated: false,
-      freshness: 0,
       extendedError: ExtendedError.BLOCKED,
     },
     dropped,

@@ -14,10 +14,10 @@ import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
 import { withSourceCluster } from "../resolve/zone-records.ts";
-import { withBoundedTtls } from "./cached-answer.ts";
+import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
-import { relayAnswer, type Upstream, type UpstreamAnswer } from "./upstream.ts";
-import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
+import type { Upstream } from "./upstream.ts";
+import { UpstreamGroup, type UpstreamLimits, type UpstreamReply } from "./upstream-group.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {
@@ -80,7 +80,7 @@ interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
   /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
-  readonly running: Map<string, Promise<UpstreamAnswer | undefined>>;
+  readonly running: Map<string, Promise<CachedAnswer | undefined>>;
 }
 
 /**
@@ -193,7 +193,7 @@ export class StubZones {
     return this.#ask(stub, own, view)
       .then((answer): ForwardedAnswer => {
         if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
-        return { answer: relayAnswer(own, query, answer), outcome: "answered" };
+        return { answer: answer.relay(own, query), outcome: "answered" };
       })
       .finally(() => queries.end());
   }
@@ -218,7 +218,7 @@ export class StubZones {
     stub: StubZone,
     message: Uint8Array,
     view: string | undefined,
-  ): Promise<UpstreamAnswer | undefined> {
+  ): Promise<CachedAnswer | undefined> {
     const { optionCode, self } = this.#dependencies;
     const query = withSourceCluster(message, optionCode, view ?? self);
     query[0] = 0;
@@ -231,14 +231,14 @@ export class StubZones {
     if (running !== undefined) return running;
     const asked = stub.servers
       .ask(query)
-      .then((reply) => reply && this.#scrub(stub, reply.answer))
+      .then((reply) => reply && this.#scrub(stub, reply))
       .finally(() => stub.running.delete(key));
     stub.running.set(key, asked);
     return asked;
   }
 
   /** The rules for the answers of a federation's name servers: names of their federation and names out of zone, also with private addresses. */
-  #scrub(stub: StubZone, answer: UpstreamAnswer): UpstreamAnswer | undefined {
+  #scrub(stub: StubZone, { answer, upstream }: UpstreamReply): CachedAnswer | undefined {
     const scrubbed = scrubAnswer(answer, {
       isOurs: (name) =>
         this.#allZones.some((zone) => startOfZone(name, zone) >= 0) &&
@@ -247,7 +247,7 @@ export class StubZones {
       isPrivate: () => false,
       isTrusted: () => false,
     });
-    return scrubbed && withBoundedTtls(scrubbed.answer, TTL_BOUNDS);
+    return scrubbed && new CachedAnswer({ answer: scrubbed.answer, upstream }, TTL_BOUNDS, 0);
   }
 
   #connect(registration: StubRegistration): StubZone {

@@ -10,8 +10,7 @@ import {
   ResponseCode,
 } from "../dns/name.ts";
 import { optionEnd, type RecordPlace, readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
-import type { Answer, Outcome } from "../resolve/answer.ts";
-import { ANNOUNCED_PAYLOAD_BYTES, beginAnswer, MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
+import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 
 /** One name server over any transport. The host has the transports. */
@@ -46,23 +45,13 @@ export interface UpstreamAnswer {
   readonly rcode: number;
   /** The info code of its Extended DNS Error (RFC 8914), or -1. */
   readonly extendedError: number;
-  /** The smallest TTL, or the negative TTL (RFC 2308), in seconds; 0 if the answer may not be cached. */
-  readonly freshness: number;
 }
 
 /** Room for the gateway's OPT record with an Extended DNS Error. */
 export const OPT_BYTES = 17;
 /** A header has no others. */
 const MOST_PLAIN_RCODE = 15;
-const AUTHORITY = 1;
 const MOST_TTL = 0x7fffffff;
-
-const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
-  [ResponseCode.FORMERR, "formerr"],
-  [ResponseCode.NXDOMAIN, "nxdomain"],
-  [ResponseCode.NOTIMP, "notimp"],
-  [ResponseCode.REFUSED, "refused"],
-]);
 
 /**
  * Reads a name server's answer to a query with one question. Undefined if it does not match the query (RFC 5452 section 9.1:
@@ -76,7 +65,6 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
   const counts = [readWord(bytes, 6), readWord(bytes, 8), readWord(bytes, 10)] as const;
   const kept = [0, 0, 0];
   let opt: RecordPlace | undefined;
-  let smallestTtl = Number.POSITIVE_INFINITY;
   let position = questionEnd;
   for (const [section, count] of counts.entries())
     for (let left = count; left > 0; left--) {
@@ -87,14 +75,9 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
         if (section !== 2 || opt !== undefined) return undefined;
         opt = record;
       } else if (opt === undefined) kept[section] = kept[section]! + 1;
-      if (section === 0) smallestTtl = Math.min(smallestTtl, validTtl(record.ttl));
-      if (section === AUTHORITY && record.type === RecordType.SOA)
-        smallestTtl = Math.min(smallestTtl, negativeTtl(bytes, record));
     }
-  const truncated = (flags & HeaderFlag.TC) !== 0;
   const rcode = (flags & 0x0f) | (opt === undefined ? 0 : (opt.ttl >>> 24) << 4);
-  if (rcode > MOST_PLAIN_RCODE) return hopFailed(bytes, questionEnd);
-  const isCacheable = !truncated && (rcode === ResponseCode.NOERROR || rcode === ResponseCode.NXDOMAIN);
+  if (rcode > MOST_PLAIN_RCODE) return failedAnswer(bytes, questionEnd);
   return {
     bytes,
     recordsEnd: opt?.start ?? position,
@@ -102,18 +85,20 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
     authorities: kept[1]!,
     additionals: kept[2]!,
     authoritative: (flags & HeaderFlag.AA) !== 0,
-    truncated,
+    truncated: (flags & HeaderFlag.TC) !== 0,
     rcode,
     extendedError: opt === undefined ? -1 : readExtendedError(bytes, opt),
-    freshness: isCacheable && Number.isFinite(smallestTtl) ? smallestTtl : 0,
   };
 }
 
-/** Extended codes (BADVERS, BADCOOKIE) are about EDNS between the gateway and the name server (RFC 6891 section 6.1.3): the client gets SERVFAIL. */
-function hopFailed(bytes: Uint8Array, questionEnd: number): UpstreamAnswer {
+/**
+ * SERVFAIL, where no name server answered, or with an extended code (BADVERS, BADCOOKIE), which is about EDNS between the gateway and the name server
+ * (RFC 6891 section 6.1.3).
+ */
+export function failedAnswer(bytes: Uint8Array = new Uint8Array(0), recordsEnd = 0): UpstreamAnswer {
   return {
     bytes,
-    recordsEnd: questionEnd,
+    recordsEnd,
     answers: 0,
     authorities: 0,
     additionals: 0,
@@ -121,31 +106,7 @@ function hopFailed(bytes: Uint8Array, questionEnd: number): UpstreamAnswer {
     truncated: false,
     rcode: ResponseCode.SERVFAIL,
     extendedError: ExtendedError.NETWORK_ERROR,
-    freshness: 0,
   };
-}
-
-/** The answer to the client's query: with its ID and its case of the name, and with an OPT record if the query has one. */
-export function relayAnswer(message: Uint8Array, query: Query, upstream: UpstreamAnswer): Answer {
-  const { bytes, rcode, answers, freshness } = upstream;
-  const writer = beginAnswer(message, query);
-  writer.writeBytes(bytes, query.questionEnd, upstream.recordsEnd);
-  writer.answers = answers;
-  writer.authorities = upstream.authorities;
-  writer.additionals = upstream.additionals;
-  writer.truncated = upstream.truncated;
-  writer.writeOpt(query, rcode, upstream.extendedError);
-  return {
-    bytes: writer.finish(query, rcode, upstream.authoritative),
-    outcome: outcomeOf(rcode, answers),
-    freshness,
-  };
-}
-
-/** The outcome of a query, by rcode and number of answers. */
-export function outcomeOf(rcode: number, answers: number): Outcome {
-  if (rcode === ResponseCode.NOERROR) return answers > 0 ? "answer" : "nodata";
-  return OUTCOMES.get(rcode) ?? "servfail";
 }
 
 function answersQuestion(query: Uint8Array, bytes: Uint8Array, questionEnd: number): boolean {

@@ -18,7 +18,7 @@ const alias = (ttl: number) => ({ type: "CNAME", name: NAME, ttl, data: "x.examp
 function keep(packet: Packet & { rcode?: number }, bounds = BOUNDS, type = "A"): CachedAnswer {
   const query = upstreamQuery(readForwardable(queryFor(NAME, {}, type))!);
   const answer = readUpstreamAnswer(query, answerTo(query, packet));
-  return CachedAnswer.of({ answer: answer!, upstream: "one" }, bounds, 0);
+  return new CachedAnswer({ answer: answer!, upstream: "one" }, bounds, 0);
 }
 
 /** The answer to a client after so many seconds. */
@@ -170,7 +170,7 @@ describe("an answer out of the cache", () => {
   });
 
   it("without any answer is SERVFAIL, Network Error (RFC 8914 section 4.24)", () => {
-    const given = answerAt(CachedAnswer.failed(0), 0, queryFor(NAME, withEdns));
+    const given = answerAt(new CachedAnswer(undefined, BOUNDS, 0), 0, queryFor(NAME, withEdns));
     expect(given).toMatchObject({
       outcome: "servfail",
       freshness: 0,
@@ -217,7 +217,7 @@ it("takes about as much memory as its bytes, and keeps no larger buffer alive", 
   const query = upstreamQuery(readForwardable(queryFor(NAME))!);
   const large = Buffer.concat([Buffer.alloc(60_000), answerTo(query, { answers: [address(60)] })]);
   const answer = readUpstreamAnswer(query, large.subarray(60_000))!;
-  const kept = CachedAnswer.of({ answer, upstream: "one" }, BOUNDS, 0);
+  const kept = new CachedAnswer({ answer, upstream: "one" }, BOUNDS, 0);
   large.fill(0);
   expect(kept.size).toBeLessThan(1000);
   expect(answerAt(kept, 0).packet.answers).toMatchObject([{ data: "192.0.2.1" }]);
@@ -238,7 +238,7 @@ it("an answer of any upstream is returned whole and in order, with any bytes", (
       const answer = readUpstreamAnswer(query, bytes);
       if (answer === undefined) return;
       const message = queryFor(NAME, withEdns);
-      const given = CachedAnswer.of({ answer, upstream: "one" }, BOUNDS, 0).answer(
+      const given = new CachedAnswer({ answer, upstream: "one" }, BOUNDS, 0).answer(
         message,
         readForwardable(message)!,
         0,

@@ -1,11 +1,14 @@
 import { type DecodedPacket, decode, encode, type Packet } from "dns-packet";
+import { CachedAnswer } from "../../src/forward/cached-answer.ts";
 import {
+  readForwardable,
   type StubRegistration,
   StubZones,
   type StubZonesDependencies,
 } from "../../src/forward/stub-zones.ts";
-import type { Upstream } from "../../src/forward/upstream.ts";
+import type { Upstream, UpstreamAnswer } from "../../src/forward/upstream.ts";
 import { ownCount } from "../../src/limits/shared.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
 
 /** What a fake name server does with a query. */
 export type Handler = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
@@ -84,6 +87,12 @@ export async function openStubs(
     },
   });
   return { stubs, asked, events, closed, kept };
+}
+
+/** An answer as a client gets it, with the TTLs of the name server. */
+export function relayed(message: Uint8Array, answer: UpstreamAnswer): Answer {
+  const bounds = { minimumTtlSeconds: 0, maximumTtlSeconds: 2 ** 31, maximumNegativeTtlSeconds: 2 ** 31 };
+  return new CachedAnswer({ answer, upstream: "one" }, bounds, 0).relay(message, readForwardable(message)!);
 }
 
 /** A query in wire format. */

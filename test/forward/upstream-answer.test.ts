@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 import { inChainOrder } from "../../src/forward/records.ts";
-import { readUpstreamAnswer, relayAnswer, withoutAge } from "../../src/forward/upstream.ts";
-import { readQuery } from "../../src/resolve/query.ts";
+import { readUpstreamAnswer, withoutAge } from "../../src/forward/upstream.ts";
 import { optRecord, soaRecord } from "./fake-forwarder.ts";
-import { answerTo, decoded, queryFor } from "./fake-upstreams.ts";
+import { answerTo, decoded, queryFor, relayed } from "./fake-upstreams.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
 const whole = answerTo(query, {
@@ -13,9 +13,18 @@ const whole = answerTo(query, {
   additionals: [{ type: "A", name: "ns.federation", ttl: 1, data: "192.0.2.1" }],
 });
 
+/** A TTL with the highest bit set counts as 0 (RFC 2181 section 8); a negative one is at most the SOA's MINIMUM. */
+function withValidTtls(bytes: Uint8Array): Uint8Array {
+  const valid = bytes.slice();
+  let at = readName(bytes, 12) + 4;
+  for (let record = readRecord(bytes, at); record !== undefined; record = readRecord(bytes, at)) {
+    if (record.ttl > 0x7fffffff) valid.fill(0, record.dataStart - 6, record.dataStart - 2);
+    at = record.end;
+  }
+  return valid;
+}
+
 it("damaged answers are rejected or passed on whole, and nothing throws", () => {
-  const read = readQuery(query);
-  if ("code" in read) throw new Error("the query is malformed");
   const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 });
   fc.assert(
     fc.property(damage, fc.nat(whole.length), (changes, size) => {
@@ -23,17 +32,15 @@ it("damaged answers are rejected or passed on whole, and nothing throws", () => 
       for (const [at, byte] of changes) if (at < size) bytes[at] = byte;
       const upstream = readUpstreamAnswer(query, bytes);
       if (upstream === undefined) return;
-      const { bytes: relayed, freshness } = relayAnswer(query, read, upstream);
-      expect(relayed.length).toBeLessThanOrEqual(bytes.length);
-      expect(relayed.subarray(12)).toEqual(bytes.subarray(12, relayed.length));
+      const { bytes: given, freshness } = relayed(query, upstream);
+      expect(given.length).toBeLessThanOrEqual(bytes.length);
+      expect(given.subarray(12)).toEqual(withValidTtls(bytes).subarray(12, given.length));
       expect(freshness).toBeGreaterThanOrEqual(0);
     }),
   );
 });
 
 it("records after an OPT record are removed: they cannot be moved (RFC 1035 section 4.1.4)", () => {
-  const read = readQuery(query);
-  if ("code" in read) throw new Error("the query is malformed");
   const bytes = answerTo(query, {
     additionals: [
       { type: "A", name: "a.federation", ttl: 1, data: "192.0.2.1" },
@@ -41,8 +48,8 @@ it("records after an OPT record are removed: they cannot be moved (RFC 1035 sect
       { type: "A", name: "b.federation", ttl: 1, data: "192.0.2.2" },
     ],
   });
-  const { bytes: relayed } = relayAnswer(query, read, readUpstreamAnswer(query, bytes)!);
-  expect(decoded(relayed).additionals).toMatchObject([{ name: "a.federation", data: "192.0.2.1" }]);
+  const { bytes: given } = relayed(query, readUpstreamAnswer(query, bytes)!);
+  expect(decoded(given).additionals).toMatchObject([{ name: "a.federation", data: "192.0.2.1" }]);
 });
 
 describe("records of an answer", () => {
@@ -109,7 +116,6 @@ describe("response codes of EDNS", () => {
         rcode: 2,
         answers: 0,
         extendedError: 23,
-        freshness: 0,
       });
     },
   );
@@ -144,7 +150,8 @@ describe("an answer that an HTTP cache held (RFC 8484 section 5.1)", () => {
 
   it("has a negative TTL that counts from now, where the SOA's TTL is longer (RFC 2308 section 5)", () => {
     const denial = answerTo(asked, { rcode: 3, authorities: [soaRecord(3600, 60)] });
-    expect(readUpstreamAnswer(asked, withoutAge(denial, "50"))?.freshness).toBe(10);
+    const aged = readUpstreamAnswer(asked, withoutAge(denial, "50"))!;
+    expect(relayed(asked, aged).freshness).toBe(10);
   });
 
   it("is left alone where it is malformed", () => {
