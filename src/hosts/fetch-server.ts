@@ -1,18 +1,18 @@
 import type { Client } from "../access/client.ts";
-import { type ListenAddress, UsageError } from "../config/values.ts";
-import { listenFailure, NoSuchAddress } from "./node/process.ts";
+import { UsageError } from "../config/values.ts";
+import {
+  type Listener,
+  listenFailure,
+  listenOnAll,
+  NoSuchAddress,
+  type StartListener,
+  together,
+} from "./node/listen.ts";
 import type { ServerProtection } from "./node/server/connections.ts";
 import type { NodeServerOptions, StartServer } from "./node/server/node-server.ts";
 
 /** Answers a request from a client at an IP address. */
 type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;
-
-/** A listener on one address. */
-export interface Listener {
-  readonly port: number;
-  /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
-  stop(grace: number): Promise<void>;
-}
 
 /** The options of a runtime's own server. */
 interface ListenOptions extends Pick<NodeServerOptions, "tls" | "limits"> {
@@ -42,45 +42,22 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
     const answer: Respond = (request, clientAddress) =>
       fetch(request, { address: clientAddress, certificate: "none" } satisfies Client);
     const respond = countRequests(answer, protection);
-    const open = async (hostname: string, port: number): Promise<Listener> => {
-      try {
-        return await runtime.listen({ hostname, port, tls, limits, respond });
-      } catch (error) {
-        throw listenFailure(error as NodeJS.ErrnoException, { ...listen, port });
-      }
-    };
-    const listeners = await openAll(open, listen);
+    const open = async (hostname: string, port: number) =>
+      runtime.listen({ hostname, port, tls, limits, respond });
+    const start: StartListener = (host, port) =>
+      open(host ?? "::", port).catch((error) => {
+        // On a machine without IPv6 only this form means every address.
+        if (host === undefined && listenFailure(error, listen) instanceof NoSuchAddress)
+          return open("0.0.0.0", port);
+        throw error;
+      });
     return {
-      address: { port: listeners[0]!.port },
+      ...together(await listenOnAll(listen, [start])),
       renew: () => {
         throw new Error(`${runtime.name} takes another certificate only when it starts: restart the gateway`);
       },
-      stop: async (grace) => {
-        await Promise.all(listeners.map((listener) => listener.stop(grace)));
-      },
     };
   };
-}
-
-/** Listens on all addresses of a host that the machine has. */
-async function openAll(
-  open: (hostname: string, port: number) => Promise<Listener>,
-  { host, port }: ListenAddress,
-): Promise<Listener[]> {
-  const isLocalhost = host === "localhost";
-  const first = await open(isLocalhost ? "127.0.0.1" : (host ?? "::"), port).catch((error: unknown) => {
-    // On a machine without IPv6 only this form means every address.
-    if (host === undefined && error instanceof NoSuchAddress) return open("0.0.0.0", port);
-    throw error;
-  });
-  if (!isLocalhost) return [first];
-  try {
-    return [first, await open("::1", first.port)];
-  } catch (error) {
-    if (error instanceof NoSuchAddress) return [first];
-    await first.stop(0);
-    throw error;
-  }
 }
 
 /** Limits the requests in progress. These runtimes do not report when a client has read a response. */

@@ -7,7 +7,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
-import { listenFailure } from "../../../src/hosts/node/process.ts";
+import { listenFailure } from "../../../src/hosts/node/listen.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
 import { answerTo, decoded } from "../../forward/fake-upstreams.ts";
 import { endpoints, exported } from "../../merge/fixtures.ts";
@@ -300,11 +300,11 @@ describe("an address on which it cannot listen", () => {
 
   it("is an error with the next step for a port that needs a capability", () => {
     const denied = Object.assign(new Error("denied"), { code: "EACCES" });
-    expect(listenFailure(denied, { host: undefined, port: 53 }, "--dns").message).toMatch(
-      /^port 53 is not allowed: .*CAP_NET_BIND_SERVICE/,
+    expect(listenFailure(denied, { host: undefined, port: 53 }, "dns").message).toMatch(
+      /^dns.listen: port 53 is not allowed: .*CAP_NET_BIND_SERVICE/,
     );
-    expect(listenFailure(denied, { host: "::1", port: 5353 }, "--dns").message).toBe(
-      "[::1]:5353 is not allowed: choose another --dns HOST:PORT",
+    expect(listenFailure(denied, { host: "::1", port: 5353 }, "dns").message).toBe(
+      "dns.listen: [::1]:5353 is not allowed: choose another --dns HOST:PORT",
     );
   });
 

@@ -3,9 +3,9 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Bound } from "../../../src/hosts/node/listeners/bind.ts";
+import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
-import { listenTcp, listenTls, type TlsBound } from "../../../src/hosts/node/listeners/stream.ts";
+import { listenTcp, listenTls } from "../../../src/hosts/node/listeners/stream.ts";
 import type { AnswerMessage } from "../../../src/hosts/node/listeners/udp.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const running: Bound[] = [];
+const running: Listener[] = [];
 const clients: StreamClient[] = [];
 let errors: Error[] = [];
 let limits = new LimitCounters();
@@ -33,7 +33,7 @@ afterEach(async () => {
   vi.restoreAllMocks();
   clearInterval(passing);
   for (const client of clients.splice(0)) client.close();
-  await Promise.all(running.splice(0).map((one) => one.close(0)));
+  await Promise.all(running.splice(0).map((one) => one.stop(0)));
   errors = [];
   limits = new LimitCounters();
 });
@@ -98,39 +98,30 @@ interface Bounds {
   readonly queriesPerConnection?: number;
 }
 
-function partsOf(handler: Handler, bounds: Bounds) {
-  const {
-    connections = 100,
-    connectionsPerClient = 100,
-    idleSeconds = 60,
-    queriesPerConnection = 100,
-  } = bounds;
-  return {
-    answer: handler.handle,
-    queryBytes: 512,
-    queriesPerConnection,
-    connections: new Connections({
-      connections,
-      connectionsPerClient,
-      idleSeconds,
-      counters: limits,
-      kind: "dns",
-      open: {
-        all: ownCount("dns.connections"),
-        clients: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),
-      },
-    }),
-    errors: new ConnectionErrors(),
-    onError: (error: Error) => errors.push(error),
-    onTooLong: () => limits.hit("limits.queryBytes"),
-    onFull: () => limits.hit("dns.queriesPerConnection"),
-    onSlowHandshake: () => limits.hit("limits.handshakeSeconds"),
-  };
+function connectionsOf(bounds: Bounds & { readonly handshakeSeconds?: number }): Connections {
+  const { handshakeSeconds = 10, ...settings } = bounds;
+  return new Connections({
+    kind: "dns",
+    settings: {
+      connections: 100,
+      connectionsPerClient: 100,
+      idleSeconds: 60,
+      queriesPerConnection: 100,
+      ...settings,
+    },
+    limits: { queryBytes: 512, handshakeSeconds },
+    counters: { limits, errors: new ConnectionErrors() },
+    onError: (error) => errors.push(error),
+    open: {
+      all: ownCount("dns.connections"),
+      clients: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),
+    },
+  });
 }
 
 async function start(bounds: Bounds = {}) {
   const handler = new Handler();
-  const bound = await listenTcp("127.0.0.1", 0, partsOf(handler, bounds));
+  const bound = await listenTcp("127.0.0.1", 0, handler.handle, connectionsOf(bounds));
   running.push(bound);
   const connect = async (localAddress?: string) => {
     const client = await StreamClient.tcp(bound.port, localAddress === undefined ? {} : { localAddress });
@@ -142,12 +133,7 @@ async function start(bounds: Bounds = {}) {
 
 async function startTls(bounds: Bounds & { handshakeSeconds?: number } = {}) {
   const handler = new Handler();
-  const { handshakeSeconds = 10 } = bounds;
-  const bound: TlsBound = await listenTls("127.0.0.1", 0, {
-    ...partsOf(handler, bounds),
-    tls,
-    handshakeSeconds,
-  });
+  const bound = await listenTls("127.0.0.1", 0, handler.handle, connectionsOf(bounds), tls);
   running.push(bound);
   const connect = async (options: object = {}) => {
     const client = await StreamClient.tls(bound.port, { ca: tls.cert, ALPNProtocols: ["dot"], ...options });
@@ -332,7 +318,7 @@ describe("stopping", () => {
     const [busy, idle] = [await connect(), await connect()];
     busy.send(ask(1, "wait"));
     await handler.until(() => handler.waiting.has(1));
-    const stopped = bound.close(60_000);
+    const stopped = bound.stop(60_000);
     expect(await idle.next()).toBeUndefined();
     await expect(connect()).rejects.toThrow(/ECONNREFUSED/);
     await handler.release(1);
@@ -346,7 +332,7 @@ describe("stopping", () => {
     const busy = await connect();
     busy.send(ask(1, "wait"));
     await handler.until(() => handler.waiting.has(1));
-    await bound.close(10);
+    await bound.stop(10);
     expect(await busy.next()).toBeUndefined();
   });
 });
@@ -394,7 +380,7 @@ describe("TLS (RFC 7858)", () => {
     const { bound, connect } = await startTls();
     const before = await connect();
     const next = await keepSelfSigned(join(folder, "next"), "localhost", Date.now());
-    bound.renew(next);
+    bound.renew!(next);
     expect(idOf(await (await connect({ ca: next.cert })).ask(ask(1)))).toBe(1);
     await expect(connect()).rejects.toThrow(/certificate/);
     expect(idOf(await before.ask(ask(2)))).toBe(2);

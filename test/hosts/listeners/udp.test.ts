@@ -46,7 +46,7 @@ async function ask(port: number, host: string): Promise<string | undefined> {
 
 test("a wildcard address answers from each address of the host, and follows those that come and go", async () => {
   addresses = ["127.0.0.11", "127.0.0.12"];
-  const { port, close } = await listenUdp("0.0.0.0", 0, parts);
+  const { port, stop } = await listenUdp("0.0.0.0", 0, parts);
   try {
     expect(await ask(port, "127.0.0.11")).toBe("asked");
     expect(await ask(port, "127.0.0.12")).toBe("asked");
@@ -57,7 +57,7 @@ test("a wildcard address answers from each address of the host, and follows thos
     expect(await ask(port, "127.0.0.12")).toBe("asked");
     expect(await ask(port, "127.0.0.11")).toBeUndefined();
   } finally {
-    await close(0);
+    await stop(0);
   }
   expect(await ask(port, "127.0.0.12")).toBeUndefined();
 });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
-import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import type { Listener } from "../../../src/hosts/node/listen.ts";
+import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
 import { UpstreamConnector } from "../../../src/hosts/node/upstreams/configured-upstreams.ts";
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
@@ -120,7 +121,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   let folder: string;
   let caFile: string;
   let cert: Awaited<ReturnType<typeof keepSelfSigned>>;
-  let server: NodeServer;
+  let server: Required<Listener>;
   let respond: (request: Request) => Response | Promise<Response>;
   const requests: Request[] = [];
   beforeAll(async () => {
@@ -146,7 +147,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     rmSync(folder, { recursive: true });
   });
 
-  const origin = () => `https://127.0.0.1:${server.address.port}`;
+  const origin = () => `https://127.0.0.1:${server.port}`;
   const message = (bytes: Uint8Array) =>
     new Response(Uint8Array.from(bytes), { headers: { "content-type": "application/dns-message" } });
   const answering = async (request: Request) =>

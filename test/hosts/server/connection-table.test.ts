@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
-import { LimitCounters } from "../../../src/limits/counters.ts";
+import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
 import { socketFrom } from "./accepted-socket.ts";
 
@@ -14,9 +14,11 @@ const clientCounts = () => new SharedClientCounts(SharedClientCounts.allocate(10
 /** What both servers have: plain DNS and DNS over TLS, and HTTP. */
 const tables = {
   "DNS over TCP and TLS": () => {
-    const bounds = { connections: 10, connectionsPerClient: 2, idleSeconds: 1, kind: "dot" as const };
+    const settings = { connections: 10, connectionsPerClient: 2, idleSeconds: 1, queriesPerConnection: 1 };
+    const limits = { queryBytes: 512, handshakeSeconds: 1 };
+    const counters = { limits: new LimitCounters(), errors: new ConnectionErrors() };
     const open = { all: ownCount("dot.connections"), clients: clientCounts() };
-    const connections = new Connections({ ...bounds, open, counters: new LimitCounters() });
+    const connections = new Connections({ kind: "dot", settings, limits, open, counters, onError: () => {} });
     return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
   },
   HTTP: () => {

@@ -16,8 +16,8 @@ async function start(secure: boolean, respond = () => new Response("done")) {
     await answer;
     return respond();
   };
-  const { address } = await servers.start({ secure, fetch });
-  return { port: address.port, seen, answer: resolve };
+  const { port } = await servers.start({ secure, fetch });
+  return { port, seen, answer: resolve };
 }
 
 const began = (seen: AbortSignal[]) => until(() => expect(seen).toHaveLength(1));

@@ -16,13 +16,13 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 async function start(fetch: Fetch, more: { secure?: boolean; paths?: PathHandlers } = {}) {
   const unforeseen: unknown[] = [];
   const errors = new ConnectionErrors();
-  const { address } = await servers.start({
+  const { port } = await servers.start({
     ...more,
     fetch,
     onError: (error) => unforeseen.push(error),
     protection: { ...ownProtection(), errors },
   });
-  return { port: address.port, unforeseen, errors };
+  return { port, unforeseen, errors };
 }
 
 const { tcp: plain, secure, http2 } = servers;

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, it } from "vitest";
-import type { NodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { serversOf } from "./tls-fixture.ts";
 
 const servers = serversOf("server");
@@ -12,10 +12,10 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 const echo: Fetch = async (request) => new Response(`${request.method} ${await request.text()}`);
 const start = (secure = true, fetch = echo) => servers.start({ secure, fetch });
-const http2 = ({ address }: NodeServer) => servers.http2(address.port);
-const plainSocket = ({ address }: NodeServer) => servers.tcp(address.port);
-const http1 = ({ address }: NodeServer, secure: boolean) =>
-  secure ? servers.secure(address.port, "http/1.1") : servers.tcp(address.port);
+const http2 = ({ port }: Listener) => servers.http2(port);
+const plainSocket = ({ port }: Listener) => servers.tcp(port);
+const http1 = ({ port }: Listener, secure: boolean) =>
+  secure ? servers.secure(port, "http/1.1") : servers.tcp(port);
 
 const closed = (emitter: { once(event: "close", listener: () => void): unknown }) =>
   new Promise<void>((resolve) => emitter.once("close", () => resolve()));
@@ -33,7 +33,7 @@ describe("protocols", () => {
       list?.some((one) => one.address === "::1"),
     );
     for (const host of hasIPv6 ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]) {
-      const session = connectHttp2(`https://${host}:${server.address.port}`, { ca: servers.tls.cert });
+      const session = connectHttp2(`https://${host}:${server.port}`, { ca: servers.tls.cert });
       servers.keep(session);
       // Node's client leaves out the brackets of an IPv6 authority.
       const stream = session.request({ ":method": "GET", ":authority": "localhost" });
@@ -114,7 +114,7 @@ describe("another certificate", () => {
     const server = await start();
     const other = await servers.anotherCertificate();
     server.renew(other);
-    const socket = connectTls({ host: "127.0.0.1", port: server.address.port, ca: other.cert });
+    const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: other.cert });
     servers.keep(socket);
     await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
     expect(socket.authorized).toBe(true);

@@ -14,7 +14,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** Starts a server. @returns opens a connection to it */
 async function start(secure: boolean, fetch: Fetch): Promise<() => Socket> {
-  const { port } = (await servers.start({ secure, fetch })).address;
+  const { port } = await servers.start({ secure, fetch });
   return () => (secure ? servers.secure(port, "http/1.1") : servers.tcp(port));
 }
 

@@ -46,7 +46,7 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
   const counters = new LimitCounters();
   const requests = new RequestsInFlight(limits.requestsInFlight);
   const settings = Clients.parse({ exempt: [], ...clients });
-  const { address } = await servers.start({
+  const { port } = await servers.start({
     secure,
     limits,
     fetch: fetch ?? ((request) => new Response(request.method)),
@@ -63,7 +63,7 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
     },
   });
   const hits = () => Object.fromEntries([...counters.counts()].filter(([, count]) => count > 0));
-  return { port: address.port, requests, hits };
+  return { port, requests, hits };
 }
 
 const tcp = ({ port }: Started): Socket => servers.tcp(port);

@@ -6,11 +6,8 @@ import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { ServerLimits } from "../../../src/config/limits.ts";
-import {
-  type NodeServer,
-  type NodeServerOptions,
-  startNodeServer,
-} from "../../../src/hosts/node/server/node-server.ts";
+import type { Listener } from "../../../src/hosts/node/listen.ts";
+import { type NodeServerOptions, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 
@@ -43,7 +40,7 @@ export function serversOf(name: string) {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const connections: Closable[] = [];
-  const servers: NodeServer[] = [];
+  const servers: Required<Listener>[] = [];
   /** Ends a connection after the test; its errors are expected. */
   function keep<Connection extends Closable>(connection: Connection): Connection {
     connection.on("error", () => {});
@@ -66,7 +63,7 @@ export function serversOf(name: string) {
       limits,
       fetch,
       ...more
-    }: ServerParts = {}): Promise<NodeServer> {
+    }: ServerParts = {}): Promise<Required<Listener>> {
       const server = await startNodeServer({
         listen: { host, port: 0 },
         tls: secure ? tls : undefined,

@@ -27,8 +27,8 @@ async function seen(
     return { status: 204, headers: {}, body: null };
   };
   const paths = { at: () => handler, failed: () => ({ status: 500, headers: {}, body: null }) };
-  const { address } = await servers.start({ paths });
-  const socket = servers.secure(address.port, protocol);
+  const { port } = await servers.start({ paths });
+  const socket = servers.secure(port, protocol);
   if (protocol === "h2") {
     const block = getHeaders(values.map((one) => [name, one]));
     socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, block)]));

@@ -11,22 +11,17 @@ import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
+import { type Listener, together } from "../listen.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import { createAnswerMessage } from "../listeners/udp.ts";
 import type { Logger } from "../process.ts";
 import type { ServerProtection } from "../server/connections.ts";
-
-import type { NodeServer, ServerOptions } from "../server/node-server.ts";
+import type { ServerOptions } from "../server/node-server.ts";
 import type { ServerTls } from "../tls.ts";
 
 /** What answers clients: a server for HTTP and listeners for DNS, in one thread or in several. */
-export interface Answering {
-  readonly port: number;
+export interface Answering extends Required<Listener> {
   readonly places: readonly ListeningPlace[];
-  /** Uses other certificates for new connections. */
-  renew(tls: ServerTls): void;
-  /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
-  stop(grace: number): Promise<void>;
 }
 
 /** The parts of answering in one thread. */
@@ -40,7 +35,7 @@ export interface AnsweringParts extends Omit<ListenerAnswerParts, "config"> {
   readonly onError: (error: unknown) => void;
   readonly app: Pick<App, "handlerAt" | "failed">;
   /** Starts a server that answers also what no handler of the application answers. */
-  readonly startServer: (options: ServerOptions) => Promise<NodeServer>;
+  readonly startServer: (options: ServerOptions) => Promise<Listener>;
   readonly logger: Logger;
   /** Whether other threads listen on the same ports. Default: no. */
   readonly reusePort?: boolean;
@@ -62,17 +57,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
   try {
     const answerAt = createListenerAnswers(parts);
     const listeners = await startListeners({ config, answerAt, counters, shared, tls, logger, reusePort });
-    return {
-      port: https.address.port,
-      places: listeners.places,
-      renew: (renewed) => {
-        https.renew(renewed);
-        listeners.renew(renewed);
-      },
-      stop: async (grace) => {
-        await Promise.all([https.stop(grace), listeners.stop(grace)]);
-      },
-    };
+    return { ...together([https, listeners]), places: listeners.places };
   } catch (error) {
     await https.stop(0);
     throw error;

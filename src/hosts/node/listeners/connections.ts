@@ -1,30 +1,36 @@
 import type { Socket } from "node:net";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { Dns } from "../../../config/listeners.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
 import type { ClientSlot, SharedClientCounts } from "../../../limits/client-table.ts";
-import type { LimitCounters } from "../../../limits/counters.ts";
 import type { Count } from "../../../limits/shared.ts";
 import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connections.ts";
-import type { StreamConnection } from "./stream-connection.ts";
+import { StreamConnection } from "./stream-connection.ts";
+import type { AnswerMessage } from "./udp.ts";
 
-/** Bounds on connections. */
-export interface ConnectionLimits {
-  readonly connections: number;
-  readonly connectionsPerClient: number;
-  /** A connection without queries and answers is closed after so many seconds. */
-  readonly idleSeconds: number;
+/** What the listeners of one kind have in common: plain DNS over TCP, or DNS over TLS. */
+export interface StreamParts {
+  readonly kind: "dns" | "dot";
+  /** A connection without queries and answers is closed after `idleSeconds`. */
+  readonly settings: Pick<
+    Dns,
+    "connections" | "connectionsPerClient" | "idleSeconds" | "queriesPerConnection"
+  >;
+  readonly limits: Pick<ServeConfig["limits"], "queryBytes" | "handshakeSeconds">;
   /** The open connections in all threads, and those of each client. */
   readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
-  /** Counts connections that these bounds reject or close. */
-  readonly counters: LimitCounters;
-  /** The configured bounds. */
-  readonly kind: "dns" | "dot";
+  readonly counters: Pick<QueryCounters, "limits" | "errors">;
+  readonly onError: (error: Error) => void;
+  /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
+  readonly reusePort?: boolean | undefined;
 }
 
 interface Held extends TableEntry, Ordered<Held> {
   /** Where it is counted with its client. */
   readonly slot: ClientSlot;
   isCounted: boolean;
-  /** By `performance.now()`. */
-  readonly admittedAt: number;
+  /** Its start, or its last query or sent answer, by `performance.now()`. */
+  activeAt: number;
   /** Undefined while TLS is being negotiated. */
   connection: StreamConnection | undefined;
 }
@@ -36,14 +42,14 @@ const SWEEP_INTERVAL = 1000;
  * connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
  */
 export class Connections {
-  readonly #limits: ConnectionLimits;
+  readonly parts: StreamParts;
   readonly #held = new ConnectionTable<Held>();
   /** Those that had their handshake, by their last query or answer. */
   readonly #used = new Order<Held>();
   #sweeper: NodeJS.Timeout | undefined;
 
-  constructor(limits: ConnectionLimits) {
-    this.#limits = limits;
+  constructor(parts: StreamParts) {
+    this.parts = parts;
   }
 
   /** Admits a new connection, or closes it. */
@@ -51,50 +57,47 @@ export class Connections {
     const client = socket.remoteAddress;
     // The client has disconnected already.
     if (client === undefined) return void socket.destroy();
-    const { counters, kind, connections, connectionsPerClient, open } = this.#limits;
+    const { counters, kind, settings, open } = this.parts;
     const slot = open.clients.begin(client);
     const reject = () => {
       open.clients.end(slot);
       socket.destroy();
     };
-    if (open.clients.totalOf(slot) > connectionsPerClient) {
-      counters.hit(`${kind}.connectionsPerClient`);
+    if (open.clients.totalOf(slot) > settings.connectionsPerClient) {
+      counters.limits.hit(`${kind}.connectionsPerClient`);
       return void reject();
     }
-    if (!open.all.begin(connections)) {
-      counters.hit(`${kind}.connections`);
+    if (!open.all.begin(settings.connections)) {
+      counters.limits.hit(`${kind}.connections`);
       // Another thread may have taken the place.
-      if (!this.#dropIdlest() || !open.all.begin(connections)) return void reject();
+      if (!this.#dropIdlest() || !open.all.begin(settings.connections)) return void reject();
     }
-    const admittedAt = performance.now();
     const held: Held = {
       key: keyOf(socket),
       socket,
       slot,
-      admittedAt,
+      activeAt: performance.now(),
       isCounted: true,
       connection: undefined,
       older: undefined,
       newer: undefined,
     };
     this.#held.add(held);
-    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleSeconds * 500));
+    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(settings.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(held));
   }
 
-  /** Records that an admitted connection has finished its handshake. */
-  started(socket: Socket, connection: StreamConnection): void {
+  /** Answers the queries of an admitted connection, which has finished its handshake. */
+  started(socket: Socket, answer: AnswerMessage): void {
     const held = this.#held.of(socket);
-    if (held === undefined) {
-      connection.destroy();
-      return;
-    }
-    held.connection = connection;
-    this.#used.append(held);
-    connection.onActive = () => {
+    if (held === undefined) return void socket.destroy();
+    const active = () => {
+      held.activeAt = performance.now();
       if (held.isCounted) this.#used.append(held);
     };
+    held.connection = new StreamConnection(socket, answer, this.parts, active);
+    active();
   }
 
   /** Closes idle connections, and the others after their pending answers. */
@@ -110,10 +113,11 @@ export class Connections {
   }
 
   #sweep(): void {
-    const since = performance.now() - this.#limits.idleSeconds * 1000;
-    for (const { socket, connection, admittedAt } of this.#held.values()) {
-      if (connection?.isBusy === true || (connection?.activeAt ?? admittedAt) > since) continue;
-      if (connection !== undefined) this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);
+    const { kind, settings, counters } = this.parts;
+    const since = performance.now() - settings.idleSeconds * 1000;
+    for (const { socket, connection, activeAt } of this.#held.values()) {
+      if (connection?.isBusy === true || activeAt > since) continue;
+      if (connection !== undefined) counters.limits.hit(`${kind}.idleSeconds`);
       connection?.destroy();
       // A TLS connection may have ended without its TCP connection, if the client disappeared.
       socket.destroy();
@@ -136,8 +140,8 @@ export class Connections {
     this.#used.remove(held);
     if (held.isCounted) {
       held.isCounted = false;
-      this.#limits.open.all.end();
-      this.#limits.open.clients.end(held.slot);
+      this.parts.open.all.end();
+      this.parts.open.clients.end(held.slot);
     }
     if (this.#held.size > 0) return;
     clearInterval(this.#sweeper);

@@ -1,44 +1,35 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../../../resolve/answer.ts";
+import type { StreamParts } from "./connections.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
 import type { AnswerMessage } from "./udp.ts";
-
-/** The parts of a connection over TCP or TLS. */
-export interface StreamParts {
-  readonly answer: AnswerMessage;
-  /** The longest query in bytes. */
-  readonly queryBytes: number;
-  /** The most queries that wait for other name servers at the same time; further queries stay unread until then. */
-  readonly queriesPerConnection: number;
-  readonly onError: (error: Error) => void;
-  /** Counts connections that end because a query was too long, and pauses in reading. */
-  readonly onTooLong: () => void;
-  readonly onFull: () => void;
-}
 
 /**
  * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as
  * possible. The gateway stops reading from a client that does not read its answers.
  */
 export class StreamConnection {
-  /** The last query or sent answer, by `performance.now()`. */
-  activeAt = performance.now();
-  /** Called when that changes. */
-  onActive = () => {};
   readonly #socket: Socket;
   readonly #clientAddress: string;
+  readonly #answerMessage: AnswerMessage;
   readonly #parts: StreamParts;
+  readonly #active: () => void;
   readonly #framer: MessageFramer;
   #inFlight = 0;
   #isBlocked = false;
   #hasEnded = false;
 
-  /** @param socket with `allowHalfOpen` */
-  constructor(socket: Socket, parts: StreamParts) {
+  /**
+   * @param socket with `allowHalfOpen`
+   * @param active called with each query and each sent answer
+   */
+  constructor(socket: Socket, answer: AnswerMessage, parts: StreamParts, active: () => void) {
     this.#socket = socket;
+    this.#answerMessage = answer;
     this.#parts = parts;
+    this.#active = active;
     this.#clientAddress = socket.remoteAddress ?? "";
-    this.#framer = new MessageFramer(parts.queryBytes);
+    this.#framer = new MessageFramer(parts.limits.queryBytes);
     socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
       this.#isBlocked = false;
@@ -49,6 +40,11 @@ export class StreamConnection {
       this.#hasEnded = true;
       this.#answerAll();
     });
+  }
+
+  /** Whether as many queries wait for other name servers as may; further ones stay unread until then. */
+  get #isFull(): boolean {
+    return this.#inFlight >= this.#parts.settings.queriesPerConnection;
   }
 
   /** Whether queries are pending. */
@@ -74,7 +70,7 @@ export class StreamConnection {
     socket.cork();
     try {
       if (part !== undefined) this.#framer.push(part);
-      while (!this.#isBlocked && this.#inFlight < this.#parts.queriesPerConnection && !socket.destroyed) {
+      while (!this.#isBlocked && !this.#isFull && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
         this.#active();
@@ -82,25 +78,26 @@ export class StreamConnection {
       }
     } catch (error) {
       // The start of the next message is unknown.
-      if (error instanceof MessageTooLong) this.#parts.onTooLong();
+      if (error instanceof MessageTooLong) this.#parts.counters.limits.hit("limits.queryBytes");
       else this.#parts.onError(error as Error);
       socket.destroy();
     }
     socket.uncork();
     if (socket.destroyed) return;
-    if (this.#isBlocked || this.#inFlight >= this.#parts.queriesPerConnection) socket.pause();
+    if (this.#isBlocked || this.#isFull) socket.pause();
     else if (socket.isPaused() && !this.#hasEnded) socket.resume();
     this.#endWhenDone();
   }
 
   #answer(query: Buffer): void {
-    const { answer: answerMessage, onError } = this.#parts;
-    const answered = answerMessage(query, this.#clientAddress);
+    const { kind, counters, onError } = this.#parts;
+    const answered = this.#answerMessage(query, this.#clientAddress);
     if (!(answered instanceof Promise)) {
       this.#write(answered);
       return;
     }
-    if (++this.#inFlight === this.#parts.queriesPerConnection) this.#parts.onFull();
+    this.#inFlight++;
+    if (this.#isFull) counters.limits.hit(`${kind}.queriesPerConnection`);
     answered
       .then((answer) => this.#write(answer))
       .catch((error: Error) => {
@@ -111,11 +108,6 @@ export class StreamConnection {
         this.#inFlight--;
         this.#answerAll();
       });
-  }
-
-  #active(): void {
-    this.activeAt = performance.now();
-    this.onActive();
   }
 
   #write(answer: Answer | undefined): void {

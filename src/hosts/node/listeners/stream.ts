@@ -1,42 +1,25 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
-import type { ConnectionErrors } from "../../../limits/counters.ts";
+import { createServer as createTlsServer } from "node:tls";
+import { type Listener, listen, stopServer } from "../listen.ts";
 import { negotiate, type ServerTls, secureContext } from "../tls.ts";
-import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
-import { StreamConnection, type StreamParts } from "./stream-connection.ts";
-
-/** The parts of a TCP listener. */
-export interface StreamListenerParts extends StreamParts {
-  readonly connections: Connections;
-  /** See `ListenerParts`. */
-  readonly reusePort?: boolean | undefined;
-  readonly errors: ConnectionErrors;
-}
-
-/** The parts of a TLS listener. */
-interface TlsListenerParts extends StreamListenerParts {
-  readonly tls: ServerTls;
-  /** The longest TLS handshake. */
-  readonly handshakeSeconds: number;
-  readonly onSlowHandshake: () => void;
-}
-
-/** A TLS listener with a replaceable certificate. */
-export interface TlsBound extends Bound {
-  renew(tls: ServerTls): void;
-}
+import type { AnswerMessage } from "./udp.ts";
 
 /** Answers DNS over TCP (RFC 7766). @throws the network's error */
-export function listenTcp(host: string, port: number, parts: StreamListenerParts): Promise<Bound> {
-  const { connections } = parts;
+export function listenTcp(
+  host: string | undefined,
+  port: number,
+  answer: AnswerMessage,
+  connections: Connections,
+): Promise<Listener> {
+  const { errors } = connections.parts.counters;
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   server.on("connection", (socket: Socket) => {
-    socket.on("error", parts.errors.listeners.dns_tcp);
+    socket.on("error", errors.listeners.dns_tcp);
     connections.admit(socket);
-    if (!socket.destroyed) connections.started(socket, new StreamConnection(socket, parts));
+    if (!socket.destroyed) connections.started(socket, answer);
   });
-  return listen(server, parts, host, port);
+  return start(server, host, port, connections);
 }
 
 /**
@@ -44,16 +27,22 @@ export function listenTcp(host: string, port: number, parts: StreamListenerParts
  * accepted. It requests no client certificates.
  * @throws the network's error
  */
-export async function listenTls(host: string, port: number, parts: TlsListenerParts): Promise<TlsBound> {
-  const { connections } = parts;
+export async function listenTls(
+  host: string | undefined,
+  port: number,
+  answer: AnswerMessage,
+  connections: Connections,
+  tls: ServerTls,
+): Promise<Listener> {
+  const { limits, counters } = connections.parts;
   const server = createTlsServer({
-    ...secureContext(parts.tls),
+    ...secureContext(tls),
     ...negotiate(["dot"]),
-    handshakeTimeout: parts.handshakeSeconds * 1000,
+    handshakeTimeout: limits.handshakeSeconds * 1000,
     allowHalfOpen: true,
     noDelay: true,
   });
-  const failed = parts.errors.listeners.dot;
+  const failed = counters.errors.listeners.dot;
   server.prependListener("connection", (socket: Socket) => {
     socket.on("error", failed);
     connections.admit(socket);
@@ -62,41 +51,33 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
     socket.on("error", failed);
     // Node reports an error of a TLS connection without ending it.
     socket.on("error", () => socket.destroy());
-    connections.started(socket, new StreamConnection(socket, parts));
+    connections.started(socket, answer);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     failed(error);
-    if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") parts.onSlowHandshake();
+    if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.limits.hit("limits.handshakeSeconds");
     socket.destroy();
   });
-  const bound = await listen(server, parts, host, port);
-  return { ...bound, renew: (tls) => (server as TlsServer).setSecureContext(secureContext(tls)) };
+  const listener = await start(server, host, port, connections);
+  return { ...listener, renew: (renewed) => server.setSecureContext(secureContext(renewed)) };
 }
 
-function listen(server: Server, parts: StreamListenerParts, host: string, port: number): Promise<Bound> {
-  const { connections, errors, reusePort = false } = parts;
+async function start(
+  server: Server,
+  host: string | undefined,
+  port: number,
+  connections: Connections,
+): Promise<Listener> {
+  const { counters, reusePort = false } = connections.parts;
   // For example, out of file descriptors: existing connections continue.
-  server.on("error", errors.listeners.server);
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port, ipv6Only: true, exclusive: true, reusePort }, () => {
-      server.off("error", reject);
-      resolve({
-        port: (server.address() as { port: number }).port,
-        close: (grace) => close(server, connections, grace),
-      });
-    });
-  });
-}
-
-function close(server: Server, connections: Connections, grace: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cutOff = setTimeout(() => connections.destroyAll(), grace);
-    server.close(() => {
-      clearTimeout(cutOff);
+  server.on("error", counters.errors.listeners.server);
+  return {
+    port: await listen(server, { host, port, ipv6Only: true, exclusive: true, reusePort }),
+    stop: async (grace) => {
+      const stopped = stopServer(server, grace, () => connections.destroyAll());
+      connections.finishAll();
+      await stopped;
       connections.destroyAll();
-      resolve();
-    });
-    connections.finishAll();
-  });
+    },
+  };
 }

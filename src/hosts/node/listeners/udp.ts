@@ -1,4 +1,5 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
+import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ClientRequest } from "../../../access/client.ts";
@@ -10,7 +11,7 @@ import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/clien
 import type { Answer } from "../../../resolve/answer.ts";
 import { answerTruncated } from "../../../resolve/error-responses.ts";
 import type { Transport } from "../../../resolve/message-writer.ts";
-import type { Bound } from "./bind.ts";
+import { type Listener, together } from "../listen.ts";
 
 /** The parts of a UDP listener. */
 interface UdpParts {
@@ -36,25 +37,25 @@ const FOLLOW_INTERVAL = 5000;
  * (RFC 2181 section 4), so each address of the host has one, and those that come and go are followed.
  * @throws the network's error
  */
-export async function listenUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
+export async function listenUdp(host: string, port: number, parts: UdpParts): Promise<Listener> {
   if (host !== "0.0.0.0" && host !== "::") return bindUdp(host, port, parts);
   const family = isIPv6(host) ? "IPv6" : "IPv4";
-  const open = new Map<string, Bound>();
+  const open = new Map<string, Listener>();
   const failing = new Set<string>();
   let own = port;
   const follow = async (onFailure: (error: unknown) => void) => {
     const present = addressesOf(parts.interfaces ?? networkInterfaces, family);
-    for (const [address, bound] of open)
+    for (const [address, listener] of open)
       if (!present.has(address)) {
         open.delete(address);
-        await bound.close(0);
+        await listener.stop(0);
       }
     for (const address of present)
       try {
         if (open.has(address)) continue;
-        const bound = await bindUdp(address, own, parts);
-        own = bound.port;
-        open.set(address, bound);
+        const listener = await bindUdp(address, own, parts);
+        own = listener.port;
+        open.set(address, listener);
         failing.delete(address);
       } catch (error) {
         // An address that has just come is not there yet.
@@ -63,15 +64,13 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
         onFailure(error);
       }
   };
-  const close = async () => {
-    await Promise.all([...open.values()].map((bound) => bound.close(0)));
-  };
+  const stop = () => together([...open.values()]).stop(0);
   try {
     await follow((error) => {
       throw error;
     });
   } catch (error) {
-    await close();
+    await stop();
     throw error;
   }
   let following = Promise.resolve();
@@ -80,10 +79,10 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
   }, FOLLOW_INTERVAL).unref();
   return {
     port: own,
-    close: async () => {
+    stop: async () => {
       clearInterval(timer);
       await following;
-      await close();
+      await stop();
     },
   };
 }
@@ -97,7 +96,7 @@ function addressesOf(interfaces: typeof networkInterfaces, family: "IPv4" | "IPv
   return found;
 }
 
-function bindUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
+async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Listener> {
   const family = isIPv6(host) ? "udp6" : "udp4";
   const socket = createSocket({
     type: family,
@@ -106,24 +105,21 @@ function bindUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
     recvBufferSize: RECEIVE_BUFFER_BYTES,
     lookup: noLookup,
   });
-  return new Promise((resolve, reject) => {
-    socket.on("error", parts.counters.errors.listeners.dns_udp);
-    socket.once("error", reject);
-    socket.bind({ address: host, port, exclusive: true }, () => {
-      socket.off("error", reject);
-      socket.on("message", (query, client) => {
-        try {
-          answerDatagram(socket, query, client, parts);
-        } catch (error) {
-          parts.onError(error as Error);
-        }
-      });
-      resolve({
-        port: socket.address().port,
-        close: () => new Promise((closed) => socket.close(() => closed())),
-      });
-    });
+  socket.on("error", parts.counters.errors.listeners.dns_udp);
+  const listening = once(socket, "listening");
+  socket.bind({ address: host, port, exclusive: true });
+  await listening;
+  socket.on("message", (query, client) => {
+    try {
+      answerDatagram(socket, query, client, parts);
+    } catch (error) {
+      parts.onError(error as Error);
+    }
   });
+  return {
+    port: socket.address().port,
+    stop: () => new Promise((stopped) => socket.close(stopped)),
+  };
 }
 
 function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts: UdpParts): void {

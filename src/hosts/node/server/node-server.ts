@@ -5,12 +5,11 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createSecureServer, type Server as HttpsServer } from "node:https";
-import type { AddressInfo, Server } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits.ts";
 import type { ListenAddress } from "../../../config/values.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import { listenFailure, NoSuchAddress } from "../process.ts";
+import { type Listener, listen, listenOnAll, stopServer, together } from "../listen.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
 import {
   type Application,
@@ -53,87 +52,43 @@ export interface NodeServerOptions extends ServerOptions {
   readonly fetch: FetchHandler;
 }
 
-/** A running server. */
-export interface NodeServer {
-  readonly address: Pick<AddressInfo, "port">;
-  /** Uses other certificates for new connections. It does not change whether the server requests client certificates. */
-  renew(tls: ServerTls): void;
-  /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
-  stop(grace: number): Promise<void>;
-}
+/**
+ * Starts a server.
+ * @throws {UsageError} if it cannot listen on the address
+ */
+export type StartServer = (options: NodeServerOptions) => Promise<Required<Listener>>;
 
 /**
  * Starts a server.
  * @throws {UsageError} if it cannot listen on the address
  */
-export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
-
-/**
- * Starts a server. For `localhost` it listens on both addresses, since clients differ in which one they try.
- * @throws {UsageError} if it cannot listen on the address
- */
 export async function startNodeServer(
   options: NodeServerOptions | (ServerOptions & { readonly application: Application }),
-): Promise<NodeServer> {
-  const { tls, limits, paths, names = [], onError = () => {}, protection } = options;
-  const { host, port } = options.listen;
-  const { reusePort = false } = options;
+): Promise<Required<Listener>> {
+  const { tls, limits, paths, names = [], onError = () => {}, protection, reusePort = false } = options;
   const guard = new ConnectionGuard(limits, protection);
   const application = "fetch" in options ? answerByFetch(options.fetch) : options.application;
   const handlers = { application, paths, onError };
   const isMisdirected = misdirectedFrom(names);
-  const create = () => createGuardedServer({ tls, limits, guard, handlers, protection, isMisdirected });
-  const first = create();
-  const servers = [first];
-  const stop = async (grace: number) => {
-    guard.stop();
-    await Promise.all(servers.map((server) => stopGuarded(server, guard, grace)));
-    guard.close();
-  };
-  await listen(first, { host: host === "localhost" ? "127.0.0.1" : host, port }, reusePort);
-  const address = first.address() as AddressInfo;
-  if (host === "localhost") {
-    const second = create();
-    try {
-      await listen(second, { host: "::1", port: address.port }, reusePort);
-      servers.push(second);
-    } catch (error) {
-      if (!(error instanceof NoSuchAddress)) {
-        await stop(0);
-        throw error;
-      }
-    }
-  }
-  return {
-    address,
-    renew: (renewed) => {
-      for (const server of servers)
+  const start = async (host: string | undefined, port: number): Promise<Listener> => {
+    const server = createGuardedServer({ tls, limits, guard, handlers, protection, isMisdirected });
+    return {
+      port: await listen(server, { host, port, reusePort }),
+      renew: (renewed) => {
         if ("setSecureContext" in server) server.setSecureContext(secureContext(renewed));
-    },
-    stop,
+      },
+      stop: (grace) => stopServer(server, grace, () => guard.destroyAll()),
+    };
   };
-}
-
-function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cutOff = setTimeout(() => guard.destroyAll(), grace);
-    server.close(() => {
-      clearTimeout(cutOff);
-      resolve();
-    });
-  });
-}
-
-function listen(server: Server, address: ListenAddress, reusePort: boolean): Promise<void> {
-  const { host, port } = address;
-  return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException) => reject(listenFailure(error, address));
-    server.once("error", fail);
-    server.listen({ port, reusePort, ...(host !== undefined && { host }) }, () => {
-      server.off("error", fail);
-      resolve();
-    });
-  });
+  const listeners = together(await listenOnAll(options.listen, [start]));
+  return {
+    ...listeners,
+    stop: async (grace) => {
+      guard.stop();
+      await listeners.stop(grace);
+      guard.close();
+    },
+  };
 }
 
 /** The parts of a server. */

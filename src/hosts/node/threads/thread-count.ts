@@ -1,9 +1,11 @@
 import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Log } from "../../../assembly/log.ts";
 import { MOST_THREADS, type ServeConfig } from "../../../config/settings.ts";
+import { listen } from "../listen.ts";
 import { memoryLimit } from "../process.ts";
 import { type StartServer, startNodeServer } from "../server/node-server.ts";
 
@@ -53,14 +55,8 @@ async function canSharePorts(): Promise<boolean> {
   const tcp = createServer();
   const udp = createSocket({ type: "udp4", reusePort: true });
   try {
-    await new Promise<void>((resolve, reject) => {
-      tcp.once("error", reject);
-      tcp.listen({ host: "127.0.0.1", port: 0, reusePort: true }, resolve);
-    });
-    await new Promise<void>((resolve, reject) => {
-      udp.once("error", reject);
-      udp.bind({ address: "127.0.0.1", port: 0 }, () => resolve());
-    });
+    await listen(tcp, { host: "127.0.0.1", port: 0, reusePort: true });
+    await once(udp.bind(0, "127.0.0.1"), "listening");
     return true;
   } catch {
     return false;

@@ -1,15 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer } from "node:net";
 import type { ServeConfig } from "../../../config/settings.ts";
-import {
-  formatListenAddress,
-  type ListenAddress,
-  parseListenAddress,
-  UsageError,
-} from "../../../config/values.ts";
+import { formatListenAddress, parseListenAddress, UsageError } from "../../../config/values.ts";
 import type { Answering } from "../gateway/answering.ts";
+import { listen, listenFailure } from "../listen.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
-import { listenerFailure, listenFailure, nodeClock } from "../process.ts";
+import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
 import { openThread, type RunningThread, type ThreadParts } from "./running-thread.ts";
@@ -170,28 +167,17 @@ function withPorts(config: ServeConfig, { port, places }: RunningThread): ServeC
 }
 
 /** Sockets that share ports would also share them with another gateway. @throws {UsageError} if another program listens on an address */
-async function checkFree({ listen, dns, dot }: ServeConfig): Promise<void> {
-  const places: [string, ("dns" | "dot")?][] = [[listen]];
+async function checkFree({ listen: https, dns, dot }: ServeConfig): Promise<void> {
+  const places: [string, ("dns" | "dot")?][] = [[https]];
   for (const { address } of dns.listen) places.push([address, "dns"]);
   for (const { address } of dot.listen) places.push([address, "dot"]);
   for (const [address, kind] of places) {
     const place = parseListenAddress(address);
     if (place.port === 0) continue;
-    try {
-      await tryTcp(place);
-    } catch (error) {
-      const failure = error as NodeJS.ErrnoException;
-      throw kind === undefined ? listenFailure(failure, place) : listenerFailure(failure, place, kind);
-    }
+    const server = createServer();
+    await listen(server, { ...place, exclusive: true }).catch((error) => {
+      throw listenFailure(error, place, kind);
+    });
+    await once(server.close(), "close");
   }
-}
-
-function tryTcp({ host, port }: ListenAddress): Promise<void> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, exclusive: true, ...(host !== undefined && { host }) }, () =>
-      server.close(() => resolve()),
-    );
-  });
 }

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "../../../config/values.ts";
 import {
   byLabel,
@@ -15,7 +14,7 @@ import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { counted, duration } from "../../../http/pages/page.ts";
 import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
 import type { WorkerStatus } from "../../../worker/status.ts";
-import { listenFailure } from "../process.ts";
+import { listen, listenFailure } from "../listen.ts";
 
 const TEXT = "text/plain; charset=utf-8";
 /** Milliseconds for the whole of a request, which has no body. */
@@ -34,7 +33,7 @@ export interface WorkerServer {
  * @throws {UsageError} if it cannot listen on the address
  */
 export async function startWorkerServer(
-  listen: ListenAddress,
+  address: ListenAddress,
   status: () => WorkerStatus,
 ): Promise<WorkerServer> {
   const metrics = createWorkerMetrics(status);
@@ -61,13 +60,12 @@ export async function startWorkerServer(
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(listenFailure(error, listen)));
-    server.listen({ port: listen.port, host: listen.host }, resolve);
+  const port = await listen(server, address).catch((error) => {
+    throw listenFailure(error, address);
   });
   server.on("error", () => undefined);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -17,5 +17,5 @@ const server = await startNodeServer({
   limits: DEFAULT_SERVER_LIMITS,
   protection: ownProtection(),
 });
-console.log(server.address.port);
+console.log(server.port);
 process.stdin.resume().on("end", () => process.exit());
