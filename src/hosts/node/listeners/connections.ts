@@ -1,29 +1,8 @@
 import type { Socket } from "node:net";
-import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Dns } from "../../../config/listeners.ts";
-import type { ServeConfig } from "../../../config/settings.ts";
-import type { ClientSlot, SharedClientCounts } from "../../../limits/client-table.ts";
-import type { Count } from "../../../limits/shared.ts";
+import type { ClientSlot } from "../../../limits/client-table.ts";
 import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connections.ts";
-import { StreamConnection } from "./stream-connection.ts";
+import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 import type { AnswerMessage } from "./udp.ts";
-
-/** What the listeners of one kind have in common: plain DNS over TCP, or DNS over TLS. */
-export interface StreamParts {
-  readonly kind: "dns" | "dot";
-  /** A connection without queries and answers is closed after `idleSeconds`. */
-  readonly settings: Pick<
-    Dns,
-    "connections" | "connectionsPerClient" | "idleSeconds" | "queriesPerConnection"
-  >;
-  readonly limits: Pick<ServeConfig["limits"], "queryBytes" | "handshakeSeconds">;
-  /** The open connections in all threads, and those of each client. */
-  readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
-  readonly counters: Pick<QueryCounters, "limits" | "errors">;
-  readonly onError: (error: Error) => void;
-  /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
-  readonly reusePort?: boolean | undefined;
-}
 
 interface Held extends TableEntry, Ordered<Held> {
   /** Where it is counted with its client. */

@@ -1,8 +1,29 @@
 import type { Socket } from "node:net";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { Dns } from "../../../config/listeners.ts";
+import type { ServeConfig } from "../../../config/settings.ts";
+import type { SharedClientCounts } from "../../../limits/client-table.ts";
+import type { Count } from "../../../limits/shared.ts";
 import type { Answer } from "../../../resolve/answer.ts";
-import type { StreamParts } from "./connections.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
 import type { AnswerMessage } from "./udp.ts";
+
+/** What the listeners of one kind have in common: plain DNS over TCP, or DNS over TLS. */
+export interface StreamParts {
+  readonly kind: "dns" | "dot";
+  /** A connection without queries and answers is closed after `idleSeconds`. */
+  readonly settings: Pick<
+    Dns,
+    "connections" | "connectionsPerClient" | "idleSeconds" | "queriesPerConnection"
+  >;
+  readonly limits: Pick<ServeConfig["limits"], "queryBytes" | "handshakeSeconds">;
+  /** The open connections in all threads, and those of each client. */
+  readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
+  readonly counters: Pick<QueryCounters, "limits" | "errors">;
+  readonly onError: (error: Error) => void;
+  /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
+  readonly reusePort?: boolean | undefined;
+}
 
 /**
  * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as
