@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-admission.ts";
@@ -85,7 +85,8 @@ export class Http1Request implements NodeRequest {
     }
     outgoing.writeHead(status, headers);
     if (stream !== undefined) {
-      void sendStream(stream, outgoing, () => outgoing.destroy());
+      // No faster than the client reads, and until it goes. Of a body that fails it sees no end.
+      stream.pipeTo(Writable.toWeb(outgoing), { preventAbort: true }).catch(() => outgoing.destroy());
       return;
     }
     const sent = this.method === "HEAD" ? null : body;
@@ -216,43 +217,4 @@ export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<
     },
   };
   return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
-}
-
-/**
- * Sends a body as it comes, no faster than the client reads. The body is cancelled when the client has gone.
- * @param cut ends the response of a body that failed, so that the client sees no end of it
- */
-async function sendStream(
-  body: ReadableStream<Uint8Array>,
-  response: Writable,
-  cut: () => void,
-): Promise<void> {
-  const reader = body.getReader();
-  let goOn = () => {};
-  const gone = () => {
-    goOn();
-    reader.cancel().catch(() => {});
-  };
-  const drained = () => goOn();
-  response.on("close", gone);
-  response.on("drain", drained);
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (response.destroyed) break;
-      if (done) {
-        response.end();
-        break;
-      }
-      if (!response.write(value) && !response.destroyed)
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-        });
-    }
-  } catch {
-    cut();
-  } finally {
-    response.off("close", gone);
-    response.off("drain", drained);
-  }
 }
