@@ -27,13 +27,6 @@ interface CachedSourceOptions {
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** A state in the cache, and the note of the isolate that has been fetching a newer one. */
-interface KeptState {
-  readonly state?: TransferState;
-  readonly askedSince?: number;
-  readonly askedBy?: string;
-}
-
 /** That an isolate requests something, and since when, in Unix milliseconds. */
 interface Note {
   readonly at: number;
@@ -69,36 +62,31 @@ export class CachedTransferSource implements TransferSource {
   }
 
   async state(maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
-    const { source, clock } = this.#options;
-    let kept = await this.#keptState();
-    let notes = 0;
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-      const { state, askedSince } = kept;
+    const { source, clock, key, scope = "", background } = this.#options;
+    const url = scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
+    const read = async (response: Response) => {
+      const state = (await response.json()) as TransferState;
       // Clocks of two machines may differ, so an age may be below zero.
-      if (state !== undefined && Math.abs(clock() - state.at) < maximumAge) return state;
-      const patience = PATIENCE - Math.abs(clock() - (askedSince ?? 0));
-      if (patience <= 0) {
-        const askedBy = newNonce();
-        await this.#keepState({ ...kept, askedSince: clock(), askedBy });
-        kept = await this.#keptState();
-        if (++notes === MOST_NOTES || !this.#isOfAnother(kept.askedSince, kept.askedBy, askedBy)) break;
-        continue;
-      }
-      await this.#options.sleep(Math.min(pause, patience));
-      signal?.throwIfAborted();
-      kept = await this.#keptState();
-    }
+      return Math.abs(clock() - state.at) < maximumAge ? state : undefined;
+    };
+    const kept = await this.#kept(url, read, signal);
+    if (kept !== undefined) return kept;
     const state = await source.state(maximumAge, signal);
-    this.#options.background(this.#keepState({ state }));
+    background(this.#put(url, JSON.stringify(state), KEEP_STATE));
     return state;
   }
 
   async part(path: string, signal?: AbortSignal): Promise<Bytes | undefined> {
+    const { source, counters, background } = this.#options;
     const url = this.#partUrl(path);
-    const kept = await this.#kept(url, signal);
-    if (kept !== undefined) return kept;
-    const bytes = await this.#options.source.part(path, signal);
-    if (bytes !== undefined) this.#options.background(this.#put(url, bytes, KEEP_PART));
+    const read = (response: Response) => readBounded(response, MOST_PART_BYTES, "the part");
+    const kept = await this.#kept(url, read, signal);
+    if (kept !== undefined) {
+      counters?.count("cache", kept.length);
+      return kept;
+    }
+    const bytes = await source.part(path, signal);
+    if (bytes !== undefined) background(this.#put(url, bytes, KEEP_PART));
     return bytes;
   }
 
@@ -106,24 +94,28 @@ export class CachedTransferSource implements TransferSource {
     this.#options.background(this.#options.cache.delete(this.#partUrl(path)));
   }
 
-  /** What the cache has; if it has nothing, the note is written that this isolate requests it. */
-  async #kept(url: string, signal: AbortSignal | undefined): Promise<Bytes | undefined> {
-    const { clock, counters, sleep } = this.#options;
+  /**
+   * What the cache has; if it has nothing, the note is written that this isolate requests it.
+   * @param read undefined for an entry that is of no use
+   */
+  async #kept<Body>(
+    url: string,
+    read: (response: Response) => Promise<Body | undefined>,
+    signal: AbortSignal | undefined,
+  ): Promise<Body | undefined> {
+    const { clock, sleep } = this.#options;
     const note = `${url}&asked-for`;
     let notes = 0;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-      const found = await this.#match(url, (response) => readBounded(response, MOST_PART_BYTES, "the part"));
-      if (found !== undefined) {
-        counters?.count("cache", found.length);
-        return found;
-      }
+      const found = await this.#match(url, read);
+      if (found !== undefined) return found;
       const asked = await this.#match(note, readNote);
       const patience = PATIENCE - Math.abs(clock() - (asked?.at ?? 0));
       if (patience <= 0) {
         const by = newNonce();
         await this.#put(note, JSON.stringify({ at: clock(), by }), KEEP_STATE);
         const written = await this.#match(note, readNote);
-        if (++notes === MOST_NOTES || !this.#isOfAnother(written?.at, written?.by, by)) return undefined;
+        if (++notes === MOST_NOTES || !this.#isOfAnother(written, by)) return undefined;
         continue;
       }
       await sleep(Math.min(pause, patience));
@@ -132,20 +124,15 @@ export class CachedTransferSource implements TransferSource {
   }
 
   /** Whether a note that was read after one's own is that of another isolate, which requests something now. */
-  #isOfAnother(at: number | undefined, by: string | undefined, own: string): boolean {
-    return by !== undefined && by !== own && Math.abs(this.#options.clock() - (at ?? 0)) < PATIENCE;
-  }
-
-  async #keptState(): Promise<KeptState> {
-    return (await this.#match(this.#stateUrl, (response) => response.json() as Promise<KeptState>)) ?? {};
-  }
-
-  #keepState(kept: KeptState): Promise<void> {
-    return this.#put(this.#stateUrl, JSON.stringify(kept), KEEP_STATE);
+  #isOfAnother(note: Note | undefined, own: string): boolean {
+    return note !== undefined && note.by !== own && Math.abs(this.#options.clock() - note.at) < PATIENCE;
   }
 
   // If the cache fails, the isolate requests it from the object.
-  async #match<Body>(url: string, read: (response: Response) => Promise<Body>): Promise<Body | undefined> {
+  async #match<Body>(
+    url: string,
+    read: (response: Response) => Promise<Body | undefined>,
+  ): Promise<Body | undefined> {
     try {
       const found = await this.#options.cache.match(url);
       return found && (await read(found));
@@ -161,11 +148,6 @@ export class CachedTransferSource implements TransferSource {
     } catch {
       // The other isolates request it from the object themselves.
     }
-  }
-
-  get #stateUrl(): string {
-    const { key, scope = "" } = this.#options;
-    return scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
   }
 
   #partUrl(path: string): string {
