@@ -19,7 +19,7 @@ export interface Upstream {
   readonly nameserver: string;
   /**
    * Sends a query with ID 0 and returns the answer, also with ID 0.
-   * @throws any error if there is no answer, at the latest when `signal` is aborted
+   * @throws any error if there is no answer, and soon after `signal` is aborted
    */
   exchange(query: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   /** Closes connections; exchanges in progress may fail. */

@@ -1,6 +1,5 @@
 import { RecordType } from "../../dns/name.ts";
 import { clustersOfRecord } from "../../explain/explanation.ts";
-import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Pins } from "../../merge/grants.ts";
 import type { KeyWorld } from "../../names/key-world.ts";
 import type { ListedRecord } from "../../names/listing.ts";
@@ -8,26 +7,10 @@ import { Accounts, surveyOf } from "../../names/services.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { Grant } from "./flags.ts";
 import { checkView, clusterIds, entriesOf, rulesFor } from "./offline-world.ts";
-import { type ListedZone, listZones, type ZoneSelection } from "./query.ts";
-
-/** The zones that the gateway would serve, with all problems. */
-interface CheckReport {
-  readonly clusters: readonly string[];
-  readonly services: number;
-  /** Services, `<namespace>/<name>`, whose names have no address for any client; with why. */
-  readonly withoutAddress: readonly { readonly service: string; readonly message: string }[];
-  /** The clusterset zone, once for each of its names. */
-  readonly records: readonly ListedRecord[];
-  /** The other zones: of federations, and of single clusters. */
-  readonly zones: readonly ListedZone[];
-  readonly conflicts: readonly Conflict[];
-  readonly findings: readonly ClusterFinding[];
-  /** The clusters that a record, with the others of its name and type, depends on. */
-  readonly clustersOf: (record: ListedRecord, view: string | undefined) => readonly string[];
-}
+import { listZones, type ZoneSelection } from "./query.ts";
 
 /**
- * Merges and compiles snapshots like the gateway.
+ * The zones that the gateway would serve, with all problems: merges and compiles snapshots like it.
  * @throws {UsageError} if two snapshots are of one cluster, `view` or a grant names an unknown cluster, or a zone cannot be served
  */
 export function checkSnapshots(
@@ -35,7 +18,7 @@ export function checkSnapshots(
   grants: readonly Grant[],
   selection: ZoneSelection,
   pins: Pins,
-): CheckReport {
+) {
   const entries = entriesOf(snapshots);
   const rules = rulesFor(entries, grants, pins);
   checkView(entries, selection.view);
@@ -49,15 +32,19 @@ export function checkSnapshots(
   return {
     clusters: clusterIds(entries),
     services: services.length,
+    /** Services, `<namespace>/<name>`, whose names have no address for any client; with why. */
     withoutAddress: services.flatMap((key) => {
       const message = describeMissing(world, key);
       return message === undefined ? [] : { service: key, message };
     }),
+    /** The clusterset zone, once for each of its names. */
     records: [...records.values()],
+    /** The other zones: of federations, and of single clusters. */
     zones: zones.filter(({ kind }) => kind !== "clusterset"),
     conflicts,
     findings,
-    clustersOf: ({ name, type }, view) =>
+    /** The clusters that a record, with the others of its name and type, depends on. */
+    clustersOf: ({ name, type }: ListedRecord, view: string | undefined): readonly string[] =>
       clustersOfRecord(world, name, RecordType[type as keyof typeof RecordType], world.frame.viewOf(view)),
   };
 }

@@ -5,7 +5,7 @@ import { loadAccess } from "../node/access/node-admission.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
 import { describeExpired, openTlsSource } from "../node/tls.ts";
-import { openUpstreams, UpstreamConnector } from "../node/upstreams/configured-upstreams.ts";
+import { openConnector, openUpstreams } from "../node/upstreams/configured-upstreams.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
 import { readFederationFlag, readGrant, readPins } from "./flags.ts";
@@ -109,7 +109,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   const { sharedToken } = loaded.pushing;
   if (sharedToken !== undefined) throw new UsageError(`push.credentials: ${sharedToken}`);
   if (store !== undefined) await readEngineAddress(store);
-  await UpstreamConnector.load(config.stub.upstreams);
+  await openConnector(config.stub.upstreams);
   await (await openUpstreams(config.forward)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;
   return `the configuration is valid: zones ${zones.join(", ")}; ${push.credentials.length} credentials for pushing; ${clients}`;

@@ -138,28 +138,29 @@ export function describeDnsEndpoints(
   services: readonly string[],
 ): DnsEndpoint[] {
   const known = new Set(services.map((key) => `${nameOf(key)}.${namespaceOf(key)}`));
-  const byService = new Map<string, Map<string, Endpoint & { targets: string[] }>>();
-  for (const { name, type, ttl, rdata } of records) {
-    if (!MANAGED.has(type)) continue;
-    const service = serviceOf(name, federation, known);
-    if (service === undefined) continue;
-    const endpoints = byService.get(service) ?? new Map<string, Endpoint & { targets: string[] }>();
-    byService.set(service, endpoints);
-    const dnsName = withoutDot(name);
-    const target = type === "CNAME" ? withoutDot(rdata) : rdata;
-    const before = endpoints.get(`${dnsName} ${type}`);
-    if (before !== undefined) before.targets.push(target);
-    else
-      endpoints.set(`${dnsName} ${type}`, { dnsName, recordType: type, recordTTL: ttl, targets: [target] });
-  }
-  return [...byService].map(([service, endpoints]) => ({
+  const managed = records.filter(({ type }) => MANAGED.has(type));
+  const byService = Map.groupBy(managed, ({ name }) => serviceOf(name, federation, known));
+  byService.delete(undefined);
+  return Array.from(byService, ([service, ofService]) => ({
     apiVersion: "externaldns.k8s.io/v1alpha1",
     kind: "DNSEndpoint",
     metadata: {
       name: `${service}.${federation.toLowerCase()}`,
       labels: { [MANAGED_BY_LABEL]: OWN_MANAGER },
     },
-    spec: { endpoints: [...endpoints.values()] },
+    spec: {
+      endpoints: Array.from(
+        Map.groupBy(ofService, ({ name, type }) => `${name} ${type}`).values(),
+        ([first, ...others]) => ({
+          dnsName: withoutDot(first!.name),
+          recordType: first!.type,
+          recordTTL: first!.ttl,
+          targets: [first!, ...others].map(({ type, rdata }) =>
+            type === "CNAME" ? withoutDot(rdata) : rdata,
+          ),
+        }),
+      ),
+    },
   }));
 }
 

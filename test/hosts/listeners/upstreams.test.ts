@@ -8,7 +8,7 @@ import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
-import { UpstreamConnector } from "../../../src/hosts/node/upstreams/configured-upstreams.ts";
+import { openConnector } from "../../../src/hosts/node/upstreams/configured-upstreams.ts";
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
@@ -156,7 +156,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   it("posts the query with the token of that origin, and reads the token again when it changes", async () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "first\n");
-    const connector = await UpstreamConnector.load([{ origin: origin(), caFile, tokenFile }]);
+    const connector = await openConnector([{ origin: origin(), caFile, tokenFile }]);
     const upstream = connector.connect(`${origin()}/dns-query{?dns}`);
     respond = answering;
     expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))?.rcode).toBe(0);
@@ -174,11 +174,11 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "secret\n");
     const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
-    const connector = await UpstreamConnector.load([listed]);
+    const connector = await openConnector([listed]);
     const upstream = connector.connect(`${origin()}/dns-query`);
     await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
     upstream.close();
-    const without = await UpstreamConnector.load([listed, { origin: origin(), caFile }]);
+    const without = await openConnector([listed, { origin: origin(), caFile }]);
     const trusting = without.connect(`${origin()}/dns-query`);
     respond = answering;
     await trusting.exchange(query, patient());
@@ -192,7 +192,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     ["another type", () => new Response("<html>"), /text\/plain/],
     ["more than a message", () => message(new Uint8Array(65_536)), /longer than a DNS message/],
   ])("fails for %s", async (_, response, reason) => {
-    const connector = await UpstreamConnector.load([{ origin: origin(), caFile }]);
+    const connector = await openConnector([{ origin: origin(), caFile }]);
     const upstream = connector.connect(`${origin()}/dns-query`);
     respond = response;
     await expect(upstream.exchange(query, patient())).rejects.toThrow(reason);
@@ -202,7 +202,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
 
   it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
-    const connector = await UpstreamConnector.load([{ origin: origin(), caFile }]);
+    const connector = await openConnector([{ origin: origin(), caFile }]);
     const upstream = connector.connect(`${origin()}/dns-query`);
     respond = () => new Promise(() => {});
     await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
@@ -218,9 +218,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
 
   it("names a file that cannot be read", async () => {
     const missing = join(folder, "missing");
-    await expect(UpstreamConnector.load([{ origin: origin(), caFile: missing }])).rejects.toThrow(UsageError);
-    await expect(UpstreamConnector.load([{ origin: origin(), tokenFile: missing }])).rejects.toThrow(
-      UsageError,
-    );
+    await expect(openConnector([{ origin: origin(), caFile: missing }])).rejects.toThrow(UsageError);
+    await expect(openConnector([{ origin: origin(), tokenFile: missing }])).rejects.toThrow(UsageError);
   });
 });

@@ -25,7 +25,7 @@ import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { readTokens, TransferKeyFile } from "../files.ts";
+import { loadTransferKey, readTokens } from "../files.ts";
 import type { Logger } from "../process.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { identityOf, loadPushAuthority, loadTransferAuthority } from "./node-authority.ts";
@@ -171,7 +171,7 @@ export async function loadAccess(config: ServeConfig, logger: Logger) {
   const pushing = await loadPushAuthority(config, onFailure);
   const secondaries = await loadTransferAuthority(config);
   const { keyFile } = config.transfer;
-  const transferKey = keyFile === undefined ? undefined : await TransferKeyFile.load(keyFile);
+  const transferKey = keyFile === undefined ? undefined : await loadTransferKey(keyFile);
   const admission = await NodeAdmission.load(config, onFailure);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");

@@ -13,7 +13,7 @@ import { type Logger, logTo } from "../process.ts";
 import type { ServerProtection } from "../server/connections.ts";
 
 import type { TlsSource } from "../tls.ts";
-import { openUpstreams, UpstreamConnector } from "../upstreams/configured-upstreams.ts";
+import { openConnector, openUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Closers } from "./closers.ts";
 import { Reachability } from "./reach.ts";
 import { openStubZones } from "./stub-zones.ts";
@@ -41,7 +41,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   const access = closers.add(await loadAccess(config, accessLogger));
   const { admission, pushing } = access;
-  const connector = await UpstreamConnector.load(config.stub.upstreams);
+  const connector = await openConnector(config.stub.upstreams);
   const forwarding = closers.add(await openUpstreams(config.forward));
   const queries = shared.count("stub");
   const stubs = closers.add(await openStubZones(config, connector, logger, queries, origin.stubStore));

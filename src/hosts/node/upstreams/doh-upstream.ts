@@ -10,8 +10,8 @@ interface DohAccess {
   readonly ca?: string | undefined;
   /** The bearer token of the cluster; undefined for none. */
   readonly token: () => string | undefined;
-  /** Addresses of the URL's host; undefined if the system looks them up. */
-  readonly addresses?: readonly string[] | undefined;
+  /** Addresses of the URL's host. Default: the system looks them up. */
+  readonly addresses?: readonly string[];
 }
 
 const MOST_ANSWER_BYTES = 65_535;
@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT = 5000;
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
 export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
   let opened: Promise<Dispatcher> | undefined;
-  const ask = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+  const exchange = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     opened ??= open(url, access);
     const pool = await opened;
     const token = access.token();
@@ -48,7 +48,7 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
   };
   return {
     nameserver,
-    exchange: (query, signal) => Promise.race([ask(query, signal), abortOf(signal)]),
+    exchange,
     close: () => {
       opened?.then((pool) => pool.close()).catch(() => {});
     },
@@ -56,14 +56,14 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
 }
 
 /** Most gateways ask no name server over HTTPS; undici takes 90 ms of CPU time to load, in each thread. */
-async function open(url: URL, { ca, addresses }: DohAccess): Promise<Dispatcher> {
+async function open(url: URL, { ca, addresses = [] }: DohAccess): Promise<Dispatcher> {
   const { openDispatcher } = await import("../../../outgoing/dispatcher.ts");
   return openDispatcher(url, {
     connections: CONNECTIONS,
     allowH2: true,
     tls: { ca },
     timeout: CONNECT_TIMEOUT,
-    lookup: addresses && lookupIn(addresses),
+    lookup: addresses.length === 0 ? undefined : lookupIn(addresses),
   });
 }
 
@@ -74,11 +74,4 @@ function lookupIn(addresses: readonly string[]): LookupFunction {
     if (all === true) done(null, found);
     else done(null, found[0]!.address, found[0]!.family);
   };
-}
-
-/** Rejects when a signal is aborted: undici respects it only after it has connected. */
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

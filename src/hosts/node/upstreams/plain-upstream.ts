@@ -4,6 +4,8 @@ import { connect, isIPv6 } from "node:net";
 import { FOLD, HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/name.ts";
 import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
 import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
+import { MAX_MESSAGE_BYTES } from "../../../resolve/message-writer.ts";
+import { frameMessage, MessageFramer } from "../listeners/framing.ts";
 
 /** Options for queries to a name server. */
 interface PlainUpstreamOptions {
@@ -65,28 +67,18 @@ export function exchangeUdp(
   wanted: (answer: Uint8Array) => boolean,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
-    let resend: NodeJS.Timeout | undefined;
-    const end = (settle: () => void) => {
-      clearInterval(resend);
-      signal.removeEventListener("abort", onAbort);
-      socket.removeAllListeners();
-      // An error that arrived after the answer.
-      socket.on("error", () => {});
-      socket.close();
-      settle();
-    };
-    const onAbort = () => end(() => reject(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-    socket.on("error", (error) => end(() => reject(error)));
+  signal.throwIfAborted();
+  const socket = createSocket({ type: isIPv6(address) ? "udp6" : "udp4", signal });
+  let resend: NodeJS.Timeout | undefined;
+  return new Promise<Uint8Array>((resolve, reject) => {
+    socket.on("close", () => reject(signal.reason));
+    socket.on("error", reject);
     socket.on("message", (answer) => {
       // An exception in a listener would end the process; here it ends only this exchange.
       try {
-        if (wanted(answer)) end(() => resolve(answer));
+        if (wanted(answer)) resolve(answer);
       } catch (error) {
-        end(() => reject(error));
+        reject(error);
       }
     });
     // A connected socket receives datagrams from this address only, and an error if nothing listens there.
@@ -94,6 +86,9 @@ export function exchangeUdp(
       socket.send(query);
       resend = setInterval(() => socket.send(query), RESEND_INTERVAL);
     });
+  }).finally(() => {
+    clearInterval(resend);
+    if (!signal.aborted) socket.close();
   });
 }
 
@@ -106,35 +101,18 @@ function exchangeTcp(
   query: Uint8Array,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = connect(port, address);
-    const parts: Buffer[] = [];
-    let received = 0;
-    const end = (settle: () => void) => {
-      signal.removeEventListener("abort", onAbort);
-      socket.destroy();
-      settle();
-    };
-    const onAbort = () => end(() => reject(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-    socket.on("error", (error) => end(() => reject(error)));
-    socket.on("end", () => end(() => reject(new Error("the TCP connection ended within the answer"))));
-    socket.on("connect", () => {
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(query.length);
-      socket.write(Buffer.concat([length, query]));
-    });
+  const socket = connect({ host: address, port, signal });
+  const framer = new MessageFramer(MAX_MESSAGE_BYTES);
+  return new Promise<Uint8Array>((resolve, reject) => {
+    socket.on("error", (error) => reject(signal.aborted ? signal.reason : error));
+    socket.on("end", () => reject(new Error("the TCP connection ended within the answer")));
+    socket.on("connect", () => socket.write(frameMessage(query)));
     socket.on("data", (part: Buffer) => {
-      parts.push(part);
-      received += part.length;
-      if (received < 2) return;
-      const all = Buffer.concat(parts);
-      const wanted = 2 + all.readUInt16BE(0);
-      parts.splice(0, parts.length, all);
-      if (received >= wanted) end(() => resolve(all.subarray(2, wanted)));
+      framer.push(part);
+      const answer = framer.next();
+      if (answer !== undefined) resolve(answer);
     });
-  });
+  }).finally(() => socket.destroy());
 }
 
 const CASE_BIT = 0x20;
@@ -168,11 +146,7 @@ export function restoreCase(query: Uint8Array, answer: Uint8Array): void {
   const name = query.subarray(HEADER_BYTES, HEADER_BYTES + nameLength(query));
   answer.set(name, HEADER_BYTES);
   let position = HEADER_BYTES + name.length + 4;
-  for (
-    let record = readRecord(answer, position);
-    record !== undefined;
-    record = readRecord(answer, position)
-  ) {
+  for (let record = readRecord(answer, position); record; record = readRecord(answer, position)) {
     if (isName(answer, record.start, name)) answer.set(name, record.start);
     position = record.end;
   }
