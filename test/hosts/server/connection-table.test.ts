@@ -5,6 +5,7 @@ import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { socketFrom } from "./accepted-socket.ts";
 
 const closed = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -24,16 +25,10 @@ const tables = {
   HTTP: () => {
     const networks = { of: (address: string) => address };
     const clients = { networks, connections: 2, open: clientCounts(), rate: { take: () => 0 } };
-    const counters = new LimitCounters();
-    const held = new HeldConnections({
-      most: 10,
-      connections: ownCount("connections"),
-      leaving: ownCount("connections.leaving"),
-      idleSeconds: 1,
-      streamResets: 1,
-      clients: clients as never,
-      counters,
-    });
+    const held = new HeldConnections(
+      { ...DEFAULT_SERVER_LIMITS, connections: 10 },
+      { ...ownProtection(), clients: clients as never },
+    );
     const end = () => {
       for (const { socket } of held.all()) socket.destroy();
     };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
-import { LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount, SharedCounts } from "../../../src/limits/shared.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
 
 const MOST = 250;
@@ -20,15 +20,14 @@ function openThreads() {
   const announced: AcceptedSocket[] = [];
   const threads = [0, 1].map((thread) => {
     const counts = new SharedCounts(memory, thread);
-    return new HeldConnections({
-      most: MOST,
-      idleSeconds: 1,
-      streamResets: 1,
-      clients: undefined,
-      counters: new LimitCounters(),
-      connections: counts.of("connections"),
-      leaving: counts.of("connections.leaving"),
-    });
+    return new HeldConnections(
+      { ...DEFAULT_SERVER_LIMITS, connections: MOST },
+      {
+        ...ownProtection(),
+        connections: counts.of("connections"),
+        leaving: counts.of("connections.leaving"),
+      },
+    );
   });
   const open = (thread: number) => {
     const socket = socketFrom(sockets.length + 1);
@@ -82,8 +81,8 @@ it("the connection that goes for a new one never had a request, else has been wi
   fc.assert(
     fc.property(STEPS, (steps) => {
       const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
-      const limits = { most: 4, idleSeconds: 1000, streamResets: 1, clients: undefined };
-      const held = new HeldConnections({ ...limits, connections, leaving, counters: new LimitCounters() });
+      const limits = { ...DEFAULT_SERVER_LIMITS, connections: 4, idleSeconds: 1000 };
+      const held = new HeldConnections(limits, { ...ownProtection(), connections, leaving });
       /** Those that are open, by how long nothing has begun or ended on them. */
       let model: { socket: AcceptedSocket; hasAsked: boolean; open: number }[] = [];
       for (const [step, index] of steps) {

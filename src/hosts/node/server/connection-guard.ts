@@ -30,8 +30,7 @@ export class ConnectionGuard {
     this.#protection = protection;
     const { streamResets, streamResetsPerSecond: perSecond } = limits;
     this.#resets = new TokenBuckets({ perSecond, burst: streamResets }, 1, () => performance.now());
-    const { connections: most, idleSeconds } = limits;
-    this.#held = new HeldConnections({ ...protection, most, idleSeconds, streamResets });
+    this.#held = new HeldConnections(limits, protection);
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { ServerLimits } from "../../../config/limits.ts";
 import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { ClientRate, TokenBucket } from "../../../limits/client-rate.ts";
@@ -27,16 +28,6 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
   readonly resets: TokenBucket;
 }
 
-/** The limits on connections. */
-interface HeldConnectionsParts
-  extends Pick<ServerProtection, "connections" | "leaving" | "clients" | "counters"> {
-  /** The most connections of all clients together. */
-  readonly most: number;
-  readonly idleSeconds: number;
-  /** The most streams that a client may reset at once. */
-  readonly streamResets: number;
-}
-
 /** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
 const HANDSHAKE_GRACE = 1000;
 /**
@@ -51,7 +42,8 @@ const CONNECTIONS_PER_LEAVING = 100;
  * out, and no client loses an answer that it waits for.
  */
 export class HeldConnections {
-  readonly #parts: HeldConnectionsParts;
+  readonly #limits: ServerLimits;
+  readonly #protection: ServerProtection;
   readonly #held = new ConnectionTable<HeldConnection>();
   readonly #ofClients = new Map<string, Set<HeldConnection>>();
   /** Those that never had a request, and those that have none any more. */
@@ -60,13 +52,15 @@ export class HeldConnections {
   /** The oldest first. */
   readonly #leaving = new Set<HeldConnection>();
 
-  constructor(parts: HeldConnectionsParts) {
-    this.#parts = parts;
+  constructor(limits: ServerLimits, protection: ServerProtection) {
+    this.#limits = limits;
+    this.#protection = protection;
   }
 
   /** Adds a connection that was just accepted; undefined if it was cut off. */
   admit(socket: Socket): HeldConnection | undefined {
-    const { most, connections, clients, counters } = this.#parts;
+    const { connections, clients, counters } = this.#protection;
+    const { connections: most, idleSeconds, streamResets } = this.#limits;
     const address = socket.remoteAddress;
     // It has closed already.
     if (address === undefined) return void socket.destroy();
@@ -111,14 +105,13 @@ export class HeldConnections {
       isProbed: false,
       older: undefined,
       newer: undefined,
-      resets: { tokens: this.#parts.streamResets, filledAt: now, refused: 0 },
+      resets: { tokens: streamResets, filledAt: now, refused: 0 },
     };
     this.#held.add(held);
     this.#silent.append(held);
     if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
     socket.once("close", () => {
-      const idleTimeout = this.#parts.idleSeconds * 1000;
-      if (held.open === 0 && held.hasAsked && performance.now() - held.activeAt >= idleTimeout)
+      if (held.open === 0 && held.hasAsked && performance.now() - held.activeAt >= idleSeconds * 1000)
         counters.hit("limits.idleSeconds");
       this.#release(held);
     });
@@ -161,8 +154,8 @@ export class HeldConnections {
     this.#orderOf(held).remove(held);
     if (held.isCounted) {
       held.isCounted = false;
-      this.#parts.connections.end();
-      if (held.slot !== undefined) this.#parts.clients!.open.end(held.slot);
+      this.#protection.connections.end();
+      if (held.slot !== undefined) this.#protection.clients!.open.end(held.slot);
     }
     const siblings = held.client === undefined ? undefined : this.#ofClients.get(held.client);
     if (siblings?.delete(held) && siblings.size === 0) this.#ofClients.delete(held.client!);
@@ -183,8 +176,8 @@ export class HeldConnections {
 
   /** Bounds the connections that no longer count although their sockets are open: for one more, the oldest is cut off. */
   #leave(held: HeldConnection): void {
-    const { most, leaving } = this.#parts;
-    const mostLeaving = Math.ceil(most / CONNECTIONS_PER_LEAVING);
+    const { leaving } = this.#protection;
+    const mostLeaving = Math.ceil(this.#limits.connections / CONNECTIONS_PER_LEAVING);
     if (!leaving.begin(mostLeaving)) {
       const [oldest] = this.#leaving;
       if (oldest !== undefined) {
@@ -199,7 +192,7 @@ export class HeldConnections {
   }
 
   #left(held: HeldConnection): void {
-    if (this.#leaving.delete(held)) this.#parts.leaving.end();
+    if (this.#leaving.delete(held)) this.#protection.leaving.end();
   }
 }
 

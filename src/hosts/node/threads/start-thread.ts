@@ -2,12 +2,12 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { Hono } from "hono/tiny";
 import { visibilitiesOf } from "../../../access/rule.ts";
 import { assemble } from "../../../assembly/assemble.ts";
-import type { Answers, Stages } from "../../../assembly/platform.ts";
+import type { Answers } from "../../../assembly/platform.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { parseListenAddress } from "../../../config/values.ts";
 import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import { Reader } from "../../../database/reader.ts";
-import type { StubStore, StubZones } from "../../../forward/stub-zones.ts";
+import type { StubStore } from "../../../forward/stub-zones.ts";
 import { AnsweringState } from "../../../gateway/answering-state.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import { Turns } from "../../../gateway/clock.ts";
@@ -15,7 +15,6 @@ import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
 import { rowOf } from "../../../http/path-table.ts";
-import type { Visibility } from "../../../merge/visibility.ts";
 import { openForReading } from "../database.ts";
 import { type Answering, startAnswering } from "../gateway/answering.ts";
 import { type Closers, startRefreshers } from "../gateway/closers.ts";
@@ -68,8 +67,35 @@ export async function startThread(
       ...parts.rights,
       open(stages): Answers {
         const reader = new Reader(database, ({ cluster }) => onDamage(cluster));
-        const scopes = visibilitiesOf(access.admission.rules);
-        const state = openState({ reader, clock, stages, scopes, signals, start, stubs });
+        const state = new AnsweringState({
+          reader,
+          clock,
+          turns: new Turns(clock),
+          scopes: visibilitiesOf(access.admission.rules),
+          names: stages.names,
+          queries: stages,
+          hold: (config.store?.leaseHoldSeconds ?? 0) * 1000,
+          behindSince: (now) => signals.behindSince(now),
+          serial: () => signals.serial,
+          catchUp: () => follow(),
+        });
+        const held = new Map<string, ClusterMeta>();
+        const follow = followStates({
+          states: start.states,
+          signals,
+          take: ({ stubs: registrations, held: leases = [] }) => {
+            if (registrations !== undefined) stubs.replaceAll(registrations);
+            for (const [clusterId, meta] of leases) held.set(clusterId, meta);
+          },
+          follow: () => {
+            state.follow();
+            for (const [clusterId, meta] of held) {
+              const { renewedAt = 0 } = state.live.get(clusterId) ?? {};
+              if (renewedAt < meta.renewedAt) state.hold(clusterId, meta);
+              else held.delete(clusterId);
+            }
+          },
+        });
         return {
           // Surveys are for the main thread.
           gateway: { status: () => state.everything.status() },
@@ -109,52 +135,6 @@ export async function startThread(
   reachability.listens(answering.port, answering.places);
   closers.add(startRefreshers([async () => void (await access.refresh()), ...parts.refreshers], logger));
   return answering;
-}
-
-interface StateParts {
-  readonly reader: Reader;
-  readonly clock: Clock;
-  readonly stages: Stages;
-  readonly scopes: readonly Visibility[];
-  readonly signals: ThreadSignals;
-  readonly start: Pick<ThreadStart, "states" | "config">;
-  readonly stubs: StubZones;
-}
-
-/** What the thread answers from, and what has it follow the main thread. */
-function openState(parts: StateParts): AnsweringState {
-  const { reader, clock, stages, scopes, signals, stubs } = parts;
-  const { states, config } = parts.start;
-  const state = new AnsweringState({
-    reader,
-    clock,
-    turns: new Turns(clock),
-    scopes,
-    names: stages.names,
-    queries: stages,
-    hold: (config.store?.leaseHoldSeconds ?? 0) * 1000,
-    behindSince: (now) => signals.behindSince(now),
-    serial: () => signals.serial,
-    catchUp: () => follow(),
-  });
-  const held = new Map<string, ClusterMeta>();
-  const follow = followStates({
-    states,
-    signals,
-    take: ({ stubs: registrations, held: leases = [] }) => {
-      if (registrations !== undefined) stubs.replaceAll(registrations);
-      for (const [clusterId, meta] of leases) held.set(clusterId, meta);
-    },
-    follow: () => {
-      state.follow();
-      for (const [clusterId, meta] of held) {
-        const { renewedAt = 0 } = state.live.get(clusterId) ?? {};
-        if (renewedAt < meta.renewedAt) state.hold(clusterId, meta);
-        else held.delete(clusterId);
-      }
-    },
-  });
-  return state;
 }
 
 /** The gateway's clock in this thread, whatever became of the wall clock since the process started. */

@@ -1,4 +1,5 @@
-import type { MessagePort } from "node:worker_threads";
+import { once } from "node:events";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import {
   countersOf,
   formatMetrics,
@@ -8,17 +9,6 @@ import {
   type SnapshotSource,
 } from "../../../http/metrics/metric.ts";
 
-/** From the main thread: what are your metrics? */
-interface CollectOrder {
-  readonly collect: number;
-}
-
-/** The answer of a thread. */
-interface Collected {
-  readonly collected: number;
-  readonly metrics: readonly MetricSnapshot[];
-}
-
 /** The time that a thread has for its metrics, in milliseconds. */
 const COLLECT_TIMEOUT = 1000;
 
@@ -26,10 +16,8 @@ interface MeasuredThread {
   readonly port: MessagePort;
   /** Its last metrics; empty if it never returned any. */
   last: readonly MetricSnapshot[];
-  /** The collection that they are from. */
-  collection: number;
-  /** Called when it has returned its metrics. */
-  onCollected: (() => void) | undefined;
+  /** Aborts when it has ended. */
+  readonly ended: AbortController;
 }
 
 /**
@@ -43,7 +31,6 @@ export class ThreadMetrics implements MetricsSource {
   readonly #threads = new Set<MeasuredThread>();
   /** What threads counted that ended. */
   #past: readonly MetricSnapshot[] = [];
-  #collections = 0;
   #running: Promise<string> | undefined;
 
   /** @param timeout the time that a thread has for its metrics, in milliseconds */
@@ -58,18 +45,13 @@ export class ThreadMetrics implements MetricsSource {
    * @returns a function to call when the thread has ended, which keeps its counters
    */
   add(port: MessagePort): () => void {
-    const thread: MeasuredThread = { port, last: [], collection: 0, onCollected: undefined };
+    const thread: MeasuredThread = { port, last: [], ended: new AbortController() };
     this.#threads.add(thread);
-    port.on("message", ({ collected, metrics }: Collected) => {
-      thread.last = metrics;
-      thread.collection = collected;
-      if (collected === this.#collections) thread.onCollected?.();
-    });
     port.unref();
     return () => {
       if (!this.#threads.delete(thread)) return;
       this.#past = mergeMetrics({ main: [], threads: [], counted: [this.#past, countersOf(thread.last)] });
-      thread.onCollected?.();
+      thread.ended.abort();
       port.close();
     };
   }
@@ -83,41 +65,46 @@ export class ThreadMetrics implements MetricsSource {
   }
 
   async #render(): Promise<string> {
-    const collection = ++this.#collections;
+    const answered = new Set<MeasuredThread>();
     const [main] = await Promise.all([
       this.#main.snapshot(),
-      ...Array.from(this.#threads, (thread) => this.#collect(thread, collection)),
+      ...Array.from(this.#threads, async (thread) => {
+        if (await this.#collect(thread)) answered.add(thread);
+      }),
     ]);
-    const all = [...this.#threads];
-    const answered = all.filter((thread) => thread.collection === collection);
-    const silent = all.filter((thread) => thread.collection !== collection);
-    const parts = {
-      main,
-      threads: answered.map(({ last }) => last),
-      counted: [...silent.map(({ last }) => countersOf(last)), this.#past],
-    };
-    return formatMetrics(mergeMetrics(parts));
+    const threads = [...this.#threads];
+    const silent = threads.filter((thread) => !answered.has(thread));
+    return formatMetrics(
+      mergeMetrics({
+        main,
+        threads: threads.filter((thread) => answered.has(thread)).map(({ last }) => last),
+        counted: [...silent.map(({ last }) => countersOf(last)), this.#past],
+      }),
+    );
   }
 
-  /** Resolves when a thread has returned its metrics, or did not in time. */
-  #collect(thread: MeasuredThread, collection: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#timeout);
-      thread.onCollected = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      thread.port.postMessage({ collect: collection } satisfies CollectOrder);
-    });
+  /** Whether a thread has returned its metrics in time. */
+  async #collect(thread: MeasuredThread): Promise<boolean> {
+    const { port1, port2 } = new MessageChannel();
+    const signal = AbortSignal.any([thread.ended.signal, AbortSignal.timeout(this.#timeout)]);
+    thread.port.postMessage(port2, [port2]);
+    try {
+      [thread.last] = await once(port1, "message", { signal });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      port1.close();
+    }
   }
 }
 
 /** Returns the metrics of this thread to the main thread, which has the other end of the port in `ThreadMetrics`. */
 export function measureThread(port: MessagePort, own: SnapshotSource): void {
-  port.on("message", ({ collect: collected }: CollectOrder) => {
+  port.on("message", (reply: MessagePort) => {
+    // The main thread goes on without them.
     own.snapshot().then(
-      (metrics) => port.postMessage({ collected, metrics } satisfies Collected),
-      // The main thread goes on without them.
+      (metrics) => reply.postMessage(metrics),
       () => {},
     );
   });
