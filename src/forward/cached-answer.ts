@@ -36,7 +36,7 @@ const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
   [ResponseCode.REFUSED, "refused"],
 ]);
 
-/** A failed attempt to get an answer, in milliseconds of the clock. */
+/** A failed attempt to get an answer, by `performance.now()`. */
 interface FailedCheck {
   readonly at: number;
   /** Whether no upstream answered at all, rather than with an error. */
@@ -58,7 +58,7 @@ export class CachedAnswer {
   readonly #lifetimeSeconds: number;
   readonly #storedAt: number;
 
-  /** @param given the answer of an upstream. Default: no upstream answered. @param now milliseconds of a monotonic clock */
+  /** @param given the answer of an upstream. Default: no upstream answered. @param now by `performance.now()` */
   constructor(given: UpstreamReply | undefined, bounds: TtlBounds, now: number) {
     const { rcode, truncated, extendedError, ...answer } = given?.answer ?? failedAnswer();
     // A view of a larger buffer would keep all of it.

@@ -7,7 +7,7 @@ import type { Count } from "../limits/shared.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
-import { type ForwardClock, ForwardCounters, type ForwardResult, monotonicClock } from "./counters.ts";
+import { ForwardCounters, type ForwardResult } from "./counters.ts";
 import type { OutsideAnswer } from "./local.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
 import type { ScrubRules } from "./scrub.ts";
@@ -30,14 +30,13 @@ const RECHECK_MILLISECONDS = 30_000;
 export class Forwarder {
   readonly counters: ForwardCounters;
   readonly #settings: ForwarderSettings;
-  readonly #clock: ForwardClock;
   readonly #coalesce: boolean;
   readonly #background: (work: Promise<unknown>) => void;
   readonly #onError: (error: unknown) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #scrubbing: ScrubSettings;
-  readonly #caches: RuleCaches;
+  readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** The start of each pending question. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
@@ -45,17 +44,18 @@ export class Forwarder {
   readonly #queries: Count | undefined;
 
   constructor(dependencies: ForwarderDependencies) {
-    const { settings, counters = new ForwardCounters(), clock = monotonicClock } = dependencies;
+    const { settings, counters = new ForwardCounters() } = dependencies;
     this.counters = counters;
     this.#settings = settings;
     this.#scrubbing = dependencies.scrubbing;
-    this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
     this.#onError = dependencies.onError ?? (() => {});
-    this.#clients = createClientLimit(settings.clients, () => clock.now(), dependencies.shared?.buckets);
+    const { queriesPerSecond: perSecond, burst, exempt } = settings.clients;
+    // A client is an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4).
+    const rate = { perSecond, burst, exempt, ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 };
+    this.#clients = new ClientRate(rate, undefined, dependencies.shared?.buckets);
     this.#queries = dependencies.shared?.queries;
-    this.#caches = new RuleCaches(settings.cache.bytes, settings.cache.rules ?? 1);
     const observer = {
       onChange: dependencies.onUpstreamChange ?? (() => {}),
       onExchange: (upstream: string, milliseconds: number, error: Error | undefined) =>
@@ -64,12 +64,17 @@ export class Forwarder {
         counters.hedges++;
       },
     };
-    this.#upstreams = new UpstreamGroup(dependencies.upstreams, settings.limits, observer, clock);
+    this.#upstreams = new UpstreamGroup(dependencies.upstreams, settings.limits, observer);
   }
 
   /** The number of cached answers, and their approximate size. */
   get cached(): { readonly answers: number; readonly bytes: number } {
-    return this.#caches.held;
+    let [answers, bytes] = [0, 0];
+    for (const cache of this.#caches.values()) {
+      answers += cache.size;
+      bytes += cache.calculatedSize;
+    }
+    return { answers, bytes };
   }
 
   /** The upstreams by name, and whether they are set aside after failures. */
@@ -91,9 +96,9 @@ export class Forwarder {
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const key = isOwnTarget ? `${cacheKey(query)}target` : cacheKey(query);
-    const cache = this.#caches.of(rule);
+    const cache = this.#cacheOf(rule);
     const runningKey = `${rule}\n${key}`;
-    const now = this.#clock.now();
+    const now = performance.now();
     const kept = cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
     const stale = kept?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000) ? kept : undefined;
@@ -121,9 +126,26 @@ export class Forwarder {
     );
   }
 
+  /**
+   * The cached answers for the clients of one access rule. From an age, a TTL that counts down, a cached error or a fast answer the clients of one rule
+   * could learn what others have queried. All caches have the same share of the bytes, so the clients of one rule cannot fill the cache of another.
+   */
+  #cacheOf(rule: string): LRUCache<string, CachedAnswer> {
+    let cache = this.#caches.get(rule);
+    if (cache === undefined) {
+      const { bytes, rules = 1 } = this.#settings.cache;
+      cache = new LRUCache({
+        maxSize: Math.max(1, Math.floor(bytes / Math.max(1, rules))),
+        sizeCalculation: ({ size }, key) => size + 2 * key.length,
+      });
+      this.#caches.set(rule, cache);
+    }
+    return cache;
+  }
+
   #give(message: Uint8Array, query: Query, kept: CachedAnswer, result: ForwardResult): OutsideAnswer {
     this.counters.count(result);
-    const now = this.#clock.now();
+    const now = performance.now();
     const isStale = result === "stale";
     const answer = kept.answer(message, query, now, isStale);
     const { upstream } = kept;
@@ -155,7 +177,7 @@ export class Forwarder {
     if (this.#queries !== undefined) return this.#queries.total >= queriesInFlight;
     if (this.#inFlight.size < queriesInFlight) return false;
     // A host that ends a request may silently end its exchange.
-    const longAgo = this.#clock.now() - 2 * totalMilliseconds;
+    const longAgo = performance.now() - 2 * totalMilliseconds;
     for (const place of this.#inFlight) if (place.askedAt < longAgo) this.#inFlight.delete(place);
     return this.#inFlight.size >= queriesInFlight;
   }
@@ -167,7 +189,7 @@ export class Forwarder {
     keep: (answer: CachedAnswer, isSilence: boolean) => void,
     runningKey: string,
   ): Promise<CachedAnswer> {
-    const place = { askedAt: this.#clock.now() };
+    const place = { askedAt: performance.now() };
     this.#inFlight.add(place);
     // Threads that find the last place at the same time all take it.
     this.#queries?.begin(Number.POSITIVE_INFINITY);
@@ -175,7 +197,7 @@ export class Forwarder {
       this.#inFlight.delete(place);
       this.#queries?.end();
       this.#running.delete(runningKey);
-      const kept = answer ?? new CachedAnswer(undefined, this.#settings.cache, this.#clock.now());
+      const kept = answer ?? new CachedAnswer(undefined, this.#settings.cache, performance.now());
       keep(kept, answer === undefined);
       return kept;
     });
@@ -189,7 +211,7 @@ export class Forwarder {
     try {
       const given = await this.#upstreams.ask(upstreamQuery(query));
       const reply = given && this.#scrub(given, isOwnTarget);
-      return reply && new CachedAnswer(reply, this.#settings.cache, this.#clock.now());
+      return reply && new CachedAnswer(reply, this.#settings.cache, performance.now());
     } catch (error) {
       this.#onError(error);
       return undefined;
@@ -215,8 +237,8 @@ export class Forwarder {
     return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
   }
 
-  #keep(cache: ReturnType<RuleCaches["of"]>, key: string, answer: CachedAnswer, isSilence: boolean): void {
-    const now = this.#clock.now();
+  #keep(cache: LRUCache<string, CachedAnswer>, key: string, answer: CachedAnswer, isSilence: boolean): void {
+    const now = performance.now();
     const before = cache.peek(key);
     if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
       before.failedCheck = { at: now, isSilence };
@@ -227,33 +249,13 @@ export class Forwarder {
   /** The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the cache. */
   #orStale(asked: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
     return new Promise((resolve, reject) => {
-      const stopTimer = this.#clock.setTimer(CLIENT_RESPONSE_MILLISECONDS, () => resolve(stale));
+      const timer = setTimeout(() => resolve(stale), CLIENT_RESPONSE_MILLISECONDS);
       asked.then((answer) => {
-        stopTimer();
+        clearTimeout(timer);
         resolve(answer.isFailure ? stale : answer);
       }, reject);
     });
   }
-}
-
-/** The limit of each client: an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4). */
-export function createClientLimit(
-  limits: ClientLimits,
-  now: () => number,
-  create?: (rate: Rate) => ClientBuckets,
-): ClientRate {
-  return new ClientRate(
-    {
-      perSecond: limits.queriesPerSecond,
-      burst: limits.burst,
-      exempt: limits.exempt,
-      ipv4PrefixBits: 32,
-      ipv6PrefixBits: 64,
-      mostClients: 20_000,
-    },
-    now,
-    create,
-  );
 }
 
 /** The settings of the cache. */
@@ -312,7 +314,6 @@ export interface ForwarderDependencies {
   readonly onUpstreamChange?: OnUpstreamChange;
   /** Called with an error of this program while it read an answer: the query gets SERVFAIL, or a stale answer. */
   readonly onError?: (error: unknown) => void;
-  readonly clock?: ForwardClock;
   /**
    * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request cannot wait for the work of
    * another one. Default: true.
@@ -322,46 +323,4 @@ export interface ForwarderDependencies {
   readonly background?: (work: Promise<unknown>) => void;
   /** The limits of all threads of a process. Default: this forwarder alone has them. */
   readonly shared?: ForwardShare;
-}
-
-/**
- * The answers of upstreams, in one cache for the clients of each access rule. From an age, a TTL that counts down, a cached error or a fast
- * answer the clients of one rule could learn what others have queried. All caches have the same share of the bytes, so the clients of one rule
- * cannot fill the cache of another.
- */
-class RuleCaches {
-  readonly #share: number;
-  readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
-
-  /**
-   * @param bytes the approximate size of all answers together
-   * @param rules the number of access rules
-   */
-  constructor(bytes: number, rules: number) {
-    this.#share = Math.max(1, Math.floor(bytes / Math.max(1, rules)));
-  }
-
-  /** The cache of the access rule with this name. */
-  of(rule: string): LRUCache<string, CachedAnswer> {
-    let cache = this.#caches.get(rule);
-    if (cache === undefined) {
-      cache = new LRUCache({
-        maxSize: this.#share,
-        sizeCalculation: ({ size }, key) => size + 2 * key.length,
-      });
-      this.#caches.set(rule, cache);
-    }
-    return cache;
-  }
-
-  /** The number of cached answers, and their approximate size. */
-  get held(): { readonly answers: number; readonly bytes: number } {
-    let answers = 0;
-    let bytes = 0;
-    for (const cache of this.#caches.values()) {
-      answers += cache.size;
-      bytes += cache.calculatedSize;
-    }
-    return { answers, bytes };
-  }
 }

@@ -27,20 +27,16 @@ export interface OutsideDependencies {
 /** Answers names out of zone by the policy of the path or the listener. */
 export class Outside {
   readonly forwarder: Forwarder | undefined;
-  readonly #given: "refuse" | "nxdomain";
-  readonly #localZones: LocalZones;
-  readonly #clients: readonly AddressRange[] | undefined;
+  readonly #parts: OutsideDependencies;
 
-  constructor({ given, localZones, forwarder, clients }: OutsideDependencies) {
-    this.#given = given;
-    this.#localZones = localZones;
-    this.forwarder = forwarder;
-    this.#clients = clients;
+  constructor(parts: OutsideDependencies) {
+    this.#parts = parts;
+    this.forwarder = parts.forwarder;
   }
 
   /** Whether a client's address decides if its queries are forwarded. */
   get isByAddress(): boolean {
-    return this.#clients !== undefined;
+    return this.#parts.clients !== undefined;
   }
 
   /**
@@ -61,7 +57,7 @@ export class Outside {
     if (given.outOfZone === undefined)
       return policy === "forward" ? this.#continue(message, given, client, rule) : { answer: given };
     const isKnown = given.outOfZone !== "unknown";
-    if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
+    if (policy !== "forward" && (policy === this.#parts.given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
     if (query === undefined) return { answer: given };
     const isAncestor = given.isAncestor === true;
@@ -79,7 +75,7 @@ export class Outside {
     rule: string,
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    const local = this.#localZones.find(query.name);
+    const local = this.#parts.localZones.find(query.name);
     // Without a generation the gateway does not know its own names, nor the reverse names of its addresses.
     if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
@@ -119,14 +115,16 @@ export class Outside {
     };
     const targetQuery = readForwardable(target);
     // Targets in the gateway's own zones are in the answer already, if they exist.
-    if (targetQuery === undefined || this.#localZones.find(targetQuery.name)?.kind === "own") return alone;
+    if (targetQuery === undefined || this.#parts.localZones.find(targetQuery.name)?.kind === "own")
+      return alone;
     const rest = this.#forward(target, targetQuery, given, true, client, rule, true);
     return rest instanceof Promise ? rest.then(join) : join(rest);
   }
 
   #isAllowed(client: string | undefined): boolean {
-    if (this.#clients === undefined) return true;
+    const { clients } = this.#parts;
+    if (clients === undefined) return true;
     const address = client === undefined ? undefined : readSocketAddress(client);
-    return address !== undefined && this.#clients.some((range) => isInRange(address, range));
+    return address !== undefined && clients.some((range) => isInRange(address, range));
   }
 }

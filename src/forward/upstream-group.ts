@@ -1,6 +1,5 @@
 import { ResponseCode } from "../dns/name.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
-import { type ForwardClock, monotonicClock } from "./counters.ts";
 import { inChainOrder } from "./records.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";
@@ -57,7 +56,6 @@ export class UpstreamGroup {
   readonly #upstreams: readonly Upstream[];
   readonly #limits: UpstreamLimits;
   readonly #observer: UpstreamObserver;
-  readonly #clock: ForwardClock;
   readonly #health: UpstreamHealth;
   /**
    * The budget of hedging, in questions. A name server that is always slow must not double the load: of 10,000 questions to such a one
@@ -65,17 +63,11 @@ export class UpstreamGroup {
    */
   #hedgeBudget = MOST_HEDGES * QUESTIONS_PER_HEDGE;
 
-  constructor(
-    upstreams: readonly Upstream[],
-    limits: UpstreamLimits,
-    observer: UpstreamObserver,
-    clock: ForwardClock = monotonicClock,
-  ) {
+  constructor(upstreams: readonly Upstream[], limits: UpstreamLimits, observer: UpstreamObserver) {
     this.#upstreams = upstreams;
     this.#limits = limits;
     this.#observer = observer;
-    this.#clock = clock;
-    this.#health = new UpstreamHealth(upstreams, clock, observer.onChange);
+    this.#health = new UpstreamHealth(upstreams, observer.onChange);
   }
 
   /** The name servers by name, and whether they are set aside after failures. */
@@ -86,7 +78,7 @@ export class UpstreamGroup {
     }));
   }
 
-  /** The time of the last answer of any of them, in milliseconds of the clock. */
+  /** The time of the last answer of any of them, by `performance.now()`. */
   get answeredAt(): number {
     return this.#health.answeredAt;
   }
@@ -104,17 +96,17 @@ export class UpstreamGroup {
     return new Promise((resolve, reject) => {
       let lame: UpstreamReply | undefined;
       let isOver = false;
-      let stopHedge = () => {};
-      const stopTotal = this.#clock.setTimer(totalMilliseconds, () => {
+      let hedge: ReturnType<typeof setTimeout> | undefined;
+      const total = setTimeout(() => {
         asking.isLate = true;
         end(lame);
         for (const controller of asking.running)
           controller.abort(new Error(`there was no answer within ${totalMilliseconds} ms`));
-      });
+      }, totalMilliseconds);
       const end = (reply: UpstreamReply | undefined) => {
         isOver = true;
-        stopHedge();
-        stopTotal();
+        clearTimeout(hedge);
+        clearTimeout(total);
         resolve(reply);
       };
       const start = (upstream: Upstream) =>
@@ -143,9 +135,9 @@ export class UpstreamGroup {
       const at = probe === undefined ? -1 : waiting.indexOf(probe);
       if (at >= 0) start(waiting.splice(at, 1)[0]!);
       if (hedgeMilliseconds > 0)
-        stopHedge = this.#clock.setTimer(hedgeMilliseconds, () => {
+        hedge = setTimeout(() => {
           if (this.#mayHedge(asking, waiting[0])) startNext();
-        });
+        }, hedgeMilliseconds);
     });
   }
 
@@ -164,14 +156,15 @@ export class UpstreamGroup {
   /** One exchange with its own time limit; undefined if it failed, which it has reported to health and observer. */
   async #exchange(upstream: Upstream, asking: Asking): Promise<UpstreamAnswer | undefined> {
     const { serverMilliseconds } = this.#limits;
-    const startedAt = this.#clock.now();
+    const startedAt = performance.now();
     const controller = new AbortController();
     asking.running.add(controller);
-    const stopTimer = this.#clock.setTimer(serverMilliseconds, () =>
-      controller.abort(new Error(`there was no answer within ${serverMilliseconds} ms`)),
+    const timer = setTimeout(
+      () => controller.abort(new Error(`there was no answer within ${serverMilliseconds} ms`)),
+      serverMilliseconds,
     );
     const ended = (error?: Error) =>
-      this.#observer.onExchange?.(upstream.nameserver, this.#clock.now() - startedAt, error);
+      this.#observer.onExchange?.(upstream.nameserver, performance.now() - startedAt, error);
     try {
       const bytes = await exchangeUntilAborted(upstream, asking.query, controller.signal);
       const answer = readUpstreamAnswer(asking.query, bytes);
@@ -188,7 +181,7 @@ export class UpstreamGroup {
       ended(error);
       return undefined;
     } finally {
-      stopTimer();
+      clearTimeout(timer);
       asking.running.delete(controller);
     }
   }
@@ -226,14 +219,12 @@ interface SetAside {
 /** Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a query probes it from time to time. */
 class UpstreamHealth {
   readonly #upstreams: readonly Upstream[];
-  readonly #clock: ForwardClock;
   readonly #onChange: OnUpstreamChange;
   readonly #setAside = new Map<Upstream, SetAside>();
   readonly #answeredAt = new Map<Upstream, number>();
 
-  constructor(upstreams: readonly Upstream[], clock: ForwardClock, onChange: OnUpstreamChange) {
+  constructor(upstreams: readonly Upstream[], onChange: OnUpstreamChange) {
     this.#upstreams = upstreams;
-    this.#clock = clock;
     this.#onChange = onChange;
   }
 
@@ -255,7 +246,7 @@ class UpstreamHealth {
   /** One whose pause has ended, to be probed beside the others; it is not returned again before its next pause ends. */
   takeProbe(): Upstream | undefined {
     if (this.#setAside.size === 0) return undefined;
-    const now = this.#clock.now();
+    const now = performance.now();
     for (const [upstream, state] of this.#setAside)
       if (now >= state.probeAt) {
         state.probeAt = now + state.pause;
@@ -264,13 +255,13 @@ class UpstreamHealth {
     return undefined;
   }
 
-  /** The time of the last answer of any of them, in milliseconds of the clock. */
+  /** The time of the last answer of any of them, by `performance.now()`. */
   get answeredAt(): number {
     return Math.max(Number.NEGATIVE_INFINITY, ...this.#answeredAt.values());
   }
 
   answered(upstream: Upstream): void {
-    this.#answeredAt.set(upstream, this.#clock.now());
+    this.#answeredAt.set(upstream, performance.now());
     if (this.#setAside.delete(upstream)) this.#onChange(upstream.nameserver, undefined);
   }
 
@@ -279,7 +270,7 @@ class UpstreamHealth {
     // A slow name, perhaps slow on purpose, is no failure of a name server that answers other queries meanwhile.
     if ((this.#answeredAt.get(upstream) ?? Number.NEGATIVE_INFINITY) > askedAt) return;
     const before = this.#setAside.get(upstream);
-    const now = this.#clock.now();
+    const now = performance.now();
     // Queries that were pending together fail together: that is one failure.
     if (before !== undefined && now < before.failedAt + FIRST_PAUSE) return;
     const pause = before === undefined ? FIRST_PAUSE : Math.min(before.pause * 2, LONGEST_PAUSE);

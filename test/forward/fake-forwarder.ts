@@ -1,4 +1,5 @@
 import type { Packet } from "dns-packet";
+import { onTestFinished, vi } from "vitest";
 import { parseAddressRange } from "../../src/dns/address.ts";
 import type { ForwarderDependencies, ForwarderSettings, ScrubSettings } from "../../src/forward/forwarder.ts";
 import { Forwarder } from "../../src/forward/forwarder.ts";
@@ -30,6 +31,26 @@ export interface Asked {
   readonly at: number;
 }
 
+/** A clock that the timers and the time of this process follow, until the test ends or another one takes its place; outside of a test nothing follows it. */
+export function followedClock(): FakeClock {
+  const clock = new FakeClock();
+  try {
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+      spied.mockRestore();
+    });
+  } catch {
+    return clock;
+  }
+  const { clearTimeout: stop } = globalThis;
+  const spied = vi.spyOn(performance, "now").mockImplementation(() => clock.now());
+  vi.stubGlobal("setTimeout", (run: () => void, milliseconds = 0) => clock.setTimer(milliseconds, run));
+  vi.stubGlobal("clearTimeout", (timer: unknown) =>
+    typeof timer === "function" ? timer() : stop(timer as never),
+  );
+  return clock;
+}
+
 /** Upstreams that are functions, with everything that they were asked. */
 export function fakeUpstreams(servers: Record<string, Handler>, clock: FakeClock) {
   const asked: Asked[] = [];
@@ -58,7 +79,7 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
     ...rest
   } = changes;
   const localZones = new LocalZones({ own, also: [], except: [] });
-  const clock = new FakeClock();
+  const clock = followedClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
   const scrubbing: ScrubSettings = {
     isOurs: (name) => localZones.find(name) !== undefined,
@@ -66,7 +87,6 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
     trustedUpstreams: new Set(trustedUpstreams),
   };
   const forwarder = new Forwarder({
-    clock,
     ...rest,
     upstreams,
     scrubbing,

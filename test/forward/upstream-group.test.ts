@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstream-group.ts";
-import { FakeClock, settle } from "../gateway/fake-clock.ts";
-import { fakeUpstreams, optRecord, says } from "./fake-forwarder.ts";
+import { settle } from "../gateway/fake-clock.ts";
+import { fakeUpstreams, followedClock, optRecord, says } from "./fake-forwarder.ts";
 import { addressOf, answerTo, dead, decoded, type Handler, queryFor, silent } from "./fake-upstreams.ts";
 
 const QUERY = queryFor("www.example.com", { id: 0 });
 
 function group(servers: Record<string, Handler>, limits: Partial<UpstreamLimits> = {}) {
-  const clock = new FakeClock();
+  const clock = followedClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
   const events: string[] = [];
   let hedges = 0;
@@ -17,7 +17,7 @@ function group(servers: Record<string, Handler>, limits: Partial<UpstreamLimits>
     onHedge: () => hedges++,
   };
   const settings = { serverMilliseconds: 3000, totalMilliseconds: 5000, hedgeMilliseconds: 300, ...limits };
-  const asking = new UpstreamGroup(upstreams, settings, observer, clock);
+  const asking = new UpstreamGroup(upstreams, settings, observer);
   const order = () => asked.map(({ upstream }) => upstream);
   return { asking, asked, order, clock, events, hedges: () => hedges };
 }
