@@ -28,13 +28,10 @@ export async function createSecondaryHost(
   log: Log = logJson,
   clock: Clock = waitingClock,
 ): Promise<App> {
-  const { access, clusterTokens, clusterIds } = createEdgeAccess(config, credentials, log);
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
+    ...createEdgeAccess(config, credentials, log),
     log,
-    access,
-    clusterTokens,
-    clusterIds,
     clock,
     upstreams: fetchUpstreams(config.forward),
     openApi: createOpenApi(VERSION),

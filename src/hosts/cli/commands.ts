@@ -11,6 +11,7 @@ import {
   seconds,
   speaksForOption,
   watchOption,
+  withOptions,
 } from "./flags.ts";
 
 /** `clusterset-doh demo`, which `npm start` runs. */
@@ -33,10 +34,7 @@ export function statusCommand(output: Output, setExitCode: (code: number) => voi
   const command = new Command("status").description(
     "prints a gateway's clusters, services, conflicts and findings, and how fresh they are",
   );
-  for (const option of connectionOptions()) command.addOption(option);
-  return command
-    .addOption(outputOption())
-    .addOption(watchOption())
+  return withOptions(command, ...connectionOptions(), outputOption(), watchOption())
     .option(
       "--ready",
       "print whether the gateway, or a sync worker at its --listen, is ready; no credential is needed",
@@ -147,16 +145,16 @@ function lookUpCommand(
       repeat,
     )
     .option("--state-dir <dir>", "answer from what a gateway has stored; the gateway may be running")
-    .option("--zone <zone>", "without a gateway: a zone besides clusterset.local; repeatable", repeat)
-    .addOption(speaksForOption());
-  for (const option of pinOptions()) command.addOption(option);
-  return command.addOption(watchOption()).action(async (name, type, flags) => {
-    const { query } = await import("../commands/query.ts");
-    // Where the command line names another source, a server from elsewhere does not count.
-    const isOther = flags.manifests !== undefined || flags.stateDir !== undefined;
-    const server = isOther && command.getOptionValueSource("server") !== "cli" ? undefined : flags.server;
-    setExitCode(await query(name, type, { ...flags, server, explain: kind === "explain" }, output));
-  });
+    .option("--zone <zone>", "without a gateway: a zone besides clusterset.local; repeatable", repeat);
+  return withOptions(command, speaksForOption(), ...pinOptions(), watchOption()).action(
+    async (name, type, flags) => {
+      const { query } = await import("../commands/query.ts");
+      // Where the command line names another source, a server from elsewhere does not count.
+      const isOther = flags.manifests !== undefined || flags.stateDir !== undefined;
+      const server = isOther && command.getOptionValueSource("server") !== "cli" ? undefined : flags.server;
+      setExitCode(await query(name, type, { ...flags, server, explain: kind === "explain" }, output));
+    },
+  );
 }
 
 /** `clusterset-doh wait`; passes its exit code to `setExitCode`. */
@@ -185,10 +183,8 @@ function nameCommand(kind: "query" | "explain" | "wait"): Command {
       "the name; web.shop and shop/web are web.shop.svc.clusterset.local, of a URL it is the host, of an IP address the reverse name",
     )
     .argument("[type]", "the type, such as A, AAAA, SRV or PTR (default: A; PTR for an address)")
-    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)")
-    .addOption(outputOption());
-  for (const option of connectionOptions()) command.addOption(option);
-  return command;
+    .option("--view <cluster>", "look up as this cluster (default: as the gateway sees this client)");
+  return withOptions(command, outputOption(), ...connectionOptions());
 }
 
 /** `clusterset-doh export`; passes its exit code to `setExitCode`. */
@@ -254,11 +250,7 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
       "a federation to print: its zone for clusters (default: federation) and its registered domain; repeatable",
       repeat,
     );
-  command.addOption(speaksForOption());
-  for (const option of pinOptions()) command.addOption(option);
-  for (const option of clusterZoneOptions()) command.addOption(option);
-  return command
-    .addOption(outputOption())
+  return withOptions(command, speaksForOption(), ...pinOptions(), ...clusterZoneOptions(), outputOption())
     .option("--strict", "conflicts fail the check, too")
     .addHelpText(
       "after",

@@ -1,4 +1,10 @@
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+/** Adds options that several commands have. */
+export function withOptions(command: Command, ...options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option);
+  return command;
+}
 
 /** Collects the values of a repeatable flag. */
 export function repeat(value: string, before: readonly string[] = []): readonly string[] {

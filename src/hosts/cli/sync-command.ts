@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { endOnUncaught, stopSignal } from "../commands/process.ts";
 import { createLogger } from "../node/process.ts";
-import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
+import { clusterZoneOptions, logLevel, repeat, seconds, withOptions } from "./flags.ts";
 
 /** `clusterset-doh sync`. */
 export function syncCommand(): Command {
@@ -58,8 +58,7 @@ export function syncCommand(): Command {
       "with --control: also write the ClusterProperties of this cluster: its id, and this name of its clusterset",
     )
     .option("--once", "push once, then exit");
-  for (const option of clusterZoneOptions()) command.addOption(option);
-  return command
+  return withOptions(command, ...clusterZoneOptions())
     .addOption(
       new Option(
         "--node-addresses <type>",

@@ -4,7 +4,7 @@ import { INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
 import { readTokenAtOnce } from "../node/files.ts";
 import type { Logger } from "../node/process.ts";
-import { readCertificates, type TlsIdentity } from "../node/tls.ts";
+import { readCertificates } from "../node/tls.ts";
 import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
 import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
@@ -65,7 +65,11 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGateway);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
-  const identity = readCredential(flags);
+  const identity = identityOf(flags);
+  if (identity === undefined && tokenFile === undefined)
+    throw new UsageError(
+      "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
+    );
   // Missing credentials are an error at the start.
   if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
@@ -119,15 +123,6 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   } finally {
     await server?.close();
   }
-}
-
-/** The client certificate; undefined without one. @throws {UsageError} if the worker has no credential */
-function readCredential(flags: SyncFlags): (() => Promise<TlsIdentity>) | undefined {
-  const identity = identityOf(flags);
-  if (identity !== undefined || flags.tokenFile !== undefined) return identity;
-  throw new UsageError(
-    "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
-  );
 }
 
 function readGateway(text: string): string {

@@ -46,6 +46,7 @@ interface ServeFlags {
 export function readServeConfig(flags: ServeFlags): ServeConfig {
   const file = flags.config === undefined ? undefined : readConfigFile(flags.config);
   const values: Record<string, unknown> = { ...file?.values };
+  const { shape } = ServeConfig;
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
   if (flags.store !== undefined)
@@ -53,7 +54,13 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
   if (flags.public === true) values.access = { ...mappingOf(values.access), public: true };
   if (flags.logLevel !== undefined) values.logLevel = flags.logLevel;
-  if (flags.threads !== undefined) values.threads = readThreads(flags.threads);
+  if (flags.threads !== undefined)
+    values.threads = readFlag(
+      `--threads ${JSON.stringify(flags.threads)}`,
+      shape.threads,
+      /^\d+$/.test(flags.threads) ? Number(flags.threads) : flags.threads,
+      `must be auto or a number from 0 to ${MOST_THREADS}`,
+    );
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
     throw new UsageError("--tls-cert and --tls-key go together");
@@ -66,11 +73,11 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const parsed = ServeConfig.safeParse(values);
   if (!parsed.success) throw new UsageError(describeIssues(parsed.error, ServeConfig, values, file));
   const config = parsed.data;
-  const zones = [...config.zones, ...(flags.zone ?? [])];
-  const checked = ServeConfig.shape.zones.safeParse(zones);
-  if (!checked.success) throw new UsageError(`--zone ${checked.error.issues[0]!.message}`);
-  const served = withAlwaysServed(zones);
-  const federations = [...config.federations, ...(flags.federation ?? []).map(readFederation)];
+  const served = withAlwaysServed(readFlag("--zone", shape.zones, [...config.zones, ...(flags.zone ?? [])]));
+  const named = (flags.federation ?? []).flatMap((name) =>
+    readFlag(`--federation ${JSON.stringify(name)}`, shape.federations, [{ name }]),
+  );
+  const federations = [...config.federations, ...named];
   checkFederations(federations, served);
   const dns = [...config.dns.listen, ...readListenFlags("--dns", flags.dns ?? [])];
   const dot = [...config.dot.listen, ...readListenFlags("--dot", flags.dot ?? [])];
@@ -90,18 +97,16 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   return settings;
 }
 
-function readThreads(text: string): ServeConfig["threads"] {
-  const checked = ServeConfig.shape.threads.safeParse(/^\d+$/.test(text) ? Number(text) : text);
+/** What a flag has, as the schema of its setting reads it. @param says the message. Default: the schema's. @throws {UsageError} */
+function readFlag<Schema extends z.ZodType>(
+  flag: string,
+  schema: Schema,
+  value: unknown,
+  says?: string,
+): z.output<Schema> {
+  const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
-  throw new UsageError(
-    `--threads ${JSON.stringify(text)} must be auto or a number from 0 to ${MOST_THREADS}`,
-  );
-}
-
-function readFederation(name: string): ServeConfig["federations"][number] {
-  const checked = ServeConfig.shape.federations.safeParse([{ name }]);
-  if (checked.success) return checked.data[0]!;
-  throw new UsageError(`--federation ${JSON.stringify(name)} ${checked.error.issues[0]!.message}`);
+  throw new UsageError(`${flag} ${says ?? checked.error.issues[0]!.message}`);
 }
 
 function readClusterToken(text: string): ServeConfig["push"]["credentials"][number] {

@@ -15,15 +15,13 @@ import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
-  const { config, authority, clusterTokens, clusterIds, access } = settings;
+  const { config, authority, ...identities } = settings;
   const { background, clock, log } = surroundings;
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
     clock,
     log,
-    access,
-    clusterTokens,
-    clusterIds,
+    ...identities,
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for work of another request, and its own work ends with its response.
     coalesce: false,

@@ -25,8 +25,14 @@ export interface Answering extends Required<Listener> {
 }
 
 /** The parts of answering in one thread. */
-export interface AnsweringParts extends Omit<ListenerAnswerParts, "config"> {
+export interface AnsweringParts {
   readonly config: ServeConfig;
+  readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
+  readonly rules: AccessRules;
+  readonly stubs: StubZones;
+  readonly counters: QueryCounters;
+  readonly accessCounters: AccessCounters;
+  readonly clock: Clock;
   readonly listen: ListenAddress;
   readonly tls: ServerTls | undefined;
   readonly protection: ServerProtection;
@@ -64,19 +70,8 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
   }
 }
 
-/** The parts that listeners for plain DNS and DNS over TLS need for answers. */
-interface ListenerAnswerParts {
-  readonly config: Pick<ServeConfig, "sourceCluster" | "outsideZones">;
-  readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
-  readonly rules: AccessRules;
-  readonly stubs: StubZones;
-  readonly counters: QueryCounters;
-  readonly accessCounters: AccessCounters;
-  readonly clock: Clock;
-}
-
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
-function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
+function createListenerAnswers(parts: AnsweringParts): ListenerParts["answerAt"] {
   const { config, assembly, rules, stubs, counters, accessCounters, clock } = parts;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {

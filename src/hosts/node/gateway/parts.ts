@@ -15,7 +15,7 @@ import type { ServerProtection } from "../server/connections.ts";
 import type { TlsSource } from "../tls.ts";
 import { openConnector, openUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Closers } from "./closers.ts";
-import { Reachability } from "./reach.ts";
+import { createReachability } from "./reach.ts";
 import { openStubZones } from "./stub-zones.ts";
 
 /** What the parts of a thread depend on. */
@@ -52,7 +52,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   );
   const accessCounters = new AccessCounters();
   const { protection, load } = closers.add(createProtection(config, counters, shared));
-  const reachability = new Reachability(config, admission.rules, tls);
+  const reachability = createReachability(config, admission.rules, tls);
   const { credentials } = config.push;
   return {
     onError,

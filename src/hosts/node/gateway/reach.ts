@@ -11,44 +11,30 @@ import type { ListeningPlace } from "../listeners/listeners.ts";
 import type { TlsSource } from "../tls.ts";
 
 /** The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
-export class Reachability {
-  readonly #config: Pick<ServeConfig, "outsideZones" | "ddr">;
-  readonly #rules: AccessRules;
-  readonly #tls: TlsSource | undefined;
-  #places: readonly ListeningPlace[] = [];
-  #designated: DesignatedResolver | undefined;
-
-  constructor(
-    config: Pick<ServeConfig, "outsideZones" | "ddr">,
-    rules: AccessRules,
-    tls: TlsSource | undefined,
-  ) {
-    this.#config = config;
-    this.#rules = rules;
-    this.#tls = tls;
-  }
-
-  /** @param httpsPort the port on which the gateway listens for HTTPS */
-  listens(httpsPort: number, places: readonly ListeningPlace[]): void {
-    this.#places = places;
-    // A listener with a rule answers from another visibility, so it is not shown to other clients.
-    const open = places.filter(({ rule }) => rule === undefined);
-    this.#designated = designatedResolver(this.#config.ddr, open, httpsPort);
-  }
-
-  readonly designated = (): DesignatedResolver | undefined => this.#designated;
-
-  /** How the clients of a rule reach the gateway: listeners that answer them the same. */
-  readonly of = ({ visibility }: AccessRule): Reach => {
-    const same = this.#places.filter(({ rule: name }) => {
-      const rule = name === undefined ? this.#rules.public : this.#rules.of(name);
-      return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
-    });
-    return reachOf(
-      this.#config,
-      same,
-      this.#tls?.selfSignedFile === undefined ? undefined : this.#tls.tls.cert,
-    );
+export function createReachability(
+  config: Pick<ServeConfig, "outsideZones" | "ddr">,
+  rules: AccessRules,
+  tls: TlsSource | undefined,
+) {
+  let places: readonly ListeningPlace[] = [];
+  let designated: DesignatedResolver | undefined;
+  return {
+    /** @param httpsPort the port on which the gateway listens for HTTPS */
+    listens(httpsPort: number, all: readonly ListeningPlace[]): void {
+      places = all;
+      // A listener with a rule answers from another visibility, so it is not shown to other clients.
+      const open = all.filter(({ rule }) => rule === undefined);
+      designated = designatedResolver(config.ddr, open, httpsPort);
+    },
+    designated: () => designated,
+    /** How the clients of a rule reach the gateway: listeners that answer them the same. */
+    of: ({ visibility }: AccessRule): Reach => {
+      const same = places.filter(({ rule: name }) => {
+        const rule = name === undefined ? rules.public : rules.of(name);
+        return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
+      });
+      return reachOf(config, same, tls?.selfSignedFile === undefined ? undefined : tls.tls.cert);
+    },
   };
 }
 
