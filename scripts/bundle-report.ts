@@ -13,10 +13,9 @@ export interface BundlePart {
   readonly bytes: number;
 }
 
-/** Packages that need Node, or a Kubernetes API server. */
+/** Packages that need Node. */
 const NODE_PACKAGES = [
   "@hono/node-server",
-  "@kubernetes/client-node",
   "commander",
   "pino",
   "prom-client",

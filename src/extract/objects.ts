@@ -18,6 +18,7 @@ interface ObjectMeta {
   readonly name?: unknown;
   readonly namespace?: unknown;
   readonly uid?: unknown;
+  readonly resourceVersion?: unknown;
   /** RFC 3339 text. */
   readonly creationTimestamp?: unknown;
   /** RFC 3339 text; present while the object is being deleted. */

@@ -1,4 +1,5 @@
 import { type ApiResource, nameOf, resourcePath } from "./api-resources.ts";
+import { ApiError } from "./api-server.ts";
 import { SourceError } from "./object-source.ts";
 
 /**
@@ -9,7 +10,7 @@ export function explainFailure(resource: ApiResource, cause: unknown, identity: 
   if (cause instanceof SourceError) return cause;
   const name = nameOf(resource);
   const text = describe(cause);
-  switch ((cause as { statusCode?: unknown } | null | undefined)?.statusCode) {
+  switch (cause instanceof ApiError ? cause.status : undefined) {
     case 401:
       return new SourceError(
         "API_UNAUTHENTICATED",

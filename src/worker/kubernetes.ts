@@ -3,13 +3,13 @@ import { ApiConnection } from "./api-connection.ts";
 import { describe } from "./api-failures.ts";
 import {
   API_RESOURCES,
-  ApiServer,
   type Discovery,
   discoverVersions,
   MISNAMED_GROUP,
   nameOf,
   withNodeAddresses,
 } from "./api-resources.ts";
+import { ApiServer } from "./api-server.ts";
 import type { KubeconfigOptions } from "./kubeconfig.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, Wakeup } from "./pacing.ts";
@@ -120,10 +120,9 @@ export class KubernetesSource implements ObjectSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { connection } = this.api;
-    const { url, context, identity } = connection;
+    const { url, context, identity } = this.api.connection;
     this.#options.logger.info({ url, context, identity }, `reading the API server ${url} as ${identity}`);
-    signal.addEventListener("abort", () => connection.close(), { once: true });
+    signal.addEventListener("abort", () => this.api.connection.close(), { once: true });
     for (const feed of this.#feeds) if (feed.resource.builtIn) feed.serve(feed.resource.versions[0]!);
     let failures = 0;
     while (!signal.aborted) {
@@ -152,6 +151,7 @@ export class KubernetesSource implements ObjectSource {
       }
     }
     for (const feed of this.#feeds) feed.stop();
+    this.api.close();
   }
 
   #nextDiscovery(): number {

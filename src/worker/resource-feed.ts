@@ -1,14 +1,15 @@
-import { type KubernetesObject as ClientObject, KubeConfig, ListWatch, Watch } from "@kubernetes/client-node";
 import type { KubernetesObject } from "../extract/objects.ts";
-import type { ApiConnection, OpenConnection } from "./api-connection.ts";
 import { explainFailure } from "./api-failures.ts";
-import { ApiError, type ApiResource, type ApiServer, resourcePath } from "./api-resources.ts";
+import { type ApiResource, resourcePath } from "./api-resources.ts";
+import { ApiError, type ApiServer } from "./api-server.ts";
 import type { SourceListener, SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, pause } from "./pacing.ts";
 
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const FORGOTTEN_AFTER = 60_000;
 const REFUSALS_UNTIL_RELIST = 2;
+/** Pauses between watches that end without an event. */
+const REOPEN = { first: 1_000, most: 30_000 };
 /** A restarting API server rejects all clients until it has read its roles and service accounts. */
 const STARTING_FOR = 600_000;
 const FAILURES_WHILE_STARTING = 8;
@@ -30,29 +31,25 @@ interface FeedContext {
   readonly rediscover: () => void;
 }
 
-interface Run {
-  readonly version: string;
-  readonly abort: AbortController;
-  readonly informer: ListWatch<ClientObject>;
-  restarting: boolean;
-}
-
 /**
- * One resource of an API server, kept current by an informer of the Kubernetes client. The informer stops
- * at most errors; the feed starts it again, with a growing pause. Objects stay reported until a complete
- * new list lacks them, in any version of the API group.
+ * One resource of an API server, kept current: a list, then watches that go on where the one before ended. After an error the feed tries again
+ * with a growing pause. Objects stay reported until a complete new list lacks them, in any version of the API group.
  */
 export class ResourceFeed {
   readonly resource: ApiResource;
   /** Whether the resource was listed once, or is known not to be served. */
   synced = false;
+  /** The version that the feed reads; undefined if none. */
+  version: string | undefined;
   /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
   confirmedAt: number | undefined;
   /** Failures since the API server last accepted the feed's watch. */
   readonly failures: Failures;
   readonly #context: FeedContext;
   readonly #reported = new Map<string, KubernetesObject>();
-  #run: Run | undefined;
+  #running = new AbortController();
+  /** The resource version of what is reported; "" before a list. */
+  #from = "";
   #failures = 0;
   #failedAt = 0;
   /** Consecutive failures that the request itself caused. */
@@ -64,60 +61,21 @@ export class ResourceFeed {
     this.failures = new Failures(context.problemAfter);
   }
 
-  /** The version that the feed reads; undefined if none. */
-  get version(): string | undefined {
-    return this.#run?.version;
-  }
-
   /** Reads another version from now on. Reported objects stay until it has been listed. */
   serve(version: string): void {
-    if (this.#run?.version === version) return;
+    if (this.version === version) return;
     const { resource, group } = this.resource;
-    if (this.#run !== undefined)
+    if (this.version !== undefined)
       this.#context.logger.info(
-        { resource, group, from: this.#run.version, to: version },
+        { resource, group, from: this.version, to: version },
         "the API server now serves another version",
       );
-    this.#failures = 0;
-    this.#open(version);
-  }
-
-  #open(version: string): void {
     this.stop();
-    const { group } = this.resource;
-    const abort = new AbortController();
-    const path = resourcePath(this.resource, version);
-    const accept = (kind: string) =>
-      this.resource.metadataOnly ? `application/json;${kind},application/json` : "application/json";
-    const apiVersion = group === "" ? version : `${group}/${version}`;
-    const { kind, reduce = (object) => object } = this.resource;
-    const prepare = (object: object) => reduce(trim(object as KubernetesObject, apiVersion, kind));
-    const fail = (error: unknown) => this.#fail(run, error);
-    const watch = new InformerWatch(this.#context.api.connection, {
-      accept: accept(PARTIAL),
-      signal: abort.signal,
-      prepare,
-      alive: () => this.#watched(run),
-      broken: fail,
-    });
-    const list = () => this.#list(run, path, accept(PARTIAL.replace(";", "List;")), prepare);
-    const delayFn = async (milliseconds: number) => {
-      await pause(milliseconds, abort.signal);
-    };
-    const informer = new ListWatch(path, watch, list, false, undefined, undefined, { delayFn });
-    const run: Run = { version, abort, informer, restarting: false };
-    this.#run = run;
-    const { listener } = this.#context;
-    const upsert = (object: ClientObject) => {
-      if (this.#upsert(run, object as KubernetesObject)) listener.changed();
-    };
-    informer.on("add", upsert);
-    informer.on("update", upsert);
-    informer.on("delete", (object) => {
-      if (this.#delete(run, object as KubernetesObject)) listener.changed();
-    });
-    informer.on("error", fail);
-    this.#start(run);
+    this.version = version;
+    this.#failures = 0;
+    this.#from = "";
+    this.#running = new AbortController();
+    void this.#follow(version, this.#running.signal);
   }
 
   /** Reports that the resource is not served: it has no objects. */
@@ -134,67 +92,113 @@ export class ResourceFeed {
 
   /** Stops reading; reported objects stay. */
   stop(): void {
-    const run = this.#run;
-    this.#run = undefined;
-    if (run === undefined) return;
-    run.abort.abort();
-    void run.informer.stop();
+    this.version = undefined;
+    this.#running.abort();
   }
 
-  #start(run: Run): void {
-    run.informer.start().catch((error: unknown) => this.#fail(run, error));
+  async #follow(version: string, signal: AbortSignal): Promise<void> {
+    /** Watches in a row that ended without an event. */
+    let quiet = 0;
+    while (!signal.aborted) {
+      try {
+        if (this.#from === "") await this.#list(version, signal);
+        if (quiet > 1) await pause(backoffPause(quiet - 1, REOPEN), signal);
+        quiet = (await this.#watch(version, signal)) ? 0 : quiet + 1;
+      } catch (cause) {
+        if (!signal.aborted) await pause(this.#failed(cause), signal);
+      }
+    }
   }
 
-  async #list(run: Run, path: string, accept: string, prepare: (object: object) => object) {
-    const { items, resourceVersion } = await this.#context.api.list(path, accept, run.abort.signal);
-    if (this.#run !== run) throw new Error("stopped");
-    const prepared = items.map((item) => prepare(item) as KubernetesObject);
-    const kept = new Set(prepared.map(objectKey));
-    for (const [key, object] of this.#reported) if (!kept.has(key)) this.#delete(run, object);
-    for (const object of prepared) this.#upsert(run, object);
-    if (!this.synced || this.#failures > 0)
-      this.#context.logger.info(
-        { resource: this.resource.resource, group: this.resource.group, objects: items.length },
-        "listed",
-      );
+  async #list(version: string, signal: AbortSignal): Promise<void> {
+    const { api, logger, listener } = this.#context;
+    const accept = this.#accept(PARTIAL.replace(";", "List;"));
+    const { items, resourceVersion } = await api.list(resourcePath(this.resource, version), accept, signal);
+    signal.throwIfAborted();
+    const listed = items.map((item) => this.#prepare(item, version));
+    const kept = new Set(listed.map(objectKey));
+    for (const [key, object] of this.#reported) if (!kept.has(key)) this.#delete(object);
+    for (const object of listed) this.#upsert(object);
+    const { resource, group } = this.resource;
+    if (!this.synced || this.#failures > 0) logger.info({ resource, group, objects: items.length }, "listed");
     this.synced = true;
     this.#failures = 0;
+    this.#from = resourceVersion;
     this.confirmedAt = performance.now();
-    this.#context.listener.changed();
-    return { items: prepared as ClientObject[], metadata: { resourceVersion } };
+    listener.changed();
   }
 
-  /** Reports an object; false if that changes nothing. */
-  #upsert(run: Run, object: KubernetesObject): boolean {
-    const key = objectKey(object);
-    if (this.#run !== run || this.#reported.get(key) === object) return false;
-    this.#reported.set(key, object);
+  /** Follows a watch to its end. Returns whether it brought something, or was silent for long. */
+  async #watch(version: string, signal: AbortSignal): Promise<boolean> {
+    const { api, listener } = this.#context;
+    const path = resourcePath(this.resource, version);
+    let isOfUse = false;
+    try {
+      const events = await api.watch(path, this.#from, this.#accept(PARTIAL), signal);
+      this.#confirm();
+      for await (const { type, object } of events) {
+        signal.throwIfAborted();
+        // The API server then closes the stream; a proxy may not.
+        if (type === "ERROR") throw new ApiError(path, Number(object.code), String(object.message));
+        this.#confirm();
+        isOfUse = true;
+        if (type === "DELETED") this.#delete(object);
+        else if (type !== "BOOKMARK") this.#upsert(this.#prepare(object, version));
+        this.#from = String(object.metadata?.resourceVersion ?? "");
+        if (type !== "BOOKMARK") listener.changed();
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "UND_ERR_BODY_TIMEOUT") return true;
+      if (!(error instanceof ApiError && error.status === 410)) throw error;
+      // What is too old is listed again.
+      this.#from = "";
+    }
+    return isOfUse;
+  }
+
+  #accept(kind: string): string {
+    return this.resource.metadataOnly ? `application/json;${kind},application/json` : "application/json";
+  }
+
+  // Lists omit kind and apiVersion; field ownership is half of many objects.
+  #prepare(object: KubernetesObject, version: string): KubernetesObject {
+    const { group, kind, reduce = (whole) => whole } = this.resource;
+    const { managedFields: _, ...metadata } = (object.metadata ?? {}) as Record<string, unknown>;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    return reduce({ ...object, apiVersion, kind, metadata });
+  }
+
+  #upsert(object: KubernetesObject): void {
+    this.#reported.set(objectKey(object), object);
     this.#context.listener.upsert(object);
-    return true;
   }
 
-  #delete(run: Run, object: KubernetesObject): boolean {
-    if (this.#run !== run || !this.#reported.delete(objectKey(object))) return false;
-    this.#context.listener.delete(object);
-    return true;
+  #delete(object: KubernetesObject): void {
+    const key = objectKey(object);
+    const reported = this.#reported.get(key);
+    if (reported === undefined) return;
+    this.#reported.delete(key);
+    this.#context.listener.delete(reported);
   }
 
   // A list alone is no sign of health: a worker that may list and not watch learns of no change.
-  #watched(run: Run): void {
-    if (this.#run !== run) return;
+  #confirm(): void {
     this.failures.over();
+    this.#refusals = 0;
     this.confirmedAt = performance.now();
   }
 
-  #fail(run: Run, cause: unknown): void {
-    if (this.#run !== run || run.restarting) return;
+  /** Reports a failure. Returns the pause after it, in milliseconds. */
+  #failed(cause: unknown): number {
     const { api, listener, logger, rediscover, backoff, slowBackoff } = this.#context;
     const { resource, group, optional } = this.resource;
     const now = performance.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
     this.#failedAt = now;
-    const status = (cause as { statusCode?: unknown } | null | undefined)?.statusCode;
-    this.#refusals = typeof status === "number" && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
+    const status = cause instanceof ApiError ? cause.status : undefined;
+    this.#refusals = status !== undefined && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
+    // A resource version that the API server does not know, for example after a restored backup, would always fail.
+    if (this.#refusals >= REFUSALS_UNTIL_RELIST) this.#from = "";
     const error = explainFailure(this.resource, cause, api.connection.identity);
     const fields = { resource, group, code: error.code, failures: this.#failures };
     const isLeftOut = optional && error.code === "RBAC_FORBIDDEN";
@@ -202,7 +206,7 @@ export class ResourceFeed {
     else this.failures.failed(error.code, now);
     const starting =
       error.permanent &&
-      typeof status === "number" &&
+      status !== undefined &&
       this.#failures <= FAILURES_WHILE_STARTING &&
       now - (this.confirmedAt ?? Number.NEGATIVE_INFINITY) < STARTING_FOR;
     const permanent = error.permanent && !starting;
@@ -224,141 +228,10 @@ export class ResourceFeed {
       listener.failed(error);
     }
     if (error.code === "RESOURCE_NOT_SERVED") rediscover();
-    void this.#retry(run, backoffPause(this.#failures, permanent ? slowBackoff : backoff));
-  }
-
-  async #retry(run: Run, milliseconds: number): Promise<void> {
-    run.restarting = true;
-    const over = await pause(milliseconds, run.abort.signal);
-    run.restarting = false;
-    if (!over || this.#run !== run) return;
-    // A resource version that the API server does not know, for example after a restored backup, would always fail.
-    if (this.#refusals < REFUSALS_UNTIL_RELIST) this.#start(run);
-    else {
-      this.#refusals = 0;
-      this.#open(run.version);
-    }
+    return backoffPause(this.#failures, permanent ? slowBackoff : backoff);
   }
 }
 
 function objectKey({ metadata }: KubernetesObject): string {
   return `${String(metadata?.namespace ?? "")}/${String(metadata?.name ?? "")}`;
-}
-
-// Lists omit kind and apiVersion; field ownership is half of many objects.
-function trim(object: KubernetesObject, apiVersion: string, kind: string): KubernetesObject {
-  const { managedFields: _, ...metadata } = (object.metadata ?? {}) as Record<string, unknown>;
-  return { ...object, apiVersion, kind, metadata };
-}
-
-/** Options and callbacks of a watch. */
-interface InformerWatchOptions {
-  /** The requested media type. */
-  readonly accept: string;
-  /** Ends the watch for good. */
-  readonly signal: AbortSignal;
-  /** Changes an object before the informer stores it. */
-  readonly prepare: (object: object) => object;
-  /** The API server accepted the watch or sent something over it. */
-  readonly alive: () => void;
-  /** A callback of the informer failed; without this it would be an unhandled rejection. */
-  readonly broken: (error: unknown) => void;
-}
-
-/**
- * The client's Watch, made safe for an informer that runs for months:
- * - it requests bookmarks, so that a quiet resource does not fall behind etcd's compaction;
- * - an error in the stream ends the watch;
- * - nothing starts after the stop;
- * - it forwards failures that the client leaves as rejections.
- * The client itself closes a connection without data for 30 seconds.
- */
-class InformerWatch extends Watch {
-  readonly #options: InformerWatchOptions;
-  readonly #config: WatchConfig;
-
-  constructor(connection: ApiConnection, options: InformerWatchOptions) {
-    const config = new WatchConfig(connection, options.accept);
-    super(config);
-    this.#config = config;
-    this.#options = options;
-    options.signal.addEventListener("abort", () => config.release(), { once: true });
-  }
-
-  override async watch(
-    path: string,
-    query: Record<string, string | number | boolean | undefined>,
-    callback: (phase: string, object: unknown, event?: unknown) => unknown,
-    done: (error: unknown) => unknown,
-  ): Promise<AbortController> {
-    const { signal, prepare, alive, broken } = this.#options;
-    if (signal.aborted) return new AbortController();
-    let ended = false;
-    const end = (error: unknown) => {
-      if (ended) return;
-      ended = true;
-      if ((error as { statusCode?: unknown } | null)?.statusCode === 401) this.#config.rejected();
-      this.#config.release();
-      void Promise.resolve(done(error)).catch(broken);
-    };
-    const take = (phase: string, object: unknown) => {
-      if (ended || signal.aborted) return;
-      if (phase === "ERROR") {
-        // The informer lists again after a 410. The API server then closes the stream; a proxy may not.
-        const { code, message } = object as { code?: unknown; message?: unknown };
-        if (code === 410) void callback(phase, object);
-        end(code === 410 ? null : new ApiError(Number(code), path, String(message)));
-        return;
-      }
-      alive();
-      // The client would treat an exception from here as a line that is not JSON, and skip it.
-      const hand = async () => callback(phase, phase === "BOOKMARK" ? object : prepare(object as object));
-      hand().catch(end);
-    };
-    try {
-      const controller = await super.watch(path, { ...query, allowWatchBookmarks: true }, take, end);
-      if (signal.aborted) controller.abort();
-      else if (!ended) alive();
-      return controller;
-    } catch (error) {
-      end(error);
-      return new AbortController();
-    }
-  }
-}
-
-/** What the client's Watch takes of a KubeConfig: the server, and connections, which it closes here. */
-class WatchConfig extends KubeConfig {
-  readonly #connection: ApiConnection;
-  readonly #accept: string;
-  #open: OpenConnection | undefined;
-
-  constructor(connection: ApiConnection, accept: string) {
-    super();
-    this.#connection = connection;
-    this.#accept = accept;
-  }
-
-  override getCurrentCluster() {
-    return { name: "", server: this.#connection.url, skipTLSVerify: false };
-  }
-
-  override async applySecurityAuthentication(
-    context: Parameters<KubeConfig["applySecurityAuthentication"]>[0],
-  ): Promise<void> {
-    const open = await this.#connection.open();
-    this.release();
-    this.#open = open;
-    context.setHeaderParam("accept", this.#accept);
-    context.setDispatcher(open.dispatcher);
-  }
-
-  rejected(): void {
-    this.#open?.rejected();
-  }
-
-  release(): void {
-    void this.#open?.dispatcher.destroy();
-    this.#open = undefined;
-  }
 }

@@ -1,11 +1,11 @@
 import type { KubernetesObject } from "../../extract/objects.ts";
 import { describe } from "../api-failures.ts";
-import type { ApiServer } from "../api-resources.ts";
+import { ApiError, type ApiServer } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../status.ts";
-import { ApiWriter, WriteError } from "./api-writer.ts";
+import { ApiWriter } from "./api-writer.ts";
 import { ClusterObjects } from "./cluster-objects.ts";
 import { isGood } from "./conditions.ts";
 import { applyCrd, ClusterProperties, ServedLog, type ServedVersions } from "./crds.ts";
@@ -96,7 +96,6 @@ export class Controller {
     const { namespace, identity, logger } = this.#options;
     const leader = new Leader({ namespace, name: LEASE_NAME, identity, writer: this.#writer, logger });
     await leader.run((leading) => this.#lead(leading), signal);
-    await this.#writer.close();
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
@@ -202,7 +201,7 @@ export class Controller {
 
 /** A namespace that ends or has gone: there is nothing to do in it. */
 function isExpected(error: unknown): boolean {
-  if (!(error instanceof WriteError)) return false;
+  if (!(error instanceof ApiError)) return false;
   return error.causes.includes("NamespaceTerminating") || error.status === 404;
 }
 

@@ -99,7 +99,7 @@ export class ClusterProperties {
     if (this.#held.delete(String(object.metadata?.name))) this.#touched();
   }
 
-  /** Writes those that are missing or ours with another value. Somebody else's stays, even with another value. @throws {WriteError} */
+  /** Writes those that are missing or ours with another value. Somebody else's stays, even with another value. @throws {ApiError} */
   async reconcile(version: string, writes: Pick<Writes, "apply" | "read" | "foreign">): Promise<void> {
     for (const [name, value] of this.#values) {
       const wanted = mark({

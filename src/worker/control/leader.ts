@@ -1,8 +1,9 @@
 import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
 import { describe } from "../api-failures.ts";
+import { ApiError } from "../api-server.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { pause } from "../pacing.ts";
-import { type ApiWriter, WriteError } from "./api-writer.ts";
+import type { ApiWriter } from "./api-writer.ts";
 import type { ManagedObject } from "./objects.ts";
 import { toMicroTime } from "./objects.ts";
 
@@ -93,7 +94,7 @@ export class Leader {
     } catch (error) {
       if (signal.aborted) return {};
       // 409: another process was faster.
-      if (!(error instanceof WriteError && error.status === 409))
+      if (!(error instanceof ApiError && error.status === 409))
         logger.warn({ lease: name }, `the Lease cannot be taken: ${describe(error)}`);
       return {};
     }

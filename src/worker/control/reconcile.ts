@@ -49,7 +49,7 @@ export interface ReconcileContext {
 /**
  * Brings the objects of one `<namespace>/<name>` to the desired state: the conditions of the cluster's own ServiceExport, the derived Service, the
  * ServiceImport with its addresses, the slices, which the import owns, and its status. Writes only what differs, and each object once.
- * @throws {WriteError} the caller tries again later
+ * @throws {ApiError} the caller tries again later
  */
 export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
   const { state, objects, clusterId } = context;

@@ -2,7 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ApiServer } from "../../../src/worker/api-resources.ts";
+import type { ApiConnection } from "../../../src/worker/api-connection.ts";
+import { ApiServer } from "../../../src/worker/api-server.ts";
 import { ApiWriter, MOST_ATTEMPTS } from "../../../src/worker/control/api-writer.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 
@@ -17,6 +18,7 @@ let seen: string[];
 let bodies: Partial<ManagedObject>[];
 let reply: (path: string) => Reply;
 let server: Server;
+let api: ApiServer;
 let writer: ApiWriter;
 const LIMITS = { perSecond: 20, burst: 3 };
 const signal = new AbortController().signal;
@@ -35,12 +37,13 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const connection = { open: async () => ({ dispatcher: new Agent(), rejected: () => {} }) };
-  writer = new ApiWriter(() => ({ url, connection }) as unknown as ApiServer, LIMITS);
+  const connection = { url, open: async () => ({ dispatcher: new Agent(), rejected: () => {} }) };
+  api = new ApiServer(connection as unknown as ApiConnection);
+  writer = new ApiWriter(() => api, LIMITS);
 });
 
 afterEach(async () => {
-  await writer.close();
+  api.close();
   await new Promise((resolve) => server.close(resolve));
 });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type ApiWriter, WriteError } from "../../../src/worker/control/api-writer.ts";
+import { ApiError } from "../../../src/worker/api-server.ts";
+import type { ApiWriter } from "../../../src/worker/control/api-writer.ts";
 import { Leader } from "../../../src/worker/control/leader.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 
@@ -54,13 +55,13 @@ class Leases {
       },
       create: async (object, signal) => {
         await answer(signal);
-        if (this.lease !== undefined) throw new WriteError("POST", 409, "");
+        if (this.lease !== undefined) throw new ApiError("POST", 409, "");
         return this.put(object);
       },
       replace: async (object, signal) => {
         await answer(signal);
         if (object.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
-          throw new WriteError("PUT", 409, "");
+          throw new ApiError("PUT", 409, "");
         return this.put(object);
       },
     };

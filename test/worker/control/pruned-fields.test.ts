@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
-import { WriteError } from "../../../src/worker/control/api-writer.ts";
+import { ApiError } from "../../../src/worker/api-server.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { reconcileService } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport, linesOf, stateWith } from "./desired-lines.ts";
@@ -75,7 +75,7 @@ describe("fields that the API server drops", () => {
     cluster.beforeWrite = (what, object) => {
       if (JSON.stringify(lacks(object)) === JSON.stringify(object)) return;
       const message = `failed to create typed patch object (shop/db; ${kind}): ${named}: field not declared in schema`;
-      throw new WriteError(`PATCH ${what}`, 500, JSON.stringify({ message }));
+      throw new ApiError(`PATCH ${what}`, 500, JSON.stringify({ message }));
     };
     cluster.put(serviceExport);
     await reconcile();
@@ -89,7 +89,7 @@ describe("fields that the API server drops", () => {
 
   it("are not guessed from other errors, which are the caller's", async () => {
     cluster.beforeWrite = (what) => {
-      throw new WriteError(what, 500, JSON.stringify({ message: ".spec: broken" }));
+      throw new ApiError(what, 500, JSON.stringify({ message: ".spec: broken" }));
     };
     await expect(reconcile()).rejects.toThrow("broken");
     expect(pruned()).toEqual([]);

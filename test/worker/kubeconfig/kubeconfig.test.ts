@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { describe as describeError } from "../../../src/worker/api-failures.ts";
-import { ApiServer } from "../../../src/worker/api-resources.ts";
+import { ApiServer } from "../../../src/worker/api-server.ts";
 import { SourceError } from "../../../src/worker/object-source.ts";
 import { startApiServers } from "./api-servers.ts";
 import { KUBECONFIG_CASES } from "./kubeconfig-cases.ts";
@@ -24,7 +24,8 @@ test.each(KUBECONFIG_CASES)("$title", async (one) => {
       variables: { ...variables, ...pod },
       serviceAccount: folder,
     });
-    await new ApiServer(connection).session(signal, (text) => text("/api"));
+    const api = new ApiServer(connection);
+    await api.text("/api", signal).finally(() => api.close());
   };
   if (one.expected instanceof RegExp) {
     const error = await get().catch((cause: unknown) => cause);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
-import { type ApiError, ApiServer } from "../../../src/worker/api-resources.ts";
+import { type ApiError, ApiServer } from "../../../src/worker/api-server.ts";
 import { makeAuthority, makeClient } from "../../hosts/client-certificates.ts";
 import { until } from "../../until.ts";
 import { KeptLogs } from "../logs.ts";
@@ -42,15 +42,14 @@ const write = (
 
 function connect() {
   const connection = new ApiConnection({ kubeconfig: join(folder, "config") }, logs);
-  const api = new ApiServer(connection);
-  /** The status of a request, and the credential that it had. */
+  /** The status of a request over another connection, and the credential that it had. */
   const get = async () => {
-    const status = await api
-      .session(signal, (read) => read("/api"))
-      .then(
-        () => 200,
-        (error: Partial<ApiError>) => error.statusCode ?? error.message,
-      );
+    const api = new ApiServer(connection);
+    const status = await api.text("/api", signal).then(
+      () => 200,
+      (error: Partial<ApiError>) => error.status ?? error.message,
+    );
+    api.close();
     const { server, authorization } = servers.seen.at(-1)!;
     return `${server}: ${authorization} ${status}`;
   };
