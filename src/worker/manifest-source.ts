@@ -1,11 +1,8 @@
-import { type FSWatcher, watch } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject } from "../extract/objects.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
-import { Debounce, Wakeup } from "./pacing.ts";
+import { pause } from "./pacing.ts";
 import type { SourceProblem } from "./status.ts";
 
 /** The directory of manifests and the options for changes. */
@@ -16,14 +13,15 @@ interface ManifestSourceOptions {
   readonly logger: SyncLogger;
   /** Whether the first read may have broken files: what can be read counts. Default false. */
   readonly allowBroken?: boolean | undefined;
-  /** Milliseconds between two reads of the directory without a notification. Default 5000. */
-  readonly pollMilliseconds?: number;
 }
+
+/** Milliseconds between two reads of the directory: at least the first, up to the second so much that reading takes a twentieth of the time. */
+const POLL = { least: 100, most: 5000, times: 20 };
 
 /**
  * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
- * state without it would remove it from the gateways. Later the last good content of a broken file counts. The file system's notifications report changes; since network and container
- * file systems may lack them, the source also reads the directory at intervals.
+ * state without it would remove it from the gateways. Later the last good content of a broken file counts. Changes are found by reading the directory again: notifications are
+ * lacking in network and container file systems.
  */
 export class ManifestSource implements ObjectSource {
   complete = false;
@@ -59,36 +57,18 @@ export class ManifestSource implements ObjectSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { watch: watching, pollMilliseconds = 5000 } = this.#options;
-    const wakeup = new Wakeup();
-    // An editor writes and renames several times for one save.
-    const settle = new Debounce(() => wakeup.wake(), { quiet: 100, most: 1000 });
-    const watcher = watching ? this.#createWatch(() => settle.touch()) : undefined;
-    while (!signal.aborted) {
-      await this.#read(watcher);
-      await wakeup.wait(watching || !this.complete ? pollMilliseconds : Number.POSITIVE_INFINITY, signal);
+    while (!signal.aborted && (this.#options.watch || !this.complete)) {
+      const begun = performance.now();
+      await this.#read();
+      const wait = POLL.times * (performance.now() - begun);
+      await pause(Math.min(POLL.most, Math.max(POLL.least, wait)), signal);
     }
-    settle.stop();
-    watcher?.close();
   }
 
-  #createWatch(notify: () => void): DirectoryWatch {
-    const { directory, logger } = this.#options;
-    return new DirectoryWatch(notify, (error) =>
-      logger.warn(
-        { directory, error: String(error) },
-        "file system notifications do not work here; the worker looks for changes regularly",
-      ),
-    );
-  }
-
-  async #read(watcher: DirectoryWatch | undefined): Promise<void> {
+  async #read(): Promise<void> {
     const { directory, logger } = this.#options;
     try {
-      const { objects, problems } = await this.#manifests.read(
-        (place, name) => watcher?.follow(place, name) ?? Promise.resolve(),
-      );
-      watcher?.retire();
+      const { objects, problems } = await this.#manifests.read();
       if (this.#unreadable !== undefined)
         logger.info({ directory }, "the manifest directory can be read again");
       this.#unreadable = undefined;
@@ -179,81 +159,4 @@ function describeBroken(directory: string, broken: readonly ManifestProblem[]): 
 /** Whether a problem concerns a whole file, so that its last good content counts. */
 function isBroken({ code }: ManifestProblem): boolean {
   return code === "BrokenFile" || code === "UnreadableFile";
-}
-
-interface Followed {
-  readonly watcher: FSWatcher;
-  /** Distinguishes a directory from another one that replaced it at the same path. */
-  readonly inode: string;
-}
-
-/**
- * Notifies of changes in directories. Each directory has its own watch: Node's recursive watch (24, on Linux) follows every file by its inode,
- * and misses all changes after another file was renamed over it.
- */
-class DirectoryWatch {
-  readonly #notify: () => void;
-  readonly #failed: (error: unknown) => void;
-  #followed = new Map<string, Followed>();
-  #kept = new Map<string, Followed>();
-
-  /** Calls `failed` once, if the first directory cannot be watched. */
-  constructor(notify: () => void, failed: (error: unknown) => void) {
-    this.#notify = notify;
-    let said = false;
-    this.#failed = (error) => {
-      if (!said) failed(error);
-      said = true;
-    };
-  }
-
-  /** Watches a directory, or one name in it, until a whole round between two calls of `retire` does not follow it. */
-  async follow(directory: string, name?: string): Promise<void> {
-    const key = JSON.stringify([directory, name]);
-    try {
-      const { dev, ino } = await stat(directory, { bigint: true });
-      const inode = `${dev}-${ino}`;
-      const before = this.#followed.get(key);
-      if (before?.inode === inode) this.#kept.set(key, before);
-      else {
-        before?.watcher.close();
-        const followed = { watcher: this.#watch(key, directory, name), inode };
-        this.#followed.set(key, followed);
-        this.#kept.set(key, followed);
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#failed(error);
-    }
-  }
-
-  /** Ends the round: stops watching directories that were not followed in it. */
-  retire(): void {
-    for (const [key, { watcher }] of this.#followed) if (!this.#kept.has(key)) watcher.close();
-    this.#followed = this.#kept;
-    this.#kept = new Map();
-  }
-
-  close(): void {
-    this.retire();
-    this.retire();
-  }
-
-  #watch(key: string, directory: string, name: string | undefined): FSWatcher {
-    const drop = () => {
-      watcher.close();
-      if (this.#followed.get(key)?.watcher === watcher) this.#followed.delete(key);
-      if (this.#kept.get(key)?.watcher === watcher) this.#kept.delete(key);
-    };
-    const watcher = watch(directory, (event, changed) => {
-      // Also the last event of a directory that is moved or deleted. It may come back with the same inode.
-      if (event === "rename" && changed === basename(directory)) drop();
-      else if (name !== undefined && changed !== null && changed !== name) return;
-      this.#notify();
-    });
-    watcher.on("error", (error) => {
-      drop();
-      this.#failed(error);
-    });
-    return watcher;
-  }
 }

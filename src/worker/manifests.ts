@@ -1,6 +1,5 @@
-import type { Dirent } from "node:fs";
-import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, visit } from "yaml";
 import { compareText, quote } from "../extract/fields.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
@@ -12,17 +11,17 @@ interface Manifests {
   /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
-  /** Kinds that a snapshot does not use, as `Deployment (apps/v1)`, and kustomization files: how many were left out. */
-  readonly ignored: ReadonlyMap<string, number>;
+  /** The kind of each object that a snapshot does not use, as `Deployment (apps/v1)`; also kustomization files. */
+  readonly ignored: readonly string[];
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** A callback for each directory before it is read, or for one name in it on which the content depends. */
-type Follow = (directory: string, name?: string) => Promise<void>;
-
 interface KnownFile extends ManifestFile {
+  /** Changes with the content. */
   readonly signature: string;
+  /** The signature of another content, which counts once it is the same in two reads: an editor writes several times for one save. */
+  readonly next?: string;
 }
 
 /** A directory of manifests for repeated reads: every *.yaml, *.yml and *.json file below it that is not hidden. Unchanged files are not read again. */
@@ -37,13 +36,12 @@ export class ManifestDirectory {
 
   /**
    * The current content. An unreadable part becomes a problem with file, line and column, and all other parts count. For a broken or unreadable file the
-   * last good content counts, in addition to its problems. A watch on each argument of `follow` notices every later change.
+   * last good content counts, in addition to its problems.
    * @throws the error of node:fs if the directory itself cannot be read.
    */
-  async read(follow: Follow = async () => undefined): Promise<Manifests> {
+  async read(): Promise<Manifests> {
     const files = new Map<string, KnownFile>();
-    await followPlace(resolve(this.#directory), follow);
-    for (const path of await listFiles(this.#directory, follow)) {
+    for (const path of await listFiles(this.#directory)) {
       const file = await this.#readFile(path);
       if (file !== undefined) files.set(path, file);
     }
@@ -63,17 +61,14 @@ export class ManifestDirectory {
   async #readFile(path: string): Promise<KnownFile | undefined> {
     const name = relative(this.#directory, path);
     const before = this.#files.get(path);
-    let handle: FileHandle | undefined;
     try {
-      handle = await open(path);
-      const signature = await signatureOf(handle);
+      const { signature, size } = await look(path);
       if (before?.signature === signature) return before;
-      const { size } = await handle.stat();
+      if (before !== undefined && before.next !== signature) return { ...before, next: signature };
       if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
-      const text = isKustomization(path) ? KUSTOMIZATION : await handle.readFile("utf8");
-      // The file changed during the read: the previous content counts until the next read.
-      if (before !== undefined && (await signatureOf(handle)) !== signature)
-        return { ...before, signature: "" };
+      const text = isKustomization(path) ? KUSTOMIZATION : await readFile(path, "utf8");
+      // It changed during the read.
+      if (before !== undefined && (await look(path)).signature !== signature) return before;
       const parsed = parseManifestFile(name, text);
       return parsed.broken
         ? { ...withContentOf(before, parsed.problems), signature }
@@ -83,8 +78,6 @@ export class ManifestDirectory {
       const message = cause instanceof Error ? cause.message : String(cause);
       const problem: ManifestProblem = { code: "UnreadableFile", file: name, line: 1, column: 1, message };
       return { ...withContentOf(before, [problem]), signature: "" };
-    } finally {
-      await handle?.close();
     }
   }
 }
@@ -101,45 +94,26 @@ function withContentOf(before: KnownFile | undefined, problems: readonly Manifes
   };
 }
 
-async function signatureOf(handle: FileHandle): Promise<string> {
-  const { mtimeNs, ctimeNs, size, ino } = await handle.stat({ bigint: true });
-  return `${ino}-${size}-${mtimeNs}-${ctimeNs}`;
-}
-
-/** Follows the names that a path depends on: its own, and for a symbolic link that of its target. */
-async function followPlace(path: string, follow: Follow): Promise<void> {
-  await follow(dirname(path), basename(path));
-  const real = await realpath(path).catch(() => path);
-  if (real !== path) await follow(dirname(real), basename(real));
+async function look(path: string) {
+  const { mtimeNs, ctimeNs, size, ino } = await stat(path, { bigint: true });
+  return { size, signature: `${ino}-${size}-${mtimeNs}-${ctimeNs}` };
 }
 
 /** Manifest files under a directory, sorted; symbolic links are followed, each directory once. */
-async function listFiles(directory: string, follow: Follow, seen = new Set<string>()): Promise<string[]> {
+async function listFiles(directory: string, seen = new Set<string>()): Promise<string[]> {
   const real = await realpath(directory);
   if (seen.has(real)) return [];
   seen.add(real);
-  await follow(real);
   const files: string[] = [];
   const entries = await readdir(directory, { withFileTypes: true });
   for (const entry of entries.sort((left, right) => compareText(left.name, right.name))) {
     if (entry.name.startsWith(".")) continue;
     const path = join(directory, entry.name);
-    const kind = await kindOf(entry, path);
-    if (kind === "directory") files.push(...(await listFiles(path, follow, seen)));
-    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name)) {
-      if (entry.isSymbolicLink()) await followPlace(resolve(path), follow);
-      files.push(path);
-    }
+    const target = entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : entry;
+    if (target?.isDirectory()) files.push(...(await listFiles(path, seen)));
+    else if (target?.isFile() && /\.(?:ya?ml|json)$/i.test(entry.name)) files.push(path);
   }
   return files;
-}
-
-async function kindOf(entry: Dirent, path: string): Promise<"file" | "directory" | undefined> {
-  if (entry.isFile()) return "file";
-  if (entry.isDirectory()) return "directory";
-  if (!entry.isSymbolicLink()) return undefined;
-  const target = await stat(path).catch(() => undefined);
-  return target?.isFile() ? "file" : target?.isDirectory() ? "directory" : undefined;
 }
 
 /** What a kustomization file counts as: the files beside it are read as they are. Its kind is optional. */
@@ -179,14 +153,8 @@ function combine(
   return {
     objects: [...objects.values()],
     problems,
-    ignored: countOf(files.flatMap((file) => file.ignored)),
+    ignored: files.flatMap((file) => file.ignored),
   };
-}
-
-function countOf(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }
 
 /** A Kubernetes object with its file, line and column; lines and columns count from 1. */
@@ -230,13 +198,18 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
+  const brokenAt = (offset: number, message: string): ManifestFile => ({
+    broken: true,
+    objects: [],
+    problems: [{ code: "BrokenFile", ...place(offset), message }],
+    ignored: [],
+  });
   const errors = documents.flatMap((document) => document.errors);
   const [first] = errors;
   if (first !== undefined) {
     // One mistake makes the parser lose its place, and complain about what follows.
     const more = errors.length === 1 ? "" : ` (the first of ${errors.length} errors in this file)`;
-    const problem = { code: "BrokenFile", ...place(first.pos[0]), message: first.message + more } as const;
-    return { broken: true, objects: [], problems: [problem], ignored: [] };
+    return brokenAt(first.pos[0], first.message + more);
   }
 
   const ignored: string[] = [];
@@ -273,12 +246,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     } catch (cause) {
       // toJS throws for YAML aliases without an anchor and for too many aliases, without a position.
       const message = cause instanceof Error ? cause.message : String(cause);
-      const problem: ManifestProblem = {
-        code: "BrokenFile",
-        ...place(findLostAlias(document) ?? document.range[0]),
-        message,
-      };
-      return { broken: true, objects: [], problems: [problem], ignored: [] };
+      return brokenAt(findLostAlias(document) ?? document.range[0], message);
     }
   }
   return { broken: false, objects, problems, ignored };

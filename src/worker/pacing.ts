@@ -104,45 +104,6 @@ export class Budget {
   }
 }
 
-/** Milliseconds for which changes are gathered. */
-interface DebounceLimits {
-  /** The pause without changes that ends the gathering. */
-  readonly quiet: number;
-  /** The longest that a change waits. */
-  readonly most: number;
-}
-
-/** Calls `action` after a pause without changes, or after the longest wait. */
-export class Debounce {
-  readonly #action: () => void;
-  readonly #limits: DebounceLimits;
-  #timer: NodeJS.Timeout | undefined;
-  #since: number | undefined;
-
-  constructor(action: () => void, limits: DebounceLimits) {
-    this.#action = action;
-    this.#limits = limits;
-  }
-
-  /** Reports a change. */
-  touch(): void {
-    const now = performance.now();
-    this.#since ??= now;
-    clearTimeout(this.#timer);
-    const wait = Math.max(0, Math.min(this.#limits.quiet, this.#since + this.#limits.most - now));
-    this.#timer = setTimeout(() => {
-      this.#since = undefined;
-      this.#action();
-    }, wait);
-  }
-
-  /** Drops the gathered changes. */
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#since = undefined;
-  }
-}
-
 /**
  * The failures of one resource since it last worked. They become a problem after a while, since an API server may restart; and so does another
  * code, since a starting one forbids for a moment what it allows.

@@ -140,10 +140,7 @@ describe("problems of manifests", () => {
 
   beforeEach(async () => {
     await write("shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n");
-    source = new ManifestSource(
-      { directory: folder, watch: true, logger: new KeptLogs(), pollMilliseconds: 20 },
-      LISTENER,
-    );
+    source = new ManifestSource({ directory: folder, watch: true, logger: new KeptLogs() }, LISTENER);
     running = source.run(stop.signal);
     await until(() => expect(source.complete).toBe(true));
   });

@@ -20,7 +20,7 @@ test("one mistake is one line while it lasts, and its repair is one", async () =
   const names: string[] = [];
   const stop = new AbortController();
   const source = new ManifestSource(
-    { directory: folder, watch: true, logger: logs, pollMilliseconds: 20 },
+    { directory: folder, watch: true, logger: logs },
     {
       upsert: (object) => names.push(String(object.metadata?.name)),
       delete: () => {},

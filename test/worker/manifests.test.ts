@@ -163,12 +163,12 @@ describe("watching", () => {
   let assembler: SnapshotAssembler;
   let source: ManifestSource;
 
-  function start(pollMilliseconds: number, directory = folder) {
+  function start(directory = folder) {
     stop = new AbortController();
     logs = new KeptLogs();
     assembler = new SnapshotAssembler({ clusterId: "east" });
     source = new ManifestSource(
-      { directory, watch: true, logger: logs, pollMilliseconds },
+      { directory, watch: true, logger: logs },
       {
         upsert: (object) => void assembler.upsert(object),
         delete: (object) => void assembler.delete(object),
@@ -188,12 +188,9 @@ describe("watching", () => {
   const becomes = (expected: string[]) =>
     until(() => expect([source.complete, exports()]).toEqual([true, expected]));
 
-  test.each([
-    ["notifications", 60_000],
-    ["reads at intervals", 20],
-  ])("notices new, replaced, moved and deleted files by %s", async (_, poll) => {
+  test("notices new, replaced, moved and deleted files", async () => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
-    start(poll);
+    start();
     await becomes(["shop/web"]);
     await write("b.yaml", service("db") + "---\n" + exported("db"));
     await becomes(["shop/db", "shop/web"]);
@@ -208,11 +205,10 @@ describe("watching", () => {
   });
 
   const both = (name: string) => `${service(name)}---\n${exported(name)}`;
-  const NEVER = 600_000;
 
   test("notices each replacement of a file by a rename, as editors do", async () => {
     await write("a.yaml", both("first"));
-    start(NEVER);
+    start();
     await becomes(["shop/first"]);
     for (const name of ["second", "third", "fourth"]) {
       await write(".a.yaml.new", both(name));
@@ -234,7 +230,7 @@ describe("watching", () => {
     await mount("1", "first");
     await symlink("..data/a.yaml", join(folder, "a.yaml"));
     await symlink("..data/deep", join(folder, "deep"));
-    start(NEVER);
+    start();
     await becomes(["shop/deep-first", "shop/first"]);
     for (const [version, name] of [
       ["2", "second"],
@@ -248,7 +244,7 @@ describe("watching", () => {
 
   test("watches new directories, also if one replaces another", async () => {
     await write("a.yaml", both("web"));
-    start(NEVER);
+    start();
     await becomes(["shop/web"]);
     await mkdir(join(folder, "late/deep"), { recursive: true });
     await write("late/deep/b.yaml", both("db"));
@@ -284,7 +280,7 @@ describe("watching", () => {
       }
     };
     await publish("first");
-    start(NEVER, current);
+    start(current);
     await becomes(["shop/first"]);
     for (const name of ["second", "third"]) {
       await publish(name);
@@ -297,7 +293,7 @@ describe("watching", () => {
     await write("elsewhere/a.yaml", both("first"));
     await mkdir(join(folder, "manifests"));
     await symlink(join(folder, "elsewhere/a.yaml"), join(folder, "manifests/a.yaml"));
-    start(NEVER, join(folder, "manifests"));
+    start(join(folder, "manifests"));
     await becomes(["shop/first"]);
     for (const name of ["second", "third"]) {
       await write("elsewhere/a.yaml~", both(name));
@@ -308,7 +304,7 @@ describe("watching", () => {
 
   test("the last good content of a broken file counts until the file is fixed or deleted", async () => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
-    start(20);
+    start();
     await becomes(["shop/web"]);
     await write("a.yaml", `${service("web")}---\nkind: [`);
     await until(() => expect(logs.lines.at(-1)).toMatch(/^warn: a\.yaml:6:\d+: /));
@@ -321,7 +317,7 @@ describe("watching", () => {
 
   test("keeps the state of a directory that cannot be read for a while", async () => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
-    start(20);
+    start();
     await becomes(["shop/web"]);
     await rename(folder, `${folder}-away`);
     await until(() => expect(logs.lines.at(-1)).toMatch(/^error: the manifest directory .* cannot be read/));

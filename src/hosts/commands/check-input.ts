@@ -60,7 +60,10 @@ async function readCheckInput(
       problems: problems.map(
         ({ file, line, column, message }) => `${join(input, file)}:${line}:${column}: ${message}`,
       ),
-      ignored: Array.from(ignored, ([kind, count]) => `${count} ${kind}`),
+      ignored: Array.from(
+        Map.groupBy(ignored, (kind) => kind),
+        ([kind, { length }]) => `${length} ${kind}`,
+      ),
       locate: locator(input, objects),
     };
   } catch (error) {
