@@ -48,35 +48,18 @@ export function pathOfPrototypeKey(value: unknown): string[] | undefined {
   return undefined;
 }
 
-/** More levels than any snapshot has: a bound on the recursion. */
-const MOST_LEVELS = 16;
-
-/** A patch cannot be applied; `path` is the path of the member. */
-export class MergePatchError extends Error {
-  readonly code = "INVALID_MERGE_PATCH";
-  readonly path: readonly string[];
-
-  constructor(path: readonly string[], message: string) {
-    super(message);
-    this.path = path;
-  }
-}
-
 /**
  * Applies an RFC 7396 merge patch to a JSON value. Neither argument is changed; parts that the patch does
  * not change keep their identity, up to `target` itself.
- * @throws {MergePatchError} for a member `__proto__`, and for more levels than a snapshot has.
  */
-export function mergePatch(target: unknown, patch: unknown, path: readonly string[] = []): unknown {
+export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return equalJson(target, patch) ? target : patch;
-  if (path.length > MOST_LEVELS) throw new MergePatchError(path, "is nested too deeply");
   const base: JsonObject = isJsonObject(target) ? target : {};
   let merged: Record<string, unknown> | undefined = base === target ? undefined : {};
   for (const name of Object.keys(patch)) {
-    if (name === "__proto__") throw new MergePatchError([...path, name], "is not a known field");
     const change = patch[name];
     const before = ownMember(base, name);
-    const after = change === null ? undefined : mergePatch(before, change, [...path, name]);
+    const after = change === null ? undefined : mergePatch(before, change);
     if (after === before) continue;
     merged ??= { ...base };
     if (after === undefined) delete merged[name];

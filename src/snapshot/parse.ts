@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import type * as z from "zod";
-import { isJsonObject, PROTOTYPE_KEY, pathOfPrototypeKey } from "./json-value.ts";
+import { pathOfPrototypeKey } from "./json-value.ts";
 import { ClusterSnapshot } from "./schema.ts";
 
 /** The members of a snapshot that are tables of entries. */
@@ -10,7 +10,6 @@ export const COLLECTIONS = ["namespaces", "exports", "imports", "services", "pod
 export const SINGLES = ["topology", "clusterZone"] as const;
 
 export type Collection = (typeof COLLECTIONS)[number];
-export type Entries = Record<string, unknown>;
 
 /** Parsing stops at so many issues: a list of all would cost more than parsing a valid snapshot. */
 export const ENOUGH_ISSUES = 1000;
@@ -22,63 +21,12 @@ const UNKNOWN_FIELD = "is not a known field";
  * @throws {SnapshotError} naming each invalid field, at most a thousand.
  */
 export function parseSnapshot(value: unknown): ClusterSnapshot {
-  if (!isJsonObject(value)) return parseWhole(value);
-  const issues: SnapshotIssue[] = [];
-  const tables = COLLECTIONS.filter((collection) => isJsonObject(value[collection]));
-  // The snapshot without its entries.
-  const shell = ClusterSnapshot.safeParse({
-    ...value,
-    ...Object.fromEntries(tables.map((collection) => [collection, {}])),
-  });
-  if (!shell.success) issues.push(...collectIssues(shell.error, []));
-  const parsed: { [Name in Collection]?: Entries } = {};
-  for (const collection of tables) {
-    const entries: Entries = {};
-    for (const [key, entry] of Object.entries(value[collection] as Entries)) {
-      parseEntry(collection, entries, key, entry, issues);
-      if (issues.length >= ENOUGH_ISSUES) throw new SnapshotError(issues);
-    }
-    parsed[collection] = entries;
-  }
-  if (issues.length > 0 || !shell.success) throw new SnapshotError(issues);
-  return { ...shell.data, ...parsed } as ClusterSnapshot;
-}
-
-function parseWhole(value: unknown): ClusterSnapshot {
+  const prototypeKey = pathOfPrototypeKey(value);
+  if (prototypeKey !== undefined)
+    throw new SnapshotError([{ path: formatPath(prototypeKey), message: UNKNOWN_FIELD }]);
   const result = ClusterSnapshot.safeParse(value);
   if (!result.success) throw new SnapshotError(collectIssues(result.error, []));
   return result.data;
-}
-
-/** Parses a JSON value as an entry of a table, and adds it to `entries` if it is valid. */
-function parseEntry(
-  collection: Collection,
-  entries: Entries,
-  key: string,
-  value: unknown,
-  issues: SnapshotIssue[],
-): void {
-  if (key === PROTOTYPE_KEY) {
-    issues.push({ path: formatPath([collection, key]), message: UNKNOWN_FIELD });
-    return;
-  }
-  const table = ClusterSnapshot.shape[collection];
-  const { keyType, valueType }: { keyType: z.ZodType; valueType: z.ZodType } =
-    "keyType" in table ? table : table.unwrap();
-  const checkedKey = keyType.safeParse(key);
-  if (!checkedKey.success) {
-    const message = `is not a valid key: ${checkedKey.error.issues[0]?.message}`;
-    issues.push({ path: formatPath([collection, key]), message });
-  }
-  const checked = valueType.safeParse(value);
-  if (!checked.success)
-    for (const issue of collectIssues(checked.error, [collection, key])) issues.push(issue);
-  else if (pathOfPrototypeKey(value) !== undefined)
-    issues.push({
-      path: formatPath([collection, key, ...pathOfPrototypeKey(value)!]),
-      message: UNKNOWN_FIELD,
-    });
-  else if (checkedKey.success) entries[key] = checked.data;
 }
 
 /** One error in a snapshot or a patch, e.g. at `exports["shop/web"].ports[0].port`. */
@@ -139,16 +87,11 @@ export function collectIssues(error: z.ZodError, path: readonly PathStep[]): Sna
     if (issue.code === "unrecognized_keys")
       return issue.keys.slice(0, MOST_COUNTED).map((name) => ({
         path: formatPath([...here, name]),
-        message: "is not a known field",
+        message: UNKNOWN_FIELD,
       }));
-    if (issue.code === "invalid_key")
-      return [
-        {
-          path: formatPath(here),
-          message: `is not a valid key: ${issue.issues[0]?.message ?? issue.message}`,
-        },
-      ];
-    return [{ path: formatPath(here), message: issue.message }];
+    const key = issue.code === "invalid_key" ? "is not a valid key: " : "";
+    const { message } = (issue.code === "invalid_key" && issue.issues[0]) || issue;
+    return [{ path: formatPath(here), message: key + message }];
   });
 }
 

@@ -5,7 +5,14 @@ import { Reader } from "../../src/database/reader.ts";
 import { valueText } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
-import { MOST_ISSUES, parseSnapshot, SnapshotError, type SnapshotIssue } from "../../src/snapshot/parse.ts";
+import {
+  COLLECTIONS,
+  formatPath,
+  MOST_ISSUES,
+  parseSnapshot,
+  SnapshotError,
+  type SnapshotIssue,
+} from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { expectMet } from "../property-share.ts";
 import { merged, patchOf, readLines } from "../snapshot/changes.ts";
@@ -166,7 +173,22 @@ function unknownNames(change: PatchLine): SnapshotIssue[] {
 
 function issuesOf(value: unknown): readonly SnapshotIssue[] {
   const found = outcome(() => parseSnapshot(value));
-  return "issues" in found ? (found.issues as SnapshotIssue[]) : [];
+  return "issues" in found
+    ? (found.issues as SnapshotIssue[]).flatMap((issue) => [issue, ...below(issue, value)])
+    : [];
+}
+
+/** What is wrong with an entry whose key is wrong. */
+function below({ path, message }: SnapshotIssue, value: unknown): readonly SnapshotIssue[] {
+  const collection = COLLECTIONS.find((name) => path.startsWith(name));
+  if (collection === undefined || !message.startsWith("is not a valid key")) return [];
+  const entries = Object.entries((value as ClusterSnapshot)[collection] ?? {});
+  const [, entry] = entries.find(([key]) => formatPath([collection, key]) === path) ?? [];
+  if (entry === undefined) return [];
+  const good = collection === "namespaces" ? "good" : "good/good";
+  const found = issuesOf({ ...emptySnapshot("west"), [collection]: { [good]: entry } });
+  const prefix = formatPath([collection, good]);
+  return found.map((issue) => ({ ...issue, path: path + issue.path.slice(prefix.length) }));
 }
 
 function sorted(issues: readonly SnapshotIssue[]): SnapshotIssue[] {

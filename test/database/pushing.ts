@@ -7,7 +7,7 @@ import type { Applied, Writer } from "../../src/database/writer.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader, type ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
-import { COLLECTIONS, type Entries } from "../../src/snapshot/parse.ts";
+import { COLLECTIONS } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 
@@ -66,7 +66,7 @@ export function snapshotOf(reader: Reader, cluster: string): ClusterSnapshot {
   for (const row of reader.all(cluster, Kind.single)) snapshot[row.name] = entryValue(row);
   for (const collection of COLLECTIONS)
     for (const row of reader.all(cluster, KIND_OF[collection])) {
-      const table: Entries = snapshot[collection];
+      const table: Record<string, unknown> = snapshot[collection];
       if (row.texts[0] === "") continue;
       const isBucket = collection === "pods" || collection === "findings";
       if (isBucket) Object.assign(table, entryValue(row));

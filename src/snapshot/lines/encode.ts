@@ -11,10 +11,10 @@ import {
   type LinesHeader,
   type SnapshotPatch,
 } from "./patch-line.ts";
-import { COLLECTION_PLANS, type EntryPlan, hasFewMembers, splitPatch } from "./split-patch.ts";
+import { COLLECTION_PLANS, type EntryPlan, splitPatch } from "./split-patch.ts";
 
-/** Characters of an entry with few members that go into one line; a longer one has many ports or large annotations. */
-const LONG_CHARACTERS = 40 * 1024;
+/** Characters of an entry that goes into one line: about as many as 1,000 endpoints have. */
+const LONG_CHARACTERS = 32 * 1024;
 
 /** A snapshot as lines, each with its newline: the header, every entry, the end. */
 export function encodeSnapshot(
@@ -75,12 +75,7 @@ function* changeTexts(patch: SnapshotPatch): Generator<string> {
 }
 
 function* entryTexts(plan: EntryPlan, path: readonly [string, string], patch: EntryPatch): Generator<string> {
-  if (patch === null || hasFewMembers(plan, patch)) {
-    const text = JSON.stringify([...path, patch]);
-    if (patch === null || plan.kind === "whole" || text.length <= LONG_CHARACTERS) {
-      yield text;
-      return;
-    }
-  }
-  for (const piece of splitPatch(plan, patch)) yield JSON.stringify([...path, piece]);
+  const text = JSON.stringify([...path, patch]);
+  if (patch === null || plan.kind === "whole" || text.length <= LONG_CHARACTERS) yield text;
+  else for (const piece of splitPatch(plan, patch)) yield JSON.stringify([...path, piece]);
 }

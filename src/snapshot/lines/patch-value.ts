@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { isJsonObject, type JsonObject, MergePatchError, mergePatch, ownMember } from "../json-value.ts";
+import { isJsonObject, type JsonObject, mergePatch, ownMember } from "../json-value.ts";
 import { collectIssues, formatPath, type PathStep } from "../parse.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./split-patch.ts";
 
@@ -17,7 +17,10 @@ export function patchValue(
   path: readonly PathStep[],
   report: Report,
 ): unknown {
-  if (plan.kind === "whole" || !isJsonObject(patch)) return patchWhole(plan, before, patch, path, report);
+  if (plan.kind === "whole" || !isJsonObject(patch)) {
+    const merged = mergePatch(before, patch);
+    return merged === before ? before : check(plan.schema, merged, path, report);
+  }
   const held = isJsonObject(before) ? before : undefined;
   let after: Record<string, unknown> | undefined = held === undefined ? {} : undefined;
   for (const name of Object.keys(patch)) {
@@ -56,24 +59,6 @@ function memberPlan(
   const field = plan.fields.get(name);
   if (field === undefined) report(formatPath(path), "is not a known field");
   return field;
-}
-
-function patchWhole(
-  { schema }: EntryPlan,
-  before: unknown,
-  patch: unknown,
-  path: readonly PathStep[],
-  report: Report,
-): unknown {
-  let merged: unknown;
-  try {
-    merged = mergePatch(before, patch);
-  } catch (error) {
-    if (!(error instanceof MergePatchError)) throw error;
-    report(formatPath([...path, ...error.path]), error.message);
-    return undefined;
-  }
-  return merged === before ? before : check(schema, merged, path, report);
 }
 
 function check(schema: z.ZodType, value: unknown, path: readonly PathStep[], report: Report): unknown {

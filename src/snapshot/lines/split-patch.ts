@@ -16,23 +16,6 @@ const DEEPEST_PATH = 4;
 
 type Draft = Record<string, unknown>;
 
-/** Whether a patch goes into one piece as far as its members count. */
-export function hasFewMembers(plan: EntryPlan, patch: unknown): boolean {
-  return countMembers(plan, patch, 0) <= MEMBERS_A_LINE;
-}
-
-function countMembers(plan: EntryPlan, value: unknown, before: number): number {
-  if (plan.kind === "whole" || !isJsonObject(value)) return before;
-  const names = Object.keys(value);
-  let count = before + (plan.kind === "table" ? names.length : 0);
-  for (const name of names) {
-    if (count > MEMBERS_A_LINE) return count;
-    const member = plan.kind === "table" ? plan.member : plan.fields.get(name);
-    if (member !== undefined) count = countMembers(member, value[name], count);
-  }
-  return count;
-}
-
 /**
  * Splits a merge patch of one entry into pieces that do the same one after the other. The first piece has every field that is not a table, and
  * empty tables, so that after each piece a new entry is valid. The same holds for each object in a table.
@@ -49,48 +32,25 @@ function* fill(
   pieces: PieceWriter,
   path: readonly string[],
 ): Generator<JsonObject> {
-  if (plan.kind === "table") yield* fillTable(plan, value, pieces, path);
-  else if (plan.kind === "fields") yield* fillFields(plan, value, pieces, path);
-}
-
-function* fillTable(
-  plan: TablePlan,
-  table: JsonObject,
-  pieces: PieceWriter,
-  path: readonly string[],
-): Generator<JsonObject> {
-  for (const name of Object.keys(table)) {
-    const member = table[name];
-    const here = [...path, name];
-    if (plan.member.kind === "whole" || !isJsonObject(member)) {
-      if (pieces.isFullFor([member])) yield pieces.take();
-      pieces.set(path, name, member);
-    } else if (plan.member.kind === "table") {
-      if (pieces.isFullFor([{}])) yield pieces.take();
-      pieces.set(path, name, {});
-      yield* fill(plan.member, member, pieces, here);
-    } else yield* fill(plan.member, member, pieces, here);
+  if (plan.kind === "whole") return;
+  const members = Object.entries(value).map(([name, member]) => {
+    const own = plan.kind === "table" ? plan.member : plan.fields.get(name);
+    const isFilled = own !== undefined && own.kind !== "whole" && isJsonObject(member);
+    return {
+      name,
+      head: isFilled ? {} : member,
+      filled: isFilled ? { plan: own, value: member } : undefined,
+    };
+  });
+  if (members.length === 0) pieces.at(path);
+  for (const together of plan.kind === "fields" ? [members] : members.map((member) => [member])) {
+    // An object with fields of its own begins with them.
+    const heads = together.filter(({ filled }) => filled?.plan.kind !== "fields");
+    if (heads.length > 0 && pieces.isFullFor(heads.map(({ head }) => head))) yield pieces.take();
+    for (const { name, head } of heads) pieces.set(path, name, head);
+    for (const { name, filled } of together)
+      if (filled !== undefined) yield* fill(filled.plan, filled.value, pieces, [...path, name]);
   }
-}
-
-function* fillFields(
-  plan: FieldsPlan,
-  value: JsonObject,
-  pieces: PieceWriter,
-  path: readonly string[],
-): Generator<JsonObject> {
-  const isFilled = (name: string) => plan.fields.get(name)?.kind !== "whole" && isJsonObject(value[name]);
-  const heads = Object.keys(value).map((name) => (isFilled(name) ? {} : value[name]));
-  if (pieces.isFullFor(heads)) yield pieces.take();
-  const tables: string[] = [];
-  for (const name of Object.keys(value)) {
-    const isTable = isFilled(name);
-    if (isTable) tables.push(name);
-    pieces.set(path, name, isTable ? {} : value[name]);
-  }
-  if (Object.keys(value).length === 0) pieces.at(path);
-  for (const name of tables)
-    yield* fill(plan.fields.get(name)!, value[name] as JsonObject, pieces, [...path, name]);
 }
 
 /** Writes values by their paths into the piece that is open. */
