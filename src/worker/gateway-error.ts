@@ -7,94 +7,69 @@ import { hostOf } from "../dns/address.ts";
  */
 type Remedy = "resync" | "soon" | "person" | "content";
 
-/** A gateway rejected a request, or did not answer. */
-export class GatewayError extends Error {
+interface Rejection {
   /** HTTP status; undefined without an answer. */
-  readonly status: number | undefined;
+  readonly status?: number;
   /** The gateway's code, or `UNREACHABLE`. */
   readonly code: string;
   readonly remedy: Remedy;
   /** The gateway's Retry-After in milliseconds. */
-  readonly retryAfter: number;
+  readonly retryAfter?: number;
   /** The generation that the gateway holds, where it says so. */
-  readonly currentGeneration: number | undefined;
+  readonly currentGeneration?: number | undefined;
+}
 
-  constructor(
-    message: string,
-    {
-      status,
-      code,
-      remedy,
-      retryAfter = 0,
-      currentGeneration,
-      cause,
-    }: {
-      readonly status?: number;
-      readonly code: string;
-      readonly remedy: Remedy;
-      readonly retryAfter?: number;
-      readonly currentGeneration?: number | undefined;
-      readonly cause?: unknown;
-    },
-  ) {
+/** A gateway rejected a request, or did not answer. */
+export class GatewayError extends Error implements Rejection {
+  declare readonly status?: number;
+  declare readonly code: string;
+  declare readonly remedy: Remedy;
+  declare readonly retryAfter?: number;
+  declare readonly currentGeneration?: number | undefined;
+
+  constructor(message: string, rejection: Rejection, cause?: unknown) {
     super(message, { cause });
-    this.status = status;
-    this.code = code;
-    this.remedy = remedy;
-    this.retryAfter = retryAfter;
-    this.currentGeneration = currentGeneration;
+    Object.assign(this, rejection);
   }
 }
 
-const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
-  [400, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [
-    401,
-    [
-      "person",
-      "check the token (--token-file) or the client certificate against the gateway's push.credentials",
-    ],
-  ],
-  [
-    403,
-    [
-      "person",
-      "check --cluster-id, and which cluster the gateway's push.credentials have for the token or certificate",
-    ],
-  ],
-  [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
-  [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
-  [409, ["resync", "the full snapshot follows"]],
-  [413, ["content", "the snapshot exceeds the gateway's limits; raise them or export less"]],
-  [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [422, ["content", "the gateway rejects the named field; correct its object or option"]],
-]);
+const CANNOT_READ = "the gateway cannot read what this version sends; compare the versions of both";
+const CHECK_URL = "check the URL of the gateway (--gateway), up to but without /api/v1";
 
-/** The next steps of codes whose status has another one. */
-const STEPS_OF_CODES: ReadonlyMap<string, readonly [Remedy, string]> = new Map([
-  [
-    "CLUSTER_NOT_LIVE",
-    [
-      "resync",
+/** By code, else by status. */
+const NEXT_STEPS: Readonly<Record<Exclude<Remedy, "soon">, Readonly<Record<string | number, string>>>> = {
+  resync: {
+    409: "the full snapshot follows",
+    CLUSTER_NOT_LIVE:
       "the worker pushes the cluster's own snapshot first; --control=plan and programs that only read never do",
-    ],
-  ],
-  [
-    "OTHER_INSTANCE",
-    [
-      "person",
+  },
+  person: {
+    401: "check the token (--token-file) or the client certificate against the gateway's push.credentials",
+    403: "check --cluster-id, and which cluster the gateway's push.credentials have for the token or certificate",
+    404: CHECK_URL,
+    405: CHECK_URL,
+    OTHER_INSTANCE:
       "stop the worker that should not push this cluster, or give it another --cluster-id; this one is tried again, and taken once the other one's lease expired",
-    ],
-  ],
-  ["HTTPS_REQUIRED", ["person", "begin the URL of the gateway (--gateway) with https://"]],
-  [
-    "LEASE_OUT_OF_RANGE",
-    [
-      "person",
+    HTTPS_REQUIRED: "begin the URL of the gateway (--gateway) with https://",
+    LEASE_OUT_OF_RANGE:
       "choose --lease in this range, or change lease.minimumSeconds or lease.maximumSeconds of the gateway",
-    ],
-  ],
-]);
+  },
+  content: {
+    400: CANNOT_READ,
+    413: "the snapshot exceeds the gateway's limits; raise them or export less",
+    415: CANNOT_READ,
+    422: "the gateway rejects the named field; correct its object or option",
+  },
+};
+
+function nextStepOf(code: string, status: number): readonly [Remedy, string] {
+  if (status >= 300 && status < 400)
+    return ["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"];
+  for (const key of [code, status])
+    for (const [remedy, steps] of Object.entries(NEXT_STEPS))
+      if (Object.hasOwn(steps, key)) return [remedy as Remedy, steps[key]!];
+  return ["soon", "trying again"];
+}
 
 /** The error for a response that is not a 2xx; the message has the next step. @param name the gateway as messages show it */
 export function rejectionOf(name: string, status: number, text: string, retryAfter: number): GatewayError {
@@ -102,30 +77,22 @@ export function rejectionOf(name: string, status: number, text: string, retryAft
   let message = text.slice(0, 200);
   let currentGeneration: number | undefined;
   try {
-    const error = JSON.parse(text) as { code?: unknown; message?: unknown; details?: unknown } | null;
-    currentGeneration = generationIn(error?.details);
+    const error = JSON.parse(text) as {
+      code?: unknown;
+      message?: unknown;
+      details?: { currentGeneration?: unknown } | null;
+    } | null;
+    // null where nothing is held.
+    const generation = error?.details?.currentGeneration;
+    if (Number.isInteger(generation)) currentGeneration = generation as number;
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {
     // From a proxy in front of the gateway: the message quotes its text.
   }
-  const redirect = status >= 300 && status < 400;
-  const [remedy, step] = redirect
-    ? (["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"] as const)
-    : (STEPS_OF_CODES.get(code) ?? NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
-  return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, {
-    status,
-    code,
-    remedy,
-    retryAfter,
-    currentGeneration,
-  });
-}
-
-/** What the details of a mismatch say: null where nothing is held. */
-function generationIn(details: unknown): number | undefined {
-  const { currentGeneration } = (details ?? {}) as { readonly currentGeneration?: unknown };
-  return Number.isInteger(currentGeneration) ? (currentGeneration as number) : undefined;
+  const [remedy, step] = nextStepOf(code, status);
+  const rejection = { status, code, remedy, retryAfter, currentGeneration };
+  return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, rejection);
 }
 
 /** A server certificate that the worker rejects: `code` of the log, and the text with the next step. */
@@ -159,15 +126,14 @@ export async function explainCertificate(
 ): Promise<CertificateFailure | undefined> {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string };
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const seen = await lookAt(origin);
-    if (serverName !== undefined)
-      return {
-        code: "CERTIFICATE_NAME_MISMATCH",
-        message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${serverName} (--server-name)`,
-      };
+    const [host, names] = [hostOf(new URL(origin)), namesIn(await lookAt(origin))];
+    const instead =
+      serverName === undefined
+        ? `${host}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`
+        : `${serverName} (--server-name)`;
     return {
       code: "CERTIFICATE_NAME_MISMATCH",
-      message: `the certificate of ${origin} is for ${namesIn(seen)}, not for ${hostOf(new URL(origin))}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`,
+      message: `the certificate of ${origin} is for ${names}, not for ${instead}`,
     };
   }
   if (code === "CERT_HAS_EXPIRED") {

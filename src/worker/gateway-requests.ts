@@ -65,7 +65,8 @@ export class GatewayRequests {
   #pool: Dispatcher;
   /** The client certificate of the pool's connections. */
   #shown: ClientCertificate | undefined;
-  readonly #path: string;
+  /** The path of the base URL. */
+  readonly #base: string;
   readonly #counts = new Map<string, RequestCount>();
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
@@ -74,8 +75,8 @@ export class GatewayRequests {
     if (url.protocol !== "https:" && url.protocol !== "http:")
       throw new TypeError(`the gateway must be an https URL, not ${options.gateway}`);
     this.#options = options;
-    this.#path = url.pathname.replace(/\/+$/, "");
-    this.name = url.origin + this.#path;
+    this.#base = url.pathname.replace(/\/+$/, "");
+    this.name = url.origin + this.#base;
     this.#origin = url.origin;
     this.#pool = this.#connect();
   }
@@ -91,7 +92,7 @@ export class GatewayRequests {
     signal: AbortSignal,
     after?: number,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(snapshot.clusterId)}/snapshot${this.#query({ leaseSeconds, after })}`;
+    const path = this.#path(snapshot.clusterId, "/snapshot", { leaseSeconds, after });
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
     return this.#acknowledged({ method: "PUT", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
@@ -104,7 +105,7 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/snapshot${this.#query({ baseGeneration, leaseSeconds })}`;
+    const path = this.#path(clusterId, "/snapshot", { baseGeneration, leaseSeconds });
     const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
     return this.#acknowledged({ method: "PATCH", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
@@ -116,17 +117,15 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/lease${this.#query({ leaseSeconds })}`;
+    const path = this.#path(clusterId, "/lease", { leaseSeconds });
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
-    return this.#acknowledged(
-      { method: "POST", path, type: "application/json", content, signal },
-      leaseSeconds,
-    );
+    const request = { method: "POST", path, type: "application/json", content, signal } as const;
+    return this.#acknowledged(request, leaseSeconds);
   }
 
   /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
-    await this.#request({ method: "DELETE", path: clusterPath(clusterId) + this.#query({ after }), signal });
+    await this.#request({ method: "DELETE", path: this.#path(clusterId, "", { after }), signal });
   }
 
   /**
@@ -142,7 +141,7 @@ export class GatewayRequests {
   ): Promise<AsyncIterable<Uint8Array>> {
     return this.#send({
       method: "GET",
-      path: `${clusterPath(clusterId)}/desired${this.#query({ after })}`,
+      path: this.#path(clusterId, "/desired", { after }),
       headersTimeout: requestLimit(leaseSeconds, 0),
       bodyTimeout: silenceLimit(leaseSeconds),
       signal,
@@ -158,12 +157,18 @@ export class GatewayRequests {
     await this.#pool.destroy();
   }
 
-  /** The parameters that there are, with their question mark. */
-  #query(parameters: Readonly<Record<string, string | number | undefined>>): string {
-    const all = { ...parameters, instance: this.#options.instance?.() };
-    const stated = Object.entries(all).filter(([, value]) => value !== undefined);
-    const text = stated.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&");
-    return text === "" ? "" : `?${text}`;
+  /** The path of a cluster's resource, with the parameters that there are. */
+  #path(
+    clusterId: string,
+    resource: string,
+    parameters: Readonly<Record<string, string | number | undefined>>,
+  ) {
+    const all = Object.entries({ ...parameters, instance: this.#options.instance?.() });
+    const stated = all.flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
+    );
+    const path = `${this.#base}/api/v1/clusters/${encodeURIComponent(clusterId)}${resource}`;
+    return stated.length === 0 ? path : `${path}?${stated.join("&")}`;
   }
 
   #count(method: string, status: string): void {
@@ -193,7 +198,7 @@ export class GatewayRequests {
   }
 
   /** Sends a request with the worker's credential, and counts it. @returns the body of the answer @throws {GatewayError} also for an answer that is not a 2xx */
-  async #send({ path, type, content, isCompressed, ...request }: GatewayRequest) {
+  async #send({ type, content, isCompressed, ...request }: GatewayRequest) {
     const headers: Record<string, string> = {};
     if (type !== undefined) headers["content-type"] = type;
     if (isCompressed === true) headers["content-encoding"] = "gzip";
@@ -205,7 +210,6 @@ export class GatewayRequests {
       answer = await this.#pool.request({
         ...request,
         origin: this.#origin,
-        path: this.#path + path,
         headers,
         body: content ?? null,
       });
@@ -213,7 +217,7 @@ export class GatewayRequests {
       this.#count(request.method, "none");
       const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
       if (rejected !== undefined)
-        throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
+        throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person" }, cause);
       throw this.#unreachable(cause);
     }
     const { statusCode: status, headers: fields, body } = answer;
@@ -232,7 +236,7 @@ export class GatewayRequests {
 
   #unreachable(cause: unknown): GatewayError {
     const message = `${this.name} cannot be reached: ${describe(cause)}${nextStep(cause)}`;
-    return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon", cause });
+    return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon" }, cause);
   }
 
   #connect(): Dispatcher {
@@ -258,7 +262,7 @@ export class GatewayRequests {
       // The two files are not replaced atomically.
       if (this.#shown !== undefined) return;
       const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
-      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person", cause });
+      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person" }, cause);
     }
     if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
     this.#shown = shown;
@@ -273,17 +277,13 @@ export class GatewayRequests {
       text = (typeof token === "string" ? token : await token()).trim();
     } catch (cause) {
       const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
-      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person", cause });
+      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person" }, cause);
     }
     // RFC 6750 section 2.1; other characters could also be invalid in a header field.
     if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
     const message = `the token for ${this.name} is not a bearer token (RFC 6750): it is empty or contains characters other than letters, digits and -._~+/=`;
     throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
   }
-}
-
-function clusterPath(clusterId: string): string {
-  return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
 }
 
 const MOST_ANSWER_BYTES = 64 * 1024;

@@ -288,7 +288,7 @@ export class PushClient {
     const slow = remedy === "person" || remedy === "content";
     const wait = resync
       ? 0
-      : Math.max(error.retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+      : Math.max(error.retryAfter ?? 0, backoffPause(this.#failures, slow ? slowBackoff : backoff));
     this.#notBefore = now + wait;
     return wait;
   }

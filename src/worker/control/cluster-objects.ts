@@ -16,13 +16,6 @@ interface OwnObjects {
   readonly slices: readonly ManagedObject[];
 }
 
-interface Entry {
-  import?: ManagedObject;
-  export?: ManagedObject;
-  readonly services: Map<string, ManagedObject>;
-  readonly slices: Map<string, ManagedObject>;
-}
-
 /** What watches have reported of an object while it was written. */
 interface Reported {
   newest: number;
@@ -30,17 +23,16 @@ interface Reported {
   gone: string | undefined;
 }
 
-type Touched = ((key: string) => void) | undefined;
-
 /**
  * What the control plane needs of its cluster, from the same watches that the snapshot comes from: namespaces, ServiceExports,
  * ServiceImports, and its own Services and EndpointSlices. Other objects are not held.
  */
 export class ClusterObjects {
-  readonly #entries = new Map<string, Entry>();
+  /** By key, then by `<kind>/<namespace>/<name>`. */
+  readonly #entries = new Map<string, Map<string, ManagedObject>>();
+  /** The key of each object that is held, by `<kind>/<namespace>/<name>`. */
+  readonly #keys = new Map<string, string>();
   readonly #namespaces = new Set<string>();
-  /** The keys of own Services and EndpointSlices, by `<kind>/<namespace>/<name>`. */
-  readonly #owners = new Map<string, string>();
   /** Objects of somebody else whose names ours could need, by `<kind>/<namespace>/<name>`; without their content. */
   readonly #foreign = new Map<string, ManagedObject>();
   /** The keys that wait for an object of somebody else to go, by `<kind>/<namespace>/<name>`. */
@@ -67,12 +59,13 @@ export class ClusterObjects {
   }
 
   of(key: string): OwnObjects {
-    const entry = this.#entries.get(key);
+    const all = [...(this.#entries.get(key)?.values() ?? [])];
+    const ofKind = (wanted: string) => all.filter(({ kind }) => kind === wanted);
     return {
-      import: entry?.import,
-      export: entry?.export,
-      services: [...(entry?.services.values() ?? [])],
-      slices: [...(entry?.slices.values() ?? [])],
+      import: ofKind("ServiceImport")[0],
+      export: ofKind("ServiceExport")[0],
+      services: ofKind("Service"),
+      slices: ofKind("EndpointSlice"),
     };
   }
 
@@ -124,8 +117,8 @@ export class ClusterObjects {
   /** An object was deleted here: what watches still report of it from before does not bring it back. */
   removed(object: ManagedObject): void {
     const { uid } = object.metadata;
-    const own = this.of(keyOf(object));
-    const isHeld = [own.import, ...own.services, ...own.slices].some((one) => one?.metadata.uid === uid);
+    const held = this.#entries.get(keyOf(object))?.values() ?? [];
+    const isHeld = [...held].some(({ metadata }) => metadata.uid === uid);
     this.#set(object, true, true);
     // Otherwise a watch has reported already that it is gone.
     if (isHeld && uid !== undefined) this.#removed.add(uid);
@@ -138,8 +131,7 @@ export class ClusterObjects {
 
   /** Somebody else's object has the name that `wanted` needs: its key is touched when that object goes. */
   isBlockedBy(blocking: ManagedObject, wanted: ManagedObject): void {
-    if (blocking.kind === "Service" || blocking.kind === "EndpointSlice")
-      this.#blocked.set(identityOf(blocking), keyOf(wanted));
+    if (isOwned(blocking)) this.#blocked.set(identityOf(blocking), keyOf(wanted));
   }
 
   #setNamespace({ metadata }: KubernetesObject): void {
@@ -151,81 +143,39 @@ export class ClusterObjects {
   }
 
   #set(object: ManagedObject, isGone: boolean, isQuiet: boolean): void {
-    const { namespace, name } = object.metadata;
-    const multicluster = object.apiVersion.startsWith(`${MULTICLUSTER_GROUP}/`);
-    const touched = isQuiet ? undefined : this.#touched;
-    if (multicluster && object.kind === "ServiceImport")
-      this.#setOne(`${namespace}/${name}`, "import", object, isGone, touched);
-    else if (multicluster && object.kind === "ServiceExport")
-      this.#setOne(`${namespace}/${name}`, "export", object, isGone, touched);
-    else if (object.kind === "Service" || object.kind === "EndpointSlice")
-      this.#setOwn(object, isGone, touched);
+    if (isOwned(object)) this.#noteForeign(object, isGone);
+    else if (!isMulticluster(object)) return;
+    const identity = identityOf(object);
+    const before = this.#keys.get(identity);
+    const entries = before === undefined ? undefined : this.#entries.get(before);
+    if (this.#isOutdated(object, entries?.get(identity), isGone)) return;
+    // Without its marks an object is somebody else's.
+    const isOurs = isMulticluster(object) || (isManaged(object) && object.metadata.labels?.[SERVICE_NAME]);
+    const key = isOurs && !isGone ? keyOf(object) : undefined;
+    if (before !== undefined && before !== key) {
+      entries?.delete(identity);
+      if (entries?.size === 0) this.#entries.delete(before);
+      this.#keys.delete(identity);
+      if (!isQuiet) this.#touched(before);
+    }
+    if (key === undefined) return;
+    this.#entries.set(key, (this.#entries.get(key) ?? new Map()).set(identity, object));
+    this.#keys.set(identity, key);
+    if (!isQuiet) this.#touched(key);
   }
 
-  #setOwn(object: ManagedObject, isGone: boolean, touched: Touched): void {
-    const { namespace, name, labels } = object.metadata;
-    const field = fieldOf(object.kind);
+  /** Somebody else's Service or EndpointSlice may have a name that is needed, and its key waits for it to go. */
+  #noteForeign(object: ManagedObject, isGone: boolean): void {
+    const { name, labels } = object.metadata;
     const identity = identityOf(object);
     const blocked = isGone ? this.#blocked.get(identity) : undefined;
     if (blocked !== undefined) {
       this.#blocked.delete(identity);
       this.#touched(blocked);
     }
-    const before = this.#owners.get(identity);
-    const service = labels?.[SERVICE_NAME];
-    const isLike = name.startsWith(DERIVED_PREFIX) || service !== undefined;
+    const isLike = name.startsWith(DERIVED_PREFIX) || labels?.[SERVICE_NAME] !== undefined;
     if (isLike && !isGone && !isManaged(object)) this.#foreign.set(identity, withoutContent(object));
     else this.#foreign.delete(identity);
-    // Without its marks an object is somebody else's.
-    const key = !isGone && service !== undefined && isManaged(object) ? `${namespace}/${service}` : undefined;
-    const held = before === undefined ? undefined : this.#entry(before)[field].get(name);
-    if (this.#isOutdated(object, held, isGone)) return;
-    if (before !== undefined) {
-      const entry = this.#entry(before);
-      if (before !== key) {
-        entry[field].delete(name);
-        this.#owners.delete(identity);
-        this.#settle(before, entry);
-        touched?.(before);
-      }
-    }
-    if (key === undefined) return;
-    this.#entry(key)[field].set(name, object);
-    this.#owners.set(identity, key);
-    touched?.(key);
-  }
-
-  #setOne(
-    key: string,
-    field: "import" | "export",
-    object: ManagedObject,
-    isGone: boolean,
-    touched: Touched,
-  ): void {
-    const held = this.#entries.get(key)?.[field];
-    if (this.#isOutdated(object, held, isGone) || (isGone && held === undefined)) return;
-    const entry = this.#entry(key);
-    if (isGone) delete entry[field];
-    else entry[field] = object;
-    this.#settle(key, entry);
-    touched?.(key);
-  }
-
-  #entry(key: string): Entry {
-    const entry = this.#entries.get(key) ?? { services: new Map(), slices: new Map() };
-    this.#entries.set(key, entry);
-    return entry;
-  }
-
-  /** Holds no entry without objects. */
-  #settle(key: string, entry: Entry): void {
-    if (
-      entry.import === undefined &&
-      entry.export === undefined &&
-      entry.services.size === 0 &&
-      entry.slices.size === 0
-    )
-      this.#entries.delete(key);
   }
 
   /** A watch may still report what was before a write or a removal here, or again what is held. */
@@ -240,8 +190,14 @@ export class ClusterObjects {
   }
 }
 
-function fieldOf(kind: string): "services" | "slices" {
-  return kind === "Service" ? "services" : "slices";
+/** Whether the control plane makes objects of the kind that belong to a ServiceImport. */
+function isOwned({ kind }: ManagedObject): boolean {
+  return kind === "Service" || kind === "EndpointSlice";
+}
+
+function isMulticluster({ apiVersion, kind }: ManagedObject): boolean {
+  const isOfGroup = apiVersion.startsWith(`${MULTICLUSTER_GROUP}/`);
+  return isOfGroup && (kind === "ServiceImport" || kind === "ServiceExport");
 }
 
 function identityOf({ kind, metadata: { namespace, name } }: ManagedObject): string {
@@ -254,7 +210,7 @@ function withoutContent({ apiVersion, kind, metadata }: ManagedObject): ManagedO
 }
 
 /** Of a ServiceImport or ServiceExport, or of an object that belongs to one. */
-function keyOf({ kind, metadata: { namespace, name, labels } }: ManagedObject): string {
-  const isOwned = kind === "Service" || kind === "EndpointSlice";
-  return `${namespace}/${(isOwned ? labels?.[SERVICE_NAME] : undefined) ?? name}`;
+function keyOf(object: ManagedObject): string {
+  const { namespace, name, labels } = object.metadata;
+  return `${namespace}/${(isOwned(object) ? labels?.[SERVICE_NAME] : undefined) ?? name}`;
 }
