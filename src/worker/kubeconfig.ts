@@ -26,19 +26,11 @@ export const PLACES: KubeconfigPlaces = {
 };
 
 // As in Go's JSON, null is the same as nothing, and unknown fields do not count.
-const listOf = <Item extends z.ZodType>(item: Item) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((value) => value ?? []);
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value ?? "");
-const flag = z
-  .boolean()
-  .nullish()
-  .transform((value) => value ?? false);
+const or = <Schema extends z.ZodType, Default>(schema: Schema, nothing: Default) =>
+  schema.nullish().transform((value) => value ?? nothing);
+const listOf = <Item extends z.ZodType>(item: Item) => or(z.array(item), []);
+const text = or(z.string(), "");
+const flag = or(z.boolean(), false);
 const base64 = text
   .refine((value) => /^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/.test(value), "is not base64")
   .transform((value) => Buffer.from(value, "base64").toString());
@@ -173,29 +165,24 @@ export function chooseKubeconfig(
       );
     return podAccount(places) ?? noKubeconfig(files);
   }
+  const quoted = `context ${JSON.stringify(contextName)}`;
   const context = contexts.get(contextName);
   if (context === undefined)
-    throw invalid(
-      `${paths(files)} has no context ${JSON.stringify(contextName)}; its contexts are: ${names(contexts)}`,
+    throw invalid(`${paths(files)} has no ${quoted}; its contexts are: ${names(contexts)}`);
+  const lacks = (kind: string, name: string, table: ReadonlyMap<string, unknown>) =>
+    invalid(
+      `${quoted} names the ${kind} ${JSON.stringify(name)}, which ${paths(files)} does not have; its ${kind}s are: ${names(table)}`,
     );
   const cluster = clusters.get(context.cluster);
-  if (cluster === undefined)
-    throw invalid(
-      `context ${JSON.stringify(contextName)} names the cluster ${JSON.stringify(context.cluster)}, which ${paths(files)} does not have; its clusters are: ${names(clusters)}`,
-    );
+  if (cluster === undefined) throw lacks("cluster", context.cluster, clusters);
   const url = apiServerUrl(context.cluster, cluster);
   const secure = url.startsWith("https:");
   const found = users.get(context.user);
-  if (found === undefined && context.user !== "" && secure)
-    throw invalid(
-      `context ${JSON.stringify(contextName)} names the user ${JSON.stringify(context.user)}, which ${paths(files)} does not have; its users are: ${names(users)}`,
-    );
+  if (found === undefined && context.user !== "" && secure) throw lacks("user", context.user, users);
   const user = found?.user ?? User.parse({});
-  const problems = [...clusterProblems(cluster), ...userProblems(user)];
+  const problems = problemsOf(cluster, user);
   if (problems.length > 0)
-    throw invalid(
-      `context ${JSON.stringify(contextName)} of ${paths(files)} cannot be used: ${problems.join("; ")}`,
-    );
+    throw invalid(`${quoted} of ${paths(files)} cannot be used: ${problems.join("; ")}`);
   return {
     context: contextName,
     url,
@@ -266,38 +253,40 @@ function apiServerUrl(name: string, { server }: KubeconfigCluster): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-function clusterProblems(cluster: KubeconfigCluster): string[] {
-  const problems: string[] = [];
+/** What is wrong with a cluster and a user, as texts. */
+function problemsOf(cluster: KubeconfigCluster, user: KubeconfigUser): string[] {
   const proxy = cluster["proxy-url"];
-  const hasFile = cluster["certificate-authority"] !== "";
-  const hasData = cluster["certificate-authority-data"] !== "";
-  if (proxy !== "" && !/^(?:https?|socks5):$/.test(URL.parse(proxy)?.protocol ?? ""))
-    problems.push("proxy-url must be an http, https or socks5 URL");
-  if (hasFile && hasData)
-    problems.push("certificate-authority and certificate-authority-data exclude each other");
-  if ((hasFile || hasData) && cluster["insecure-skip-tls-verify"])
-    problems.push("insecure-skip-tls-verify and a certificate authority exclude each other");
-  return problems;
-}
-
-function userProblems(user: KubeconfigUser): string[] {
-  const problems: string[] = [];
-  const given = (key: "client-certificate" | "client-key") => [user[key], user[`${key}-data`]];
-  const certificates = given("client-certificate").filter((value) => value !== "").length;
-  const keys = given("client-key").filter((value) => value !== "").length;
-  if (certificates === 2) problems.push("client-certificate and client-certificate-data exclude each other");
-  if (certificates > 0 && keys === 0) problems.push("the client certificate has no client-key");
-  if (certificates > 0 && keys === 2) problems.push("client-key and client-key-data exclude each other");
-  if (user.username + user.password !== "" && user.token + user.tokenFile !== "")
-    problems.push("a token and a password exclude each other");
-  const impersonates = [user["as-uid"], ...user["as-groups"], ...Object.keys(user["as-user-extra"])].some(
-    (value) => value !== "",
-  );
-  if (impersonates && user.as === "") problems.push("as-uid, as-groups and as-user-extra need as");
-  const provider = user["auth-provider"];
-  if (provider) problems.push(describeAuthProvider(provider.name));
-  if (user.exec) problems.push(...execProblems(user.exec));
-  return problems;
+  const isGiven = (...values: readonly string[]) => values.filter((value) => value !== "").length;
+  const authorities = isGiven(cluster["certificate-authority"], cluster["certificate-authority-data"]);
+  const certificates = isGiven(user["client-certificate"], user["client-certificate-data"]);
+  const keys = isGiven(user["client-key"], user["client-key-data"]);
+  const impersonated = isGiven(user["as-uid"], ...user["as-groups"], ...Object.keys(user["as-user-extra"]));
+  const { exec, "auth-provider": provider } = user;
+  const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
+    [
+      proxy !== "" && !/^(?:https?|socks5):$/.test(URL.parse(proxy)?.protocol ?? ""),
+      "proxy-url must be an http, https or socks5 URL",
+    ],
+    [authorities === 2, "certificate-authority and certificate-authority-data exclude each other"],
+    [
+      authorities > 0 && cluster["insecure-skip-tls-verify"],
+      "insecure-skip-tls-verify and a certificate authority exclude each other",
+    ],
+    [certificates === 2, "client-certificate and client-certificate-data exclude each other"],
+    [certificates > 0 && keys === 0, "the client certificate has no client-key"],
+    [certificates > 0 && keys === 2, "client-key and client-key-data exclude each other"],
+    [
+      isGiven(user.username, user.password) > 0 && isGiven(user.token, user.tokenFile) > 0,
+      "a token and a password exclude each other",
+    ],
+    [impersonated > 0 && user.as === "", "as-uid, as-groups and as-user-extra need as"],
+  ];
+  const problems = checks.flatMap(([isWrong, problem]) => (isWrong ? problem : []));
+  return [
+    ...problems,
+    ...(provider ? [describeAuthProvider(provider.name)] : []),
+    ...(exec ? execProblems(exec) : []),
+  ];
 }
 
 const EXEC_VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
