@@ -5,6 +5,7 @@ import {
   ABSENT_CLUSTER,
   type ClusterFinding,
   type ClustersetAddresses,
+  type ClustersetEndpoint,
   type ClustersetService,
 } from "../merge/clusterset.ts";
 import { PROPERTIES } from "../merge/conflicts.ts";
@@ -23,10 +24,9 @@ import type {
   ExplainedProperty,
   ExplainedRecord,
   ExplainedService,
-  Suggestion,
 } from "./explanation.ts";
 import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
-import { type KnownNames, nearPrefixes, nearServices, servicesIn } from "./near.ts";
+import { nearPrefixes, nearServices, servicesIn } from "./near.ts";
 import type { NamedService, Subject } from "./question.ts";
 
 /** The addresses that a service has in a view. @param view the name of a view; undefined for outside */
@@ -110,8 +110,9 @@ function* reportedRecords(
     const labels = portPrefix(port);
     return labels !== undefined && (prefix === "" || prefix === labels);
   };
-  for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
-    const host = hostOf(address, hostname, clusterId);
+  for (const endpoint of service.endpoints) {
+    const { address, reportedBy, ports } = endpoint;
+    const host = hostOf(endpoint);
     if (prefix === "" || prefix === host?.toLowerCase()) yield [dataOf(address), reportedBy];
     if (host === undefined) continue;
     for (const port of ports.filter(isHere)) yield [`${port.port} ${host}.${own}`, reportedBy];
@@ -159,14 +160,10 @@ function portPrefixes({ type, ports, endpoints }: ClustersetService): string[] {
 
 /** The names of a headless service's endpoints, as labels: `db-0.cluster-a`. */
 function endpointPrefixes({ endpoints }: ClustersetService): string[] {
-  return [
-    ...new Set(
-      endpoints.flatMap(({ address, hostname, clusterId }) => hostOf(address, hostname, clusterId) ?? []),
-    ),
-  ];
+  return [...new Set(endpoints.flatMap((endpoint) => hostOf(endpoint) ?? []))];
 }
 
-function hostOf(address: string, hostname: string | undefined, clusterId: string): string | undefined {
+function hostOf({ address, hostname, clusterId }: ClustersetEndpoint): string | undefined {
   const bytes = usableAddress(address);
   const cluster = clusterIdLabels(clusterId);
   if (bytes === undefined || cluster === undefined) return undefined;
@@ -347,33 +344,9 @@ function leftOut(findings: readonly ClusterFinding[]): Verdict {
   return verdict("LEFT_OUT", `A cluster reports the service, but it is not served.${reason}`);
 }
 
-/** Explains services by the functions that merge them. */
-export const SERVICE_EXPLAINER: ServiceExplainer = {
-  accountOf,
-  explainService,
-  reportersOf,
-  judgeMissing,
-  servicesIn,
-};
-
 /**
- * What explanations say of merged services. Hosts that merge give it to the explanation (`SERVICE_EXPLAINER`), so that it does not reach those
- * that only have compiled zones: a Worker's bundle is 3 KB smaller, compressed, without it.
+ * What explanations say of merged services, by the functions that merge them. Hosts that merge give it to the explanation, so that it does not
+ * reach those that only have compiled zones: a Worker's bundle is 3 KB smaller, compressed, without it.
  */
-export interface ServiceExplainer {
-  /** @param key `<namespace>/<name>` @param view the name of a view; undefined for outside */
-  accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount;
-  /** @param view the name of a view; undefined for outside */
-  explainService(account: ServiceAccount, view: string | undefined): ExplainedService | undefined;
-  /** Undefined for names that are no service's in the clusterset zone. @param type of the question */
-  reportersOf(
-    account: ServiceAccount,
-    subject: Subject,
-    type: number,
-    view: string | undefined,
-  ): ReportersOf | undefined;
-  /** The verdict on a name of a service that is not served. */
-  judgeMissing(facts: Facts, service: NamedService, accounts: Accounts): Verdict;
-  /** Some services of a namespace. */
-  servicesIn(namespace: string, known: KnownNames): Suggestion[];
-}
+export const SERVICE_EXPLAINER = { accountOf, explainService, reportersOf, judgeMissing, servicesIn };
+export type ServiceExplainer = typeof SERVICE_EXPLAINER;
