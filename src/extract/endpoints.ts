@@ -42,11 +42,8 @@ export function mergeSlices(slices: Iterable<NamedSlice>, findings: FindingColle
     }
     const ports = readEndpointPorts(report, slice.ports);
     const text = portSetText(ports);
-    let group = groups.get(text);
-    if (group === undefined) {
-      group = { ports, members: new Map() };
-      groups.set(text, group);
-    }
+    const group = groups.get(text) ?? { ports, members: new Map() };
+    groups.set(text, group);
     for (const [index, endpoint] of readList(slice.endpoints).entries())
       addEndpoint(group.members, report, `endpoints[${index}]`, endpoint as SliceEndpoint | null | undefined);
   }
@@ -87,13 +84,7 @@ function addEndpoint(
     const key = hostname === undefined ? address : `${address}#${hostname}`;
     const before = members.get(key);
     const merged = before === undefined ? conditions : uniteConditions(before, conditions);
-    const where = before?.zone ?? zone;
-    members.set(key, {
-      address,
-      ...(hostname === undefined ? {} : { hostname }),
-      ...merged,
-      ...(where === undefined ? {} : { zone: where }),
-    });
+    members.set(key, omitUndefined({ address, hostname, ...merged, zone: before?.zone ?? zone }));
   }
 }
 
@@ -101,11 +92,12 @@ function addEndpoint(
 type Conditions = Pick<Endpoint, "ready" | "serving" | "terminating">;
 
 function uniteConditions(before: Conditions, after: Conditions): Conditions {
-  return {
-    ...(before.ready === false && after.ready === false ? { ready: false } : {}),
-    ...(before.serving === false && after.serving === false ? { serving: false } : {}),
-    ...(before.terminating === true && after.terminating === true ? { terminating: true } : {}),
-  };
+  const inBoth = (name: keyof Conditions) => (before[name] === after[name] ? before[name] : undefined);
+  return omitUndefined({
+    ready: inBoth("ready"),
+    serving: inBoth("serving"),
+    terminating: inBoth("terminating"),
+  });
 }
 
 // discovery.k8s.io/v1: an absent condition is unknown; consumers read it as ready, serving, not terminating.
@@ -117,11 +109,10 @@ function readConditions(
   const { ready, serving, terminating } = conditions ?? {};
   for (const [name, value] of Object.entries({ ready, serving, terminating })) {
     if (value === undefined || value === null || typeof value === "boolean") continue;
-    report(
+    return report(
       "InvalidEndpoint",
       `${field}.conditions.${name} is ${quote(value)}, neither true nor false; the endpoint is left out`,
     );
-    return undefined;
   }
   return {
     ...(ready === false ? { ready } : {}),
@@ -134,11 +125,10 @@ function readHostname(report: Report, field: string, value: unknown): string | u
   if (value === undefined || value === null || value === "") return undefined;
   const hostname = readText(value);
   if (hostname !== undefined && /^[^\s_]{1,253}$/.test(hostname)) return hostname;
-  report(
+  return report(
     "InvalidEndpoint",
     `${field}.hostname holds ${quote(value)}, which is not a host name; the endpoint is kept without it`,
   );
-  return undefined;
 }
 
 const MOST_PORTS = 1000;
@@ -207,11 +197,10 @@ function readPort(report: Report, field: string, value: unknown): EndpointPort |
     Number.isInteger(port) &&
     Math.abs(port) < 2 ** 31;
   if (fits) return { name: (name as string) ?? "", protocol: (protocol as string) || "TCP", port };
-  report(
+  return report(
     "InvalidPort",
     `${field} holds ${quote(value)}; a port needs a number of 32 bits, and may have a name of up to 63 characters and a protocol; it is left out`,
   );
-  return undefined;
 }
 
 function isTextUpTo(value: unknown, most: number): boolean {

@@ -254,9 +254,7 @@ export class SnapshotAssembler {
     if (service === undefined) {
       service = new ServiceObjects(namespace, name);
       this.#services.set(key, service);
-      const neighbours = this.#servicesIn.get(namespace);
-      if (neighbours === undefined) this.#servicesIn.set(namespace, new Set([service]));
-      else neighbours.add(service);
+      this.#servicesIn.set(namespace, (this.#servicesIn.get(namespace) ?? new Set()).add(service));
     }
     this.#dirty.add(service);
     return service;

@@ -40,11 +40,10 @@ export function readBoundedText(
 ): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "string" && value.length <= most) return value;
-  report(
+  return report(
     "InvalidField",
     `${field} holds ${quote(value)}, which is not a text of up to ${most} characters; it is left out`,
   );
-  return undefined;
 }
 
 /** Reads a list of texts; elements that do not fit, and those after `mostElements`, become findings. */

@@ -1,7 +1,7 @@
 import type { Finding } from "../snapshot/schema.ts";
 
-/** Reports why an object, or a part of it, is not served. */
-export type Report = (reason: string, message: string) => void;
+/** Reports why an object, or a part of it, is not served; returns what is served instead. */
+export type Report = (reason: string, message: string) => undefined;
 
 /** The object that a finding is about. */
 interface FindingSubject {
@@ -37,6 +37,7 @@ export class FindingCollector {
         this.#messages.set(key, entry);
       }
       entry.messages.add(message);
+      return undefined;
     };
   }
 

@@ -116,13 +116,11 @@ const LONG_NAME = 9;
  */
 export function suggestKind(object: KubernetesObject): string | undefined {
   const kind = readText(object.kind);
-  const apiVersion = readText(object.apiVersion);
-  if (kind === undefined || apiVersion === undefined) return undefined;
-  const slash = apiVersion.indexOf("/");
-  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
-  const name = KIND_NAMES.includes(kind) ? kind : nearestKind(kind);
-  const known = name === undefined ? undefined : findKind(name);
-  if (name === undefined || known === undefined) return undefined;
+  const group = readGroup(object);
+  if (kind === undefined || group === undefined) return undefined;
+  const name = isKind(kind) ? kind : nearestKind(kind);
+  if (name === undefined) return undefined;
+  const known: KnownKind = KINDS[name];
   const rightGroup = known.groups.includes(group);
   if (name === kind ? rightGroup : !rightGroup && !known.custom) return undefined;
   if (!known.custom && isSomebodysOwn(group)) return undefined;
@@ -138,7 +136,7 @@ function isSomebodysOwn(group: string): boolean {
   return group.includes(".") && !group.endsWith(".k8s.io");
 }
 
-function nearestKind(kind: string): string | undefined {
+function nearestKind(kind: string): ObjectKind | undefined {
   const written = kind.toLowerCase().replace(/ies$/, "y");
   const nearest = KIND_NAMES.map((name) => ({
     name,
@@ -183,35 +181,30 @@ const NAMESPACED = { version: "v1", namespaced: true, custom: false };
 const CLUSTER_WIDE = { version: "v1", namespaced: false, custom: false };
 const MULTICLUSTER = { groups: MULTICLUSTER_GROUPS, version: "v1beta1", namespaced: true, custom: true };
 
-const KINDS: ReadonlyMap<string, KnownKind> = new Map([
-  ["Namespace", { groups: [""], ...CLUSTER_WIDE }],
-  ["Node", { groups: [""], ...CLUSTER_WIDE }],
-  ["Service", { groups: [""], ...NAMESPACED }],
-  ["EndpointSlice", { groups: ["discovery.k8s.io"], ...NAMESPACED }],
-  ["ServiceExport", MULTICLUSTER],
-  ["ServiceImport", MULTICLUSTER],
-  ["Pod", { groups: [""], ...NAMESPACED }],
-  ["ClusterProperty", { groups: [ABOUT_GROUP], ...CLUSTER_WIDE, custom: true }],
-]);
-
-/** The names of all kinds that a snapshot uses. */
-export const KIND_NAMES: readonly string[] = [...KINDS.keys()];
-
-/** A kind that a snapshot uses, by its name. */
-function findKind(name: string): KnownKind | undefined {
-  return KINDS.get(name);
-}
+const KINDS = {
+  Namespace: { groups: [""], ...CLUSTER_WIDE },
+  Node: { groups: [""], ...CLUSTER_WIDE },
+  Service: { groups: [""], ...NAMESPACED },
+  EndpointSlice: { groups: ["discovery.k8s.io"], ...NAMESPACED },
+  ServiceExport: MULTICLUSTER,
+  ServiceImport: MULTICLUSTER,
+  Pod: { groups: [""], ...NAMESPACED },
+  ClusterProperty: { groups: [ABOUT_GROUP], ...CLUSTER_WIDE, custom: true },
+};
 
 /** The kinds that a snapshot uses. */
-export type ObjectKind =
-  | "Namespace"
-  | "Node"
-  | "Service"
-  | "EndpointSlice"
-  | "ServiceExport"
-  | "ServiceImport"
-  | "Pod"
-  | "ClusterProperty";
+export type ObjectKind = keyof typeof KINDS;
+export const KIND_NAMES = Object.keys(KINDS) as readonly ObjectKind[];
+
+function isKind(name: string): name is ObjectKind {
+  return Object.hasOwn(KINDS, name);
+}
+
+/** The API group of an object; "" for the core group. */
+function readGroup({ apiVersion }: KubernetesObject): string | undefined {
+  const text = readText(apiVersion);
+  return text?.includes("/") ? text.slice(0, text.indexOf("/")) : text && "";
+}
 
 /** The key of an object; the version of its API group is not a part. */
 export interface ObjectIdentity {
@@ -238,16 +231,13 @@ export interface SliceOwner {
  */
 export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
   const kind = readText(object?.kind);
-  const apiVersion = readText(object?.apiVersion);
-  if (kind === undefined || apiVersion === undefined) return undefined;
-  const known = KINDS.get(kind);
-  const slash = apiVersion.indexOf("/");
-  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
-  if (!known?.groups.includes(group)) return undefined;
+  const group = readGroup(object ?? {});
+  if (kind === undefined || group === undefined || !isKind(kind)) return undefined;
+  const { groups, namespaced }: KnownKind = KINDS[kind];
   const name = readText(object?.metadata?.name);
-  if (name === undefined) return undefined;
-  const namespace = known.namespaced ? (readText(object?.metadata?.namespace) ?? "default") : "";
-  return { kind: kind as ObjectKind, group, namespace, name };
+  if (name === undefined || !groups.includes(group)) return undefined;
+  const namespace = namespaced ? (readText(object?.metadata?.namespace) ?? "default") : "";
+  return { kind, group, namespace, name };
 }
 
 /**
@@ -384,6 +374,8 @@ export function readGlobalProperties(report: Report, spec: ServiceProperties | u
 function readSeconds(report: Report, field: string, value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  report("InvalidField", `${field} holds ${quote(value)}, which is not a whole number; it is left out`);
-  return undefined;
+  return report(
+    "InvalidField",
+    `${field} holds ${quote(value)}, which is not a whole number; it is left out`,
+  );
 }

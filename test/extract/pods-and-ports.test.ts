@@ -7,6 +7,7 @@ import {
 } from "../../src/extract/endpoints.ts";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ExtractedState } from "../../src/extract/extracted-state.ts";
+import type { Report } from "../../src/extract/findings.ts";
 import { PodAddresses, readPodAddresses } from "../../src/extract/pods.ts";
 import type { NodeAddressType } from "../../src/extract/services/service-spec.ts";
 import { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -15,7 +16,8 @@ import { namespace, object, ofService, service, serviceExport, slice } from "./o
 describe("pods", () => {
   function read(status: object | undefined, metadata?: object) {
     const findings: string[] = [];
-    const addresses = readPodAddresses((reason, message) => findings.push(`${reason}: ${message}`), {
+    const report: Report = (reason, message) => void findings.push(`${reason}: ${message}`);
+    const addresses = readPodAddresses(report, {
       apiVersion: "v1",
       kind: "Pod",
       metadata,
@@ -114,12 +116,10 @@ describe("pods", () => {
 
 describe("ports", () => {
   /** What a reader returns, and its findings. */
-  function read<Port>(
-    reader: (report: (reason: string, message: string) => void, value: unknown) => Port[],
-    value: unknown,
-  ) {
+  function read<Port>(reader: (report: Report, value: unknown) => Port[], value: unknown) {
     const findings: string[] = [];
-    const ports = reader((reason, message) => findings.push(`${reason}: ${message.split(";")[0]}`), value);
+    const report: Report = (reason, message) => void findings.push(`${reason}: ${message.split(";")[0]}`);
+    const ports = reader(report, value);
     return { ports, findings };
   }
 

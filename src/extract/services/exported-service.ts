@@ -36,24 +36,18 @@ export function exportService(
 ): ExportedService | undefined {
   const report = findings.about({ kind: "ServiceExport", namespace, name });
   const standing = declared.filter((one) => !one.metadata?.deletionTimestamp);
-  if (standing.length === 0) {
-    report("Terminating", "the ServiceExport is being deleted, so the service is no longer exported");
-    return undefined;
-  }
-  if (service === undefined) {
-    report(
+  if (standing.length === 0)
+    return report("Terminating", "the ServiceExport is being deleted, so the service is no longer exported");
+  if (service === undefined)
+    return report(
       "NoService",
       `no Service ${quote(`${namespace}/${name}`)} exists; create it or delete the ServiceExport`,
     );
-    return undefined;
-  }
-  if (isOwnObject(service)) {
-    report(
+  if (isOwnObject(service))
+    return report(
       "InvalidServiceType",
       "the Service was derived from a ServiceImport, which cannot be exported; delete the ServiceExport",
     );
-    return undefined;
-  }
   const serviceType = readServiceType(report, service.spec?.type);
   if (serviceType === undefined) return undefined;
 
@@ -98,11 +92,10 @@ function readServiceType(report: Report, type: unknown): ExportedService["servic
   // The Kubernetes API fills in ClusterIP; a manifest may leave it out.
   if (type === undefined || type === null || type === "") return "ClusterIP";
   if (type === "ClusterIP" || type === "NodePort" || type === "LoadBalancer") return type;
-  report(
+  return report(
     "InvalidServiceType",
     `the Service is of type ${quote(type)}, which cannot be exported (KEP-1645, Service Types); create it in each cluster instead`,
   );
-  return undefined;
 }
 
 function readIpFamilies(report: Report, value: unknown): ("IPv4" | "IPv6")[] {

@@ -45,11 +45,10 @@ function readServiceType(report: Report, type: unknown): LocalService["serviceTy
   if (type === undefined || type === null || type === "") return "ClusterIP";
   if (type === "ClusterIP" || type === "NodePort" || type === "LoadBalancer" || type === "ExternalName")
     return type;
-  report(
+  return report(
     "InvalidServiceType",
     `the Service is of type ${quote(type)}, which Kubernetes does not have; it is not served in the cluster's zone`,
   );
-  return undefined;
 }
 
 const DNS_NAME =
@@ -63,16 +62,9 @@ function readOwnedName(report: Report, { metadata, spec }: Service, isAlias: boo
       ? [`the annotation ${OWNED_NAME_ANNOTATION}`, readLabel(metadata?.annotations, OWNED_NAME_ANNOTATION)]
       : ["spec.name", fromSpec];
   if (value === undefined || value === "") return undefined;
-  if (!isAlias)
-    report(
-      "InvalidSpecName",
-      `${field} is ${quote(value)}, which requires the Service to be of type ExternalName; it is left out`,
-    );
-  else if (typeof value === "string" && DNS_NAME.test(value)) return value;
-  else
-    report(
-      "InvalidSpecName",
-      `${field} is ${quote(value)}, which is not a valid DNS name; the CNAME record keeps the name of the Service`,
-    );
-  return undefined;
+  if (isAlias && typeof value === "string" && DNS_NAME.test(value)) return value;
+  const why = isAlias
+    ? "is not a valid DNS name; the CNAME record keeps the name of the Service"
+    : "requires the Service to be of type ExternalName; it is left out";
+  return report("InvalidSpecName", `${field} is ${quote(value)}, which ${why}`);
 }

@@ -9,11 +9,8 @@ export function readCreation(report: Report, value: unknown): string {
   if (value === undefined || value === null) return UNDATED;
   const result = LocalService.shape.createdAt.safeParse(value);
   if (result.success) return result.data;
-  report(
-    "InvalidTimestamp",
-    `metadata.creationTimestamp holds ${quote(value)}, which is not an RFC 3339 time; the object counts as the youngest`,
-  );
-  return UNDATED;
+  const message = `metadata.creationTimestamp holds ${quote(value)}, which is not an RFC 3339 time; the object counts as the youngest`;
+  return report("InvalidTimestamp", message) ?? UNDATED;
 }
 
 /** Whether a Service is headless: `clusterIP: None`. */
