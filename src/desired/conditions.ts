@@ -58,15 +58,12 @@ function readiness(
   if (exported !== undefined)
     return condition("Ready", true, "Exported", "The service is exported to the clusterset.");
   if (isReported)
-    return condition(
-      "Ready",
-      false,
-      "Failed",
+    return notReady(
       "The gateway leaves the export out: the namespace is unknown there, or push.credentials[].exports does not allow it.",
     );
   return invalid === "NoService"
-    ? condition("Ready", false, "Pending", "The export waits for its Service.")
-    : condition("Ready", false, "Failed", "The Service cannot be exported.");
+    ? notReady("The export waits for its Service.", "Pending")
+    : notReady("The Service cannot be exported.");
 }
 
 /** Ready of an export that other clusters have no address for. Headless services have their pods' addresses. */
@@ -76,28 +73,16 @@ function whyUnreachable(
 ): DesiredCondition | undefined {
   if (headless || reach === "pods") return undefined;
   if (reach === "nodes" && nodes === undefined)
-    return condition(
-      "Ready",
-      false,
-      "Failed",
+    return notReady(
       "Other clusters reach this one by the addresses of its nodes, and the worker reports no node port of the Service: set the Service's type to NodePort, and run the worker with --node-addresses.",
     );
   if (reach === "nodes" || externalIPs.length > 0 || loadBalancer.some(({ ip }) => ip)) return undefined;
-  const [reason, message] =
-    serviceType !== "LoadBalancer"
-      ? ["Failed", `the Service's type is ${serviceType}: set it to LoadBalancer.`]
-      : loadBalancer.length > 0
-        ? [
-            "Failed",
-            "the Service's load balancer has a host name and no address, and EndpointSlices need an address.",
-          ]
-        : ["Pending", "the Service's load balancer has no address yet."];
-  return condition(
-    "Ready",
-    false,
-    reason!,
-    `Other clusters reach this one by the addresses of load balancers, and ${message}`,
-  );
+  const reached = "Other clusters reach this one by the addresses of load balancers, and the Service's";
+  if (serviceType !== "LoadBalancer")
+    return notReady(`${reached} type is ${serviceType}: set it to LoadBalancer.`);
+  return loadBalancer.length > 0
+    ? notReady(`${reached} load balancer has a host name and no address, and EndpointSlices need an address.`)
+    : notReady(`${reached} load balancer has no address yet.`, "Pending");
 }
 
 function reasonsOf(conflicts: readonly Conflict[]): string {
@@ -120,6 +105,10 @@ function listed(clusters: readonly string[]): string {
 
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}
+
+function notReady(message: string, reason = "Failed"): DesiredCondition {
+  return condition("Ready", false, reason, message);
 }
 
 function condition(

@@ -59,8 +59,8 @@ export function deriveService(
       ...(sessionAffinityTimeoutSeconds !== undefined && { sessionAffinityTimeoutSeconds }),
       ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
       ...(trafficDistribution !== undefined && { trafficDistribution }),
-      labels: importLabels(service.labels),
-      annotations: importAnnotations(service.annotations),
+      labels: pick(service.labels, isLabelValue),
+      annotations: pick(service.annotations, annotationsFit()),
       clusters: [...service.exporters],
     },
     slices,
@@ -87,10 +87,21 @@ function slicesOf(
 ): ExporterSlice[] {
   // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another port.
   const lost = type === "Headless" ? NONE : lostPorts(exported.ports, union);
-  const pods = slicePods(exported, union, lost);
+  const portsOf = (ports: readonly EndpointPort[]) => slicePorts(ports, union, lost);
+  const pods = slicePods(exported, portsOf);
   if (reach === "pods" || type === "Headless")
     return pods.map((slice) => ({ ...slice, cluster, recipients: "all" }));
-  const others = (reach === "nodes" ? sliceNodes : sliceLoadBalancers)(exported, union, lost);
+  const { loadBalancer = [], externalIPs = [], nodes = NO_NODES } = exported;
+  // Load balancers listen on the ports of the Service itself, nodes on its node ports.
+  const others =
+    reach === "nodes"
+      ? sliceAddresses("node", nodes.addresses, portsOf(nodes.ports), exported)
+      : sliceAddresses(
+          "lb",
+          [...loadBalancer.flatMap(({ ip }) => ip || []), ...externalIPs],
+          portsOf(exported.ports),
+          exported,
+        );
   return [
     ...pods.map((slice) => ({ ...slice, cluster, recipients: "itself" as const })),
     ...others.map((slice) => ({ ...slice, cluster, recipients: "others" as const })),
@@ -98,19 +109,16 @@ function slicesOf(
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_NODES: NonNullable<ExportedService["nodes"]> = { ports: [], addresses: [] };
 
 /** Endpoints in groups by the ports that are left: two sets of ports may become one. */
 function slicePods(
   { endpoints, publishNotReadyAddresses }: ExportedService,
-  union: readonly ServicePort[],
-  lost: ReadonlySet<string>,
+  portsOf: (ports: readonly EndpointPort[]) => SlicePort[],
 ): NamedSlice[] {
-  const groups = new Map<
-    string,
-    { readonly ports: ReturnType<typeof slicePorts>; readonly members: Endpoint[] }
-  >();
+  const groups = new Map<string, { readonly ports: readonly SlicePort[]; readonly members: Endpoint[] }>();
   for (const { ports: given, members } of Object.values(endpoints)) {
-    const ports = slicePorts(given, union, lost);
+    const ports = portsOf(given);
     const key = JSON.stringify(ports);
     const group = groups.get(key) ?? { ports, members: [] };
     groups.set(key, group);
@@ -121,29 +129,6 @@ function slicePods(
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([, { ports, members }]) => sliceEndpoints(ports, members));
 }
-
-/** Addresses that listen on the ports of the Service itself. */
-function sliceLoadBalancers(
-  exported: ExportedService,
-  union: readonly ServicePort[],
-  lost: ReadonlySet<string>,
-): NamedSlice[] {
-  const { ports, loadBalancer = [], externalIPs = [] } = exported;
-  const addresses = [...loadBalancer.flatMap(({ ip }) => ip || []), ...externalIPs];
-  return sliceAddresses("lb", addresses, slicePorts(ports, union, lost), exported);
-}
-
-/** Addresses of nodes, which listen on the node ports of the Service. */
-function sliceNodes(
-  exported: ExportedService,
-  union: readonly ServicePort[],
-  lost: ReadonlySet<string>,
-): NamedSlice[] {
-  const { ports, addresses } = exported.nodes ?? NO_NODES;
-  return sliceAddresses("node", addresses, slicePorts(ports, union, lost), exported);
-}
-
-const NO_NODES: NonNullable<ExportedService["nodes"]> = { ports: [], addresses: [] };
 
 /** Addresses in front of the endpoints. They are ready while an endpoint behind them is. */
 function sliceAddresses(
@@ -205,11 +190,7 @@ function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<Endpoin
     const name = `${addressType === "IPv4" ? "v4" : "v6"}-${portsHash}`;
     return [...split(sorted, name)].map(([slice, members]) => ({
       name: slice,
-      desired: {
-        addressType,
-        ports: [...ports],
-        endpoints: members.map(({ endpoint }) => endpoint),
-      },
+      desired: { addressType, ports: [...ports], endpoints: members.map(({ endpoint }) => endpoint) },
     }));
   });
 }
@@ -301,30 +282,22 @@ const RESERVED =
 
 type Pairs = Readonly<Record<string, string>>;
 
-/** The exported labels that an API server takes as labels of a ServiceImport, without those that controllers go by. */
-function importLabels(labels: Pairs): Record<string, string> {
-  return pick(labels, isLabelValue);
-}
-
-/** The exported annotations that an API server takes, the first by key up to its bound. */
-function importAnnotations(annotations: Pairs): Record<string, string> {
+/** Takes the first annotations by key, up to the bound of an API server. */
+function annotationsFit(): (value: string, key: string) => boolean {
   let bytes = 0;
-  return pick(annotations, (value, key) => {
+  return (value, key) => {
     // UTF-8 takes at most three bytes for a UTF-16 code unit.
     bytes += 3 * (key.length + value.length);
     return bytes <= MOST_ANNOTATION_BYTES;
-  });
+  };
 }
 
+/** The exported labels or annotations that an API server takes, without those that controllers go by. */
 function pick(pairs: Pairs, fits: (value: string, key: string) => boolean): Record<string, string> {
   const picked: Record<string, string> = {};
   for (const key of Object.keys(pairs).sort())
-    if (isAllowedKey(key) && fits(pairs[key]!, key)) picked[key] = pairs[key]!;
+    if (isQualifiedName(key) && !RESERVED.test(key) && fits(pairs[key]!, key)) picked[key] = pairs[key]!;
   return picked;
-}
-
-function isAllowedKey(key: string): boolean {
-  return isQualifiedName(key) && !RESERVED.test(key);
 }
 
 /** A port of a slice, as it is desired. */

@@ -4,20 +4,16 @@ import type { ExecConfig } from "./kubeconfig.ts";
 import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 import { SourceError } from "./object-source.ts";
 
-/** What a credential plugin returns. */
-interface PluginCredential {
-  readonly token?: string | undefined;
-  /** Certificate chain and key in PEM; both or neither. */
-  readonly clientCertificateData?: string | undefined;
-  readonly clientKeyData?: string | undefined;
-}
-
 const Status = z.object({
   token: z.string().optional(),
+  /** Certificate chain and key in PEM; both or neither. */
   clientCertificateData: z.string().optional(),
   clientKeyData: z.string().optional(),
   expirationTimestamp: z.iso.datetime({ offset: true }).nullish(),
 });
+
+/** What a credential plugin returns. */
+type PluginCredential = Readonly<Omit<z.infer<typeof Status>, "expirationTimestamp">>;
 
 /** Milliseconds. A plugin that waits for nobody's input needs seconds at most. */
 const PLUGIN_TIMEOUT = 60_000;

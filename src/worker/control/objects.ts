@@ -29,6 +29,9 @@ export interface ManagedObject {
   readonly [field: string]: unknown;
 }
 
+/** The namespace and name of an object. */
+export type ObjectName = Pick<ManagedObject["metadata"], "namespace" | "name">;
+
 /** The name of an object for people: with its namespace, if it has one. */
 export function nameOf({ metadata: { namespace, name } }: Pick<ManagedObject, "metadata">): string {
   return namespace ? `${namespace}/${name}` : name;
@@ -96,7 +99,7 @@ interface ClusterSetIPs {
 /** A ServiceImport (KEP-1645, Importing Services). Without `addresses` a ClusterSetIP import has no `ips` yet. */
 export function serviceImport(
   version: string,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { namespace, name }: ObjectName,
   desired: DesiredImport,
   addresses: ClusterSetIPs | undefined,
 ): ManagedObject {
@@ -141,19 +144,13 @@ export function portOf({ name, protocol, port, appProtocol }: ServicePort): Reco
 
 /** The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address. */
 export function importStatus(desired: DesiredImport, isReady: boolean) {
+  const [status, reason, message] = isReady
+    ? ["True", "Ready", "the clusterset's endpoints are here"]
+    : ["False", "Pending", "the derived Service has no cluster IP yet"];
   return {
     clusters: desired.clusters.map((cluster) => ({ cluster })),
     endpointSliceObjects: "Present",
-    conditions: [
-      isReady
-        ? { type: "Ready", status: "True", reason: "Ready", message: "the clusterset's endpoints are here" }
-        : {
-            type: "Ready",
-            status: "False",
-            reason: "Pending",
-            message: "the derived Service has no cluster IP yet",
-          },
-    ],
+    conditions: [{ type: "Ready", status: status!, reason: reason!, message: message! }],
   };
 }
 
@@ -167,7 +164,7 @@ function isLabel([key, value]: [string, string]): boolean {
  * undefined for headless services. The user's own Service is never named: it would get the clusterset's endpoints.
  */
 export function endpointSlice(
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { namespace, name }: ObjectName,
   { cluster, slice, desired }: NamedSlice,
   derived: string | undefined,
   owner: object,
@@ -192,20 +189,9 @@ export function endpointSlice(
   });
 }
 
-function endpointOf({
-  address,
-  hostname,
-  zone,
-  ready,
-  serving,
-  terminating,
-}: DesiredSlice["endpoints"][number]): object {
-  return {
-    addresses: [address],
-    conditions: { ready: ready ?? true, serving: serving ?? true, terminating: terminating ?? false },
-    ...(hostname !== undefined && { hostname }),
-    ...(zone !== undefined && { zone }),
-  };
+function endpointOf(endpoint: DesiredSlice["endpoints"][number]): object {
+  const { address, ready = true, serving = true, terminating = false, ...rest } = endpoint;
+  return { addresses: [address], conditions: { ready, serving, terminating }, ...rest };
 }
 
 /**
@@ -214,7 +200,7 @@ function endpointOf({
  * that the import has its addresses when it is written, and an import that somebody deleted comes back with the same ones.
  */
 export function derivedService(
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { namespace, name }: ObjectName,
   desired: DesiredImport,
 ): ManagedObject | undefined {
   const ports = fittingPorts(desired.ports);

@@ -11,6 +11,7 @@ import {
   importStatus,
   isManaged,
   type ManagedObject,
+  type ObjectName,
   ownerReference,
   SOURCE_CLUSTER,
   serviceImport,
@@ -66,7 +67,7 @@ export async function reconcileService(context: ReconcileContext, key: string): 
 
 async function reconcileImport(
   context: ReconcileContext,
-  at: { readonly namespace: string; readonly name: string },
+  at: ObjectName,
   desired: DesiredService,
   wanted: DesiredImport,
 ): Promise<void> {
