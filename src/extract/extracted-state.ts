@@ -83,18 +83,13 @@ export class ExtractedState {
     if (this.#last?.version === this.#version) return this.#last.snapshot;
     const clusterId = this.#clusterId;
     if (clusterId === undefined) throw new RangeError("the state has no cluster id yet");
-    const { namespaces, exports, imports, services, pods, findings } = this.#tables;
+    const tables = COLLECTIONS.map((name) => [name, this.#tables[name].toRecord()]);
     const snapshot: ClusterSnapshot = {
       formatVersion: SNAPSHOT_FORMAT_VERSION,
       clusterId,
       ...(this.#topology === undefined ? {} : { topology: this.#topology }),
-      namespaces: namespaces.toRecord(),
-      exports: exports.toRecord(),
-      imports: imports.toRecord(),
       ...(this.#clusterZone === undefined ? {} : { clusterZone: this.#clusterZone }),
-      services: services.toRecord(),
-      pods: pods.toRecord(),
-      findings: findings.toRecord(),
+      ...(Object.fromEntries(tables) as Pick<ClusterSnapshot, Collection>),
     };
     this.#last = { version: this.#version, snapshot };
     return snapshot;

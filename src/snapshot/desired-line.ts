@@ -1,8 +1,6 @@
 import * as z from "zod";
-import { ClusterId, Endpoint, EndpointPort, ServicePort } from "./schema.ts";
+import { ClusterId, Endpoint, EndpointPort, objectKey, ServicePort, text } from "./schema.ts";
 
-const text = (most: number) => z.string().max(most);
-const objectKey = text(507).regex(/^[^/_][^/]*\/[^/]+$/, 'must be "<namespace>/<name>"');
 const IpFamily = z.enum(["IPv4", "IPv6"]);
 
 /** A ServiceImport as a cluster should have it (KEP-1645, Importing Services); its `ips` come from the importing cluster itself. */

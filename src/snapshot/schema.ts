@@ -20,11 +20,11 @@ export const SNAPSHOT_FORMAT_VERSION = 1;
 // Values that an API server can hold but DNS cannot (odd ports, odd addresses, long names) pass
 // this schema on purpose: zone/ turns them into findings, so that one bad object never costs the
 // others their answers.
-const text = (most: number) => z.string().max(most);
+export const text = (most: number) => z.string().max(most);
 const port = z.int().min(-2147483648).max(2147483647);
 
 const key = (pattern: RegExp, most: number, says: string) => z.string().max(most).regex(pattern, says);
-const objectKey = key(/^[^/_][^/]*\/[^/]+$/, 507, 'must be "<namespace>/<name>"');
+export const objectKey = key(/^[^/_][^/]*\/[^/]+$/, 507, 'must be "<namespace>/<name>"');
 const namespaceKey = key(/^[a-z0-9][-a-z0-9]*$/, 63, "must be a namespace name");
 const labelKey = key(/^[A-Za-z0-9][-A-Za-z0-9_./]*$/, 317, "must be a label or annotation key");
 const portSetKey = key(/^[A-Za-z0-9*(][^\s]*$/, 4096, "must be a port set key");

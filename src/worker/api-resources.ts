@@ -14,15 +14,15 @@ export interface ApiResource {
   /** Whether every Kubernetes has the resource, so that it needs no discovery. */
   readonly builtIn: boolean;
   /** Whether the worker requests only `metadata`. */
-  readonly metadataOnly: boolean;
+  readonly metadataOnly?: boolean;
   /** Whether the worker continues without the resource if RBAC forbids it. */
-  readonly optional: boolean;
+  readonly optional?: boolean;
   /** Removes unused fields from an object, for kinds with many or large objects. */
   readonly reduce?: (object: KubernetesObject) => KubernetesObject;
 }
 
-const BUILT_IN = { versions: ["v1"], builtIn: true, metadataOnly: false, optional: false };
-const CUSTOM = { builtIn: false, metadataOnly: false, optional: false };
+const BUILT_IN = { versions: ["v1"], builtIn: true };
+const CUSTOM = { builtIn: false };
 
 /** The resources that a snapshot uses. */
 export const API_RESOURCES: readonly ApiResource[] = [

@@ -98,14 +98,12 @@ export class ManifestSource implements ObjectSource {
       reported.set(text, file);
       if (this.#reported.has(text)) continue;
       const fields = { code, file, line, column };
+      const counts = problem.hasContent
+        ? "the last content of the file that could be read"
+        : "nothing of the file";
       if (!isBroken(problem)) logger.warn(fields, text);
       else if (waits) logger.error(fields, `${text}; ${NOTHING_YET}`);
-      else if (problem.hasContent === true)
-        logger.warn(
-          fields,
-          `${text}; the last content of the file that could be read counts until it is repaired`,
-        );
-      else logger.warn(fields, `${text}; nothing of the file counts until it is repaired`);
+      else logger.warn(fields, `${text}; ${counts} counts until it is repaired`);
     }
     const wrong = new Set(reported.values());
     for (const file of new Set(this.#reported.values()))
@@ -120,28 +118,18 @@ export class ManifestSource implements ObjectSource {
   #update(objects: readonly KubernetesObject[]): void {
     const before = this.#objects;
     this.#objects = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
-    let changes = 0;
-    for (const [key, object] of before) {
-      if (this.#objects.has(key)) continue;
-      this.#listener.delete(object);
-      changes++;
-    }
-    for (const [key, object] of this.#objects) {
-      if (before.get(key) === object) continue;
-      this.#listener.upsert(object);
-      changes++;
-    }
-    if (!this.complete)
-      this.#options.logger.info(
-        { directory: this.#options.directory, objects: objects.length },
-        "manifests read",
-      );
+    const gone = [...before].filter(([key]) => !this.#objects.has(key));
+    const changed = [...this.#objects].filter(([key, object]) => before.get(key) !== object);
+    for (const [, object] of gone) this.#listener.delete(object);
+    for (const [, object] of changed) this.#listener.upsert(object);
+    const { directory, logger } = this.#options;
+    if (!this.complete) logger.info({ directory, objects: objects.length }, "manifests read");
     if (!this.complete && objects.length === 0)
-      this.#options.logger.warn(
-        { directory: this.#options.directory },
+      logger.warn(
+        { directory },
         "the manifest directory has no manifest (*.yaml, *.yml, *.json) of a kind that counts: the cluster is pushed without services",
       );
-    if (changes === 0 && this.complete) return;
+    if (gone.length + changed.length === 0 && this.complete) return;
     this.complete = true;
     this.#listener.changed();
   }

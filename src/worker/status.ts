@@ -58,16 +58,19 @@ export interface SourceProblem {
  * @param now by `performance.now()`
  */
 export function toDegradations(problems: readonly SourceProblem[], now: number): Degradation[] {
-  const byCode = new Map<string, SourceProblem[]>();
-  for (const problem of problems) byCode.set(problem.code, [...(byCode.get(problem.code) ?? []), problem]);
-  return Array.from(byCode, ([reason, all]) => {
-    const since = Math.min(...all.map((problem) => problem.since));
-    const subjects = all.flatMap(({ subject }) => (subject === undefined ? [] : (toSubject(subject) ?? [])));
-    return {
-      reason,
-      seconds: Math.max(0, Math.round((now - since) / 1000)),
-      ...(subjects.length > 0 && { subject: subjects.sort()[0]! }),
-      ...(subjects.length > 1 && { count: subjects.length }),
-    };
-  }).slice(0, MOST_DEGRADATIONS);
+  return Array.from(
+    Map.groupBy(problems, ({ code }) => code),
+    ([reason, all]) => {
+      const since = Math.min(...all.map((problem) => problem.since));
+      const subjects = all.flatMap(({ subject }) =>
+        subject === undefined ? [] : (toSubject(subject) ?? []),
+      );
+      return {
+        reason,
+        seconds: Math.max(0, Math.round((now - since) / 1000)),
+        ...(subjects.length > 0 && { subject: subjects.sort()[0]! }),
+        ...(subjects.length > 1 && { count: subjects.length }),
+      };
+    },
+  ).slice(0, MOST_DEGRADATIONS);
 }

@@ -180,7 +180,7 @@ function count(value: unknown, counted: Counted): void {
 
 function decode(bytes: Uint8Array, line: number): string {
   try {
-    return decodeUtf8(bytes);
+    return decoder.decode(bytes);
   } catch {
     throw new LinesError("INVALID_UTF8", line, "is not UTF-8");
   }
@@ -199,30 +199,17 @@ function parse(text: string, line: number): unknown {
   }
 }
 
-interface Decoder {
-  decode(bytes: Uint8Array): string;
-}
-
-interface Encoder {
-  encode(text: string): Uint8Array<ArrayBuffer>;
-}
-
 /** Every host has both; this folder compiles without the types of any host. */
 const { TextDecoder, TextEncoder } = globalThis as unknown as {
   readonly TextDecoder: new (
     label: string,
     options: { readonly fatal: boolean; readonly ignoreBOM: boolean },
-  ) => Decoder;
-  readonly TextEncoder: new () => Encoder;
+  ) => { decode(bytes: Uint8Array): string };
+  readonly TextEncoder: new () => { encode(text: string): Uint8Array<ArrayBuffer> };
 };
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
-
-/** Decodes UTF-8. @throws {TypeError} for anything else. */
-function decodeUtf8(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
-}
 
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);

@@ -57,11 +57,7 @@ export class LinesReader {
     for (const bytes of this.#splitter.feed(piece)) {
       const number = this.#splitter.lines;
       if (this.end !== undefined)
-        throw new LinesError(
-          "INVALID_LINE",
-          number,
-          "follows the last line, which has the count and the hash",
-        );
+        throw invalid(number, "follows the last line, which has the count and the hash");
       const { value, ...read } = readJsonLine(bytes, number, this.#limits);
       if (number === 1) this.header = readHeader(value);
       else if (isJsonObject(value)) {

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { isJsonObject, type JsonObject, mergePatch, ownMember } from "../json-value.ts";
+import { isJsonObject, mergePatch, ownMember } from "../json-value.ts";
 import { collectIssues, formatPath, type PathStep } from "../parse.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./split-patch.ts";
 
@@ -39,7 +39,12 @@ export function patchValue(
     if (now === undefined) delete after[name];
     else after[name] = now;
   }
-  if (held === undefined && plan.kind === "fields") checkRequired(plan, after!, patch, path, report);
+  // One that was given and is wrong is an error already.
+  if (held === undefined && plan.kind === "fields")
+    // One that was given and is wrong is an error already.
+    for (const name of plan.required)
+      if (!Object.hasOwn(after!, name) && !Object.hasOwn(patch, name))
+        check(plan.fields.get(name)!.schema, undefined, [...path, name], report);
   return after ?? before;
 }
 
@@ -66,18 +71,4 @@ function check(schema: z.ZodType, value: unknown, path: readonly PathStep[], rep
   if (checked.success) return checked.data;
   for (const issue of collectIssues(checked.error, path)) report(issue.path, issue.message);
   return undefined;
-}
-
-function checkRequired(
-  plan: FieldsPlan,
-  value: JsonObject,
-  patch: JsonObject,
-  path: readonly PathStep[],
-  report: Report,
-): void {
-  for (const name of plan.required) {
-    // One that was given and is wrong is an error already.
-    if (Object.hasOwn(value, name) || Object.hasOwn(patch, name)) continue;
-    check(plan.fields.get(name)!.schema, undefined, [...path, name], report);
-  }
 }

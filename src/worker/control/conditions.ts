@@ -34,17 +34,16 @@ export function conditionsToApply(
       ...(generation !== undefined && { observedGeneration: generation }),
     };
   });
-  const isThere = applied.every((condition) => {
-    const before = actual.find(({ type }) => type === condition.type);
-    return (
-      before !== undefined &&
-      before.status === condition.status &&
-      before.reason === condition.reason &&
-      before.message === condition.message &&
-      (before.observedGeneration === condition.observedGeneration ||
-        isPruned("status.conditions[].observedGeneration"))
-    );
-  });
+  const isThere = applied.every(({ type, status, reason, message, observedGeneration }) =>
+    actual.some(
+      (one) =>
+        one.type === type &&
+        one.status === status &&
+        one.reason === reason &&
+        one.message === message &&
+        (one.observedGeneration === observedGeneration || isPruned("status.conditions[].observedGeneration")),
+    ),
+  );
   return isThere ? undefined : applied;
 }
 
