@@ -1,3 +1,4 @@
+import { errors } from "undici";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { explainFailure } from "./api-failures.ts";
 import { type ApiResource, resourcePath } from "./api-resources.ts";
@@ -148,7 +149,7 @@ export class ResourceFeed {
         if (type !== "BOOKMARK") listener.changed();
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "UND_ERR_BODY_TIMEOUT") return true;
+      if (error instanceof errors.BodyTimeoutError) return true;
       if (!(error instanceof ApiError && error.status === 410)) throw error;
       // What is too old is listed again.
       this.#from = "";

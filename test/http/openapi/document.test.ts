@@ -135,9 +135,8 @@ describe("the codes of errors", () => {
     const cells = rows.map(([, first, second]) => (/\d/.test(first!) ? second! : first!));
     const explained = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)]);
     expect(explained.length).toBeGreaterThan(30);
-    // Of the pages; an error of the library, which becomes an issue of INVALID_SNAPSHOT; the answer of a TLS port to plain HTTP; of the
-    // audit log alone, since its client has gone.
-    const ofOthers = ["INVALID_SETUP", "INVALID_MERGE_PATCH", "HTTPS_REQUIRED", "CLIENT_GONE"];
+    // Of the pages; the answer of a TLS port to plain HTTP; of the audit log alone, since its client has gone.
+    const ofOthers = ["INVALID_SETUP", "HTTPS_REQUIRED", "CLIENT_GONE"];
     const missing = explained
       .map(([, code]) => code)
       .filter((code) => !names.has(code) && !ofOthers.includes(code!));
