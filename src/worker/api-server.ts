@@ -139,9 +139,11 @@ export class ApiServer {
   async #send(
     path: string,
     signal: AbortSignal,
-    { method = "GET", accept = JSON_TYPE, type, body }: ApiRequest,
+    options: ApiRequest,
     silence?: number,
   ): Promise<Dispatcher.ResponseData["body"]> {
+    const { method = "GET", accept = JSON_TYPE, type, body } = options;
+    const before = this.#connected;
     const connected = this.#connect();
     const failed = () => {
       if (this.#connected === connected) this.close();
@@ -166,6 +168,11 @@ export class ApiServer {
     if (status === 401) {
       (await connected.opened).rejected();
       failed();
+      // The credentials may have expired since the connection was opened.
+      if (connected === before) {
+        await answer.body.dump();
+        return this.#send(path, signal, options, silence);
+      }
     }
     const seconds = Number(headers["retry-after"] ?? Number.NaN);
     const isBusy = (status === 429 || status >= 500) && seconds >= 0;

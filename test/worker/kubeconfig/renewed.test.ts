@@ -67,6 +67,23 @@ test("a token that is renewed in the kubeconfig counts with the next connection"
   expect(logs.lines).toEqual(["info: the kubeconfig changed on disk: its credentials count from now on"]);
 });
 
+test("a token that expires while a connection is open is replaced within the next request", async () => {
+  write({ token: "old" });
+  const api = new ApiServer(connect().connection);
+  onTestFinished(() => api.close());
+  await api.text("/api", signal);
+  servers.reject.set("Bearer old", 401);
+  write({ token: "new" });
+  await api.text("/api", signal);
+  expect(servers.seen.map(({ authorization }) => authorization)).toEqual([
+    "Bearer old",
+    "Bearer old",
+    "Bearer new",
+  ]);
+  servers.reject.set("Bearer new", 401);
+  await expect(api.text("/api", signal)).rejects.toMatchObject({ status: 401 });
+});
+
 test("a renewed tokenFile, client certificate and authority count with the next connection", async () => {
   write({ tokenFile: "token", "client-certificate": "me.crt", "client-key": "me.key" });
   writeFiles(folder, { token: "old", "me.crt": servers.client.cert, "me.key": servers.client.key });
