@@ -13,9 +13,10 @@ export interface BundlePart {
   readonly bytes: number;
 }
 
-/** Packages that need Node. */
+/** Packages that need Node, or a Kubernetes API server. */
 const NODE_PACKAGES = [
   "@hono/node-server",
+  "@kubernetes/client-node",
   "commander",
   "pino",
   "prom-client",

@@ -1,7 +1,8 @@
+import { PassThrough } from "node:stream";
+import { KubeConfig, Watch } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { readBody } from "../outgoing/read-body.ts";
-import { LineSplitter } from "../snapshot/lines/json-syntax.ts";
 import type { ApiConnection, OpenConnection } from "./api-connection.ts";
 
 /** An answer of the API server that is not a 2xx, or an unusable one. */
@@ -48,12 +49,8 @@ const JSON_TYPE = "application/json";
 const PAGE_SIZE = 500;
 const REQUEST_TIMEOUT = 60_000;
 const MOST_BYTES = 256 * 1024 * 1024;
-/** etcd holds objects of up to 1.5 MiB by default. */
-const LONGEST_LINE = 32 * 1024 * 1024;
 /** Milliseconds after which a connection is opened anew: tokens and certificates of a pod change while it runs. */
 const CONNECTED_FOR = 60_000;
-/** Milliseconds after which a silent watch is opened again: its API server may be gone without a word. */
-export const WATCH_SILENCE = 30_000;
 /** Seconds that are waited at most, whatever the API server says. */
 const LONGEST_WAIT = 60;
 
@@ -116,16 +113,29 @@ export class ApiServer {
 
   /**
    * Watches a resource from a version on, with bookmarks, so that a quiet resource does not fall behind etcd's compaction. Resolves when the API
-   * server has accepted the watch, to its events. They end with the stream, and with an error if it is silent.
+   * server has accepted the watch, to its events. They end with the stream, and with a `TimeoutError` after 30 silent seconds.
    */
-  async watch(
-    path: string,
-    from: string,
-    accept: string,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<WatchEvent>> {
-    const query = new URLSearchParams({ watch: "true", resourceVersion: from, allowWatchBookmarks: "true" });
-    return readEvents(await this.#send(`${path}?${query}`, signal, { accept }, WATCH_SILENCE));
+  watch(path: string, from: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>> {
+    return this.#use(async (dispatcher) => {
+      const events = new PassThrough({ objectMode: true });
+      // Without a listener the error of a watch that nobody reads would end the process.
+      events.on("error", () => {});
+      const running = await new Watch(new WatchConfig(this.connection.url, accept, dispatcher)).watch(
+        path,
+        { resourceVersion: from, allowWatchBookmarks: true },
+        (type, object) => events.write({ type, object }),
+        (error: Error | null) => (error === null ? events.end() : events.destroy(error)),
+      );
+      if (events.errored !== null) throw watchError(path, events.errored);
+      const stop = () => running.abort();
+      signal.addEventListener("abort", stop);
+      events.on("close", () => {
+        signal.removeEventListener("abort", stop);
+        stop();
+      });
+      if (signal.aborted) stop();
+      return events;
+    });
   }
 
   /** Lets running requests finish. */
@@ -135,49 +145,41 @@ export class ApiServer {
     closed?.opened.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined);
   }
 
-  /** Sends a request over the shared connection. One that failed, or whose credentials are rejected, is not used again. */
-  async #send(
-    path: string,
-    signal: AbortSignal,
-    options: ApiRequest,
-    silence?: number,
-  ): Promise<Dispatcher.ResponseData["body"]> {
+  #send(path: string, signal: AbortSignal, options: ApiRequest): Promise<Dispatcher.ResponseData["body"]> {
     const { method = "GET", accept = JSON_TYPE, type, body } = options;
-    const before = this.#connected;
-    const connected = this.#connect();
-    const failed = () => {
-      if (this.#connected === connected) this.close();
-    };
-    let answer: Dispatcher.ResponseData;
-    try {
-      const { dispatcher } = await connected.opened;
-      answer = await request(this.connection.url + path, {
+    return this.#use(async (dispatcher) => {
+      const answer = await request(this.connection.url + path, {
         method,
         dispatcher,
         headers: { accept, ...(type !== undefined && { "content-type": type }) },
         body: body === undefined ? null : JSON.stringify(body),
         signal,
-        ...(silence !== undefined && { headersTimeout: silence, bodyTimeout: silence }),
       });
+      const { statusCode: status, headers } = answer;
+      if (status >= 200 && status < 300) return answer.body;
+      const seconds = Number(headers["retry-after"] ?? Number.NaN);
+      const isBusy = (status === 429 || status >= 500) && seconds >= 0;
+      const retryAfter = isBusy ? Math.min(seconds, LONGEST_WAIT) * 1000 : undefined;
+      throw new ApiError(`${method} ${path}`, status, await readText(answer.body, path), retryAfter);
+    });
+  }
+
+  /** Uses the shared connection. One that failed, or whose credentials are rejected, is not used again. */
+  async #use<Answer>(send: (dispatcher: Dispatcher) => Promise<Answer>): Promise<Answer> {
+    const before = this.#connected;
+    const connected = this.#connect();
+    try {
+      const { dispatcher } = await connected.opened;
+      return await send(dispatcher);
     } catch (error) {
-      failed();
+      const isRejected = error instanceof ApiError && error.status === 401;
+      if (this.#connected === connected && (isRejected || !(error instanceof ApiError))) this.close();
+      if (!isRejected) throw error;
+      (await connected.opened).rejected();
+      // The credentials may have expired since the connection was opened.
+      if (connected === before) return this.#use(send);
       throw error;
     }
-    const { statusCode: status, headers } = answer;
-    if (status >= 200 && status < 300) return answer.body;
-    if (status === 401) {
-      (await connected.opened).rejected();
-      failed();
-      // The credentials may have expired since the connection was opened.
-      if (connected === before) {
-        await answer.body.dump();
-        return this.#send(path, signal, options, silence);
-      }
-    }
-    const seconds = Number(headers["retry-after"] ?? Number.NaN);
-    const isBusy = (status === 429 || status >= 500) && seconds >= 0;
-    const retryAfter = isBusy ? Math.min(seconds, LONGEST_WAIT) * 1000 : undefined;
-    throw new ApiError(`${method} ${path}`, status, await readText(answer.body, path), retryAfter);
   }
 
   #connect() {
@@ -193,11 +195,22 @@ async function readText(body: AsyncIterable<Uint8Array>, path: string): Promise<
   return (await readBody(body, MOST_BYTES, tooLong)).toString();
 }
 
-async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
-  const splitter = new LineSplitter(LONGEST_LINE);
-  const decoder = new TextDecoder();
-  for await (const piece of body)
-    for (const line of splitter.feed(piece)) yield JSON.parse(decoder.decode(line)) as WatchEvent;
+/** What the client's `Watch` takes of a kubeconfig: the API server, and a connection with credentials. */
+class WatchConfig extends KubeConfig {
+  constructor(url: string, accept: string, dispatcher: Dispatcher) {
+    super();
+    this.getCurrentCluster = () => ({ name: "", server: url, skipTLSVerify: false });
+    this.applySecurityAuthentication = async (context) => {
+      context.setHeaderParam("accept", accept);
+      context.setDispatcher(dispatcher);
+    };
+  }
+}
+
+/** The error of a watch that was not accepted. */
+function watchError(path: string, error: Error & { readonly statusCode?: number }): Error {
+  if (error.statusCode !== undefined) return new ApiError(`GET ${path}`, error.statusCode, error.message);
+  return error.name === "TimeoutError" ? new Error("the API server did not answer for 30 seconds") : error;
 }
 
 function readStatus(text: string): { readonly message: string; readonly causes: readonly string[] } {

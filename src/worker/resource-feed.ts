@@ -1,4 +1,3 @@
-import { errors } from "undici";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { explainFailure } from "./api-failures.ts";
 import { type ApiResource, resourcePath } from "./api-resources.ts";
@@ -149,7 +148,7 @@ export class ResourceFeed {
         if (type !== "BOOKMARK") listener.changed();
       }
     } catch (error) {
-      if (error instanceof errors.BodyTimeoutError) return true;
+      if ((error as Error).name === "TimeoutError") return true;
       if (!(error instanceof ApiError && error.status === 410)) throw error;
       // What is too old is listed again.
       this.#from = "";

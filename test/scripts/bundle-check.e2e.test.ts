@@ -84,6 +84,7 @@ describe("what must not reach a bundle", () => {
   it.each([
     ["a module of Node", "node:crypto"],
     ["a module of Node without its prefix", "fs/promises"],
+    ["the Kubernetes client", "node_modules/@kubernetes/client-node/dist/index.js"],
     ["a package for Node", "node_modules/pino/pino.js"],
     ["a package for Node, outside the folder", "../../somewhere/node_modules/prom-client/index.js"],
     ["the sync worker", "src/worker/sync.ts"],
