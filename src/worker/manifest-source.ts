@@ -15,8 +15,8 @@ interface ManifestSourceOptions {
   readonly allowBroken?: boolean | undefined;
 }
 
-/** Milliseconds between two reads of the directory: at least the first, up to the second so much that reading takes a twentieth of the time. */
-const POLL = { least: 100, most: 5000, times: 20 };
+/** Milliseconds between two reads of the directory: at least the first, up to the second so much that reading takes a fiftieth of the time. */
+const POLL = { least: 500, most: 5000, times: 50 };
 
 /**
  * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
