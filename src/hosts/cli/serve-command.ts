@@ -75,6 +75,9 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing
         output.out(await checkConfigFiles(config));
         return;
       }
+      const { spawnThread } = await import("../node/threads/spawn-thread.ts");
+      // It loads its modules while this thread loads its own.
+      const spawned = startServer === undefined && config.threads !== 0 ? spawnThread(0) : undefined;
       const { startGateway } = await import("../node/gateway-host.ts");
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal(logger);
@@ -85,7 +88,9 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing
           `the start waits: does the file system of ${config.stateDirectory} (--state-dir) answer?`,
         );
       }, SLOW_START);
-      const running = await startGateway(config, logger, startServer).finally(() => clearTimeout(slow));
+      const running = await startGateway(config, logger, startServer, spawned).finally(() =>
+        clearTimeout(slow),
+      );
       const disarm = endOnUncaught(logger, () => running.stop());
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       logger.info({ event: "stopping" }, "stopping: running requests are finished first");

@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import { assemble } from "../../assembly/assemble.ts";
 import { controlScope } from "../../assembly/credentials.ts";
 import { createAudit } from "../../assembly/log.ts";
@@ -45,16 +46,18 @@ export interface RunningGateway {
 
 /**
  * Starts the gateway on Node, or on a runtime that has Node's modules.
+ * @param spawned becomes the first answering thread. Default: it is spawned when all that it needs is there
  * @throws {UsageError} if the configuration or its files are wrong; then nothing stays open
  */
 export async function startGateway(
   config: ServeConfig,
   logger: Logger,
   startServer: StartServer = startNodeServer,
+  spawned?: Worker,
 ): Promise<RunningGateway> {
   const closers = new Closers();
   try {
-    return await startParts(config, logger, startServer, closers);
+    return await startParts(config, logger, startServer, closers, spawned);
   } catch (error) {
     await closers.close(0);
     throw stateFolderFailure(error, config.stateDirectory) ?? error;
@@ -66,6 +69,7 @@ async function startParts(
   logger: Logger,
   startServer: StartServer,
   closers: Closers,
+  spawned: Worker | undefined,
 ): Promise<RunningGateway> {
   const { limits } = config;
   const log = logTo(logger);
@@ -160,6 +164,7 @@ async function startParts(
           stubs,
           fetch,
           log,
+          spawned,
         }),
   );
   reachability.listens(answering.port, answering.places);

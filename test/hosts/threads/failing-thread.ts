@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import type { ThreadReport, ThreadStart } from "../../../src/hosts/node/threads/thread-messages.ts";
 
 /* A thread that does what a failing one may do: it listens, and ends when a state says so. */
@@ -9,7 +10,8 @@ const FIRST_PORT = 8000;
 /** How much longer each thread takes to prepare than the one before, in milliseconds. */
 const PREPARING = 200;
 
-const { index, states, config, signals } = workerData as ThreadStart;
+const [{ start }] = (await once(parentPort!, "message")) as [{ start: ThreadStart }];
+const { index, states, config, signals } = start;
 const report = (message: ThreadReport) => parentPort!.postMessage(message);
 
 states.on("message", ({ stubs = [] }: { stubs?: readonly { name: string }[] }) => {

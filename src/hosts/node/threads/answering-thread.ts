@@ -1,4 +1,4 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { Closers } from "../gateway/closers.ts";
@@ -11,14 +11,18 @@ const main = parentPort!;
 const report = (message: ThreadReport) => main.postMessage(message);
 const closers = new Closers();
 const addresses = Promise.withResolvers<ServeConfig>();
-const started = startThread(workerData as ThreadStart, closers, {
-  onDamage: (cluster) => report({ report: "damage", cluster }),
-  addresses: () => {
-    report({ report: "prepared" });
-    return addresses.promise;
-  },
-});
+const begun = Promise.withResolvers<ThreadStart>();
+const started = begun.promise.then((start) =>
+  startThread(start, closers, {
+    onDamage: (cluster) => report({ report: "damage", cluster }),
+    addresses: () => {
+      report({ report: "prepared" });
+      return addresses.promise;
+    },
+  }),
+);
 main.on("message", async (message: ThreadOrder) => {
+  if (message.order === "start") return begun.resolve(message.start);
   if (message.order === "listen") return addresses.resolve(message.config);
   if (message.order === "renew") return (await started).renew(message.tls);
   await closers.close(message.grace);

@@ -1,6 +1,4 @@
-import * as module from "node:module";
-import { dirname } from "node:path";
-import { MessageChannel, Worker } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Log } from "../../../assembly/log.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
@@ -11,15 +9,12 @@ import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
+import { spawnThread } from "./spawn-thread.ts";
 import type { PostedState, ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";
 import type { ThreadSharing } from "./thread-sharing.ts";
 
 /** How long a thread may take to end its connections beyond the grace, in milliseconds. */
 const LATE = 2000;
-const ENTRY = new URL(
-  import.meta.url.endsWith(".ts") ? "answering-thread.ts" : "answering-thread.js",
-  import.meta.url,
-);
 
 /** What every answering thread is started with, and needs of the main thread. */
 export interface ThreadParts {
@@ -39,6 +34,8 @@ export interface ThreadParts {
   readonly log: Log;
   /** The module that a thread runs. Default: answering-thread.ts */
   readonly entry?: URL;
+  /** Becomes the first thread. Default: it is started when all it needs is there. */
+  readonly spawned?: Worker | undefined;
 }
 
 /** A thread that answers clients. */
@@ -62,7 +59,7 @@ export interface RunningThread {
  */
 export function openThread(
   index: number,
-  { threads, sharing, stubs, fetch, log, entry = ENTRY, ...parts }: ThreadParts,
+  { threads, sharing, stubs, fetch, log, entry, spawned, ...parts }: ThreadParts,
   onEnded: (error: unknown, milliseconds: number) => void,
 ): RunningThread {
   const states = new MessageChannel();
@@ -82,14 +79,13 @@ export function openThread(
     metrics: metrics.port2,
   };
   const startedAt = performance.now();
-  const worker = new Worker(entry, {
-    name: `answering-${index}`,
-    workerData: start,
-    transferList: [states.port2, requests.port2, metrics.port2],
-    env: threadEnvironment(),
-    // The young generation is 32 MiB by default, and a thread that answers keeps nothing young.
-    resourceLimits: { maxYoungGenerationSizeMb: 8 },
-  });
+  const worker = spawned ?? spawnThread(index, entry);
+  worker.ref();
+  worker.postMessage({ order: "start", start } satisfies ThreadOrder, [
+    states.port2,
+    requests.port2,
+    metrics.port2,
+  ]);
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   const state: PostedState = { ...sharing.state, stubs: stubs.list(), number: sharing.signals.posted };
@@ -150,11 +146,4 @@ export function openThread(
     listening.reject(error);
   });
   return thread;
-}
-
-/** A thread reads and writes the compile cache of this one, if there is one (Node.js, module.enableCompileCache): it loads the same modules. */
-function threadEnvironment(): NodeJS.ProcessEnv {
-  // It has a folder for each version of Node.
-  const cache = module.getCompileCacheDir();
-  return cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(cache) };
 }

@@ -45,6 +45,7 @@ export interface PostedState extends ThreadState {
 }
 /** What the main thread orders. */
 export type ThreadOrder =
+  | { readonly order: "start"; readonly start: ThreadStart }
   /** Its addresses have the ports that other threads listen on already. */
   | { readonly order: "listen"; readonly config: ServeConfig }
   | { readonly order: "renew"; readonly tls: ServerTls }

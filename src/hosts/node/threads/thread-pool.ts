@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import type { Worker } from "node:worker_threads";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress, UsageError } from "../../../config/values.ts";
 import type { Answering } from "../gateway/answering.ts";
@@ -63,7 +64,9 @@ class ThreadPool implements Answering {
     const pool = new ThreadPool(parts);
     try {
       const indices = Array.from({ length: parts.threads }, (_, index) => index);
-      const [first, ...others] = await Promise.all(indices.map((index) => pool.#prepare(index)));
+      const [first, ...others] = await Promise.all(
+        indices.map((index) => pool.#prepare(index, index === 0 ? parts.spawned : undefined)),
+      );
       await first!.listen(parts.config);
       pool.#port = first!.port;
       pool.#places = first!.places;
@@ -107,8 +110,8 @@ class ThreadPool implements Answering {
     this.#endBeat();
   }
 
-  async #prepare(index: number): Promise<RunningThread> {
-    const parts = { ...this.#parts, config: this.#config, tls: this.#tls };
+  async #prepare(index: number, spawned?: Worker): Promise<RunningThread> {
+    const parts = { ...this.#parts, spawned, config: this.#config, tls: this.#tls };
     const thread = openThread(index, parts, (error, milliseconds) => this.#ended(index, error, milliseconds));
     this.#threads[index] = thread;
     await thread.prepared;
