@@ -205,6 +205,9 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
 
   test.each([
     ["unnamed, without protocol", [{ port: 53 }], "(unnamed)/TCP/53"],
+    ["with an empty protocol", [{ port: 53, protocol: "" }], "(unnamed)/TCP/53"],
+    ["with a name that no API server accepts", [{ name: "a, b", port: 53 }], "(a%2c%20b)/TCP/53"],
+    ["with a name that begins with a hyphen", [{ name: "-a.b_c", port: 53 }], "(-a.b_c)/TCP/53"],
     ["without number: every port", [{ name: "any", protocol: "TCP", port: null }], "*"],
     ["none", null, "*"],
     [

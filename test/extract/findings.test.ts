@@ -224,6 +224,16 @@ describe("slices", () => {
   });
 });
 
+test.each([
+  { port: 80.5 },
+  { port: 80, protocol: "p".repeat(17) },
+  { port: 80, name: "n".repeat(64) },
+  "http",
+])("a port like %j is left out with a finding", (port) => {
+  const found = expect.stringMatching(/InvalidPort: spec\.ports\[0\] holds/);
+  expect(findingsOf(exportedWeb({ ports: [port, { port: 80 }] }))).toEqual([found]);
+});
+
 const wrongPorts = (count: number) => ({
   ports: Array.from({ length: count }, (_, index) => ({ name: index })),
 });

@@ -170,8 +170,6 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
 });
 
 describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
-  const podsOf = (...objects: KubernetesObject[]) => Object.keys(extract(objects, "verified").pods);
-
   test.each([
     [
       "every address",
@@ -185,9 +183,16 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
     ["Succeeded", { phase: "Succeeded", podIP: "10.0.0.1" }, {}, []],
     ["Failed", { phase: "Failed", podIP: "10.0.0.1" }, {}, []],
     ["Unknown", { phase: "Unknown", podIP: "10.0.0.1" }, {}, []],
+    ["no status", undefined, {}, []],
+    ["null", { podIP: null }, {}, []],
+    ["an empty text", { podIP: "" }, {}, []],
+    ["an empty list", { podIPs: [], podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
+    ["empty elements", { podIPs: [{ ip: "" }, {}, { ip: null }, { ip: "::" }] }, {}, ["shop/::"]],
+    ["the longest text of an address", { podIP: "f".repeat(45) }, {}, [`shop/${"f".repeat(45)}`]],
     ["being deleted", { podIP: "10.0.0.1" }, { deletionTimestamp: "2026-01-02T03:04:06Z" }, []],
   ])("%s", (_, status, metadata, expected) => {
-    expect(podsOf(pod("shop/p", status, metadata))).toEqual(expected);
+    const { pods, findings } = extract([pod("shop/p", status, metadata)], "verified");
+    expect({ pods: Object.keys(pods), findings }).toEqual({ pods: expected, findings: {} });
   });
 
   test.each(["disabled", "insecure"] as const)("are not kept in mode %s", (mode) => {
@@ -200,7 +205,9 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
   test("an address of several pods (host network) is removed with the last of them", () => {
     const assembler = new SnapshotAssembler(optionsOf("verified"));
     const pods = () => Object.keys(assembler.snapshot().pods);
-    const [a, b] = ["shop/a", "shop/b"].map((place) => pod(place, { podIP: "192.0.2.1" }));
+    const [a, b] = ["shop/a", "shop/b"].map((place) =>
+      pod(place, { podIP: "192.0.2.1", podIPs: [{ ip: "192.0.2.1" }, { ip: "192.0.2.1" }] }),
+    );
     for (const each of [namespace("shop"), a!, b!]) assembler.upsert(each);
     expect(pods()).toEqual(["shop/192.0.2.1"]);
     assembler.delete(a!);
@@ -215,7 +222,8 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
 
   test("an invalid address yields a finding, which is removed with the pod", () => {
     const assembler = new SnapshotAssembler(optionsOf("verified"));
-    const odd = pod("shop/p", { podIPs: [{ ip: "10.0.0.1" }, { ip: "a/b" }, { ip: 7 }] });
+    const wrong = ["a/b", "x10.0.0.2", "10.0.0.2x", ":", "f".repeat(46), 7];
+    const odd = pod("shop/p", { podIPs: ["10.0.0.1", ...wrong].map((ip) => ({ ip })) });
     for (const each of [namespace("shop"), odd]) assembler.upsert(each);
     const { pods, findings } = assembler.snapshot();
     expect(Object.keys(pods)).toEqual(["shop/10.0.0.1"]);
