@@ -10,8 +10,8 @@ import { fixtureOf } from "../e2e/coredns/fixture.ts";
 import { questionsFor } from "../e2e/coredns/questions.ts";
 import { objectsOf } from "../e2e/coredns/worlds/services.ts";
 import { type KubeObject, namespace } from "../e2e/servers/kubernetes/objects.ts";
+import { mergeClusterset } from "../merge/merged.ts";
 import { seenFrom } from "../merge/seen-from.ts";
-import { mergeWhole } from "../merge/whole-merge.ts";
 import { expectMet } from "../property-share.ts";
 import { modelRecords } from "../resolve/model.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
@@ -103,11 +103,11 @@ describe("the records of an explanation are the answer", () => {
     fc.assert(
       fc.property(arbitraryWorld, (snapshots) => {
         const world = explainedWorld(snapshots, { leaseOf, zone: { ttl: TTL } });
-        const clusterset = mergeWhole(snapshots);
+        const clusterset = mergeClusterset(snapshots);
         const views = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)];
         for (const view of views) {
           const seen = [undefined, view].flatMap((one) =>
-            modelRecords(mergeWhole(seenFrom(one, snapshots)), "clusterset.local", view),
+            modelRecords(mergeClusterset(seenFrom(one, snapshots)), "clusterset.local", view),
           );
           const names = seen.map(({ name }) => name);
           for (const name of new Set(names.flatMap((one) => [one, `nothing.${one}`, one.toUpperCase()])))

@@ -1,10 +1,9 @@
 import { ABSENT_CLUSTER, type ClusterFinding } from "../../src/merge/clusterset.ts";
 import { type MergedKey, type MergeOptions, mergeKey, rulesOf } from "../../src/merge/merge-key.ts";
-import { compareFindings, compareKeys, nameOf, namespaceOf } from "../../src/merge/order.ts";
+import { compareFindings, compareKeys, compareText, nameOf, namespaceOf } from "../../src/merge/order.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { Clusterset } from "./whole-merge.ts";
 
 /** What else decides. */
 export interface MergeContext {
@@ -14,12 +13,15 @@ export interface MergeContext {
   readonly withAbsent?: boolean;
 }
 
+/** All live clusters taken together. */
+export type Clusterset = ReturnType<typeof mergeClusterset>;
+
 /** Every service of live clusters, merged key by key. */
 export function mergeClusterset(
   snapshots: readonly ClusterSnapshot[],
   options: MergeOptions = {},
   { ranked, visibility, withAbsent = false }: MergeContext = {},
-): Pick<Clusterset, "services" | "conflicts" | "findings"> {
+) {
   const entries = new SnapshotEntries(snapshots, visibility, ranked);
   const rules = rulesOf(options);
   const ids = entries.clusters().map(({ clusterId }) => clusterId);
@@ -32,6 +34,12 @@ export function mergeClusterset(
   });
   const findings: ClusterFinding[] = [...entries.findings()];
   return {
+    clusters: [...snapshots]
+      .sort((one, other) => compareText(one.clusterId, other.clusterId))
+      .map(({ clusterId, namespaces }) => ({
+        clusterId,
+        namespaces: new Set(Object.keys(namespaces)),
+      })),
     services: merged.flatMap(({ service }) => service ?? []),
     conflicts: merged.flatMap(({ conflicts }) => conflicts),
     findings: [...findings, ...merged.flatMap((one) => one.findings)].sort(compareFindings),

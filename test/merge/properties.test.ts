@@ -4,7 +4,6 @@ import type { ClustersetService } from "../../src/merge/clusterset.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { arbitraryClusterId, arbitraryWorld } from "../worlds/arbitrary.ts";
 import { mergeClusterset } from "./merged.ts";
-import { mergeWhole } from "./whole-merge.ts";
 
 const without = (world: readonly ClusterSnapshot[], clusterId: string) =>
   world.filter((one) => one.clusterId !== clusterId);
@@ -20,15 +19,6 @@ describe("mergeClusterset", () => {
           .map((one) => ({ ...one, exports: reversed(one.exports), imports: reversed(one.imports) }))
           .reverse();
         expect(mergeClusterset(other)).toEqual(mergeClusterset(world));
-      }),
-    );
-  });
-
-  it("gives the same as the slow model", () => {
-    fc.assert(
-      fc.property(arbitraryWorld, fc.boolean(), (world, withAbsent) => {
-        const { services, conflicts, findings } = mergeWhole(world, {}, withAbsent);
-        expect(mergeClusterset(world, {}, { withAbsent })).toEqual({ services, conflicts, findings });
       }),
     );
   });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { mergeClusterset } from "../merge/merged.ts";
 import { seenFrom } from "../merge/seen-from.ts";
-import { mergeWhole } from "../merge/whole-merge.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";
@@ -30,7 +30,7 @@ describe("resolve agrees with the slow model", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.nat(), (snapshots, seed) => {
         worlds++;
-        const clusterset = mergeWhole(snapshots);
+        const clusterset = mergeClusterset(snapshots);
         const view = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)][
           seed % (clusterset.clusters.length + 1)
         ];
@@ -42,7 +42,7 @@ describe("resolve agrees with the slow model", () => {
             ? []
             : [{ name: `${namespace}.svc.${ZONE}`, type: "none", rdata: "", namespace }],
         );
-        const seen = modelRecords(mergeWhole(seenFrom(view, snapshots)), ZONE, view);
+        const seen = modelRecords(mergeClusterset(seenFrom(view, snapshots)), ZONE, view);
         const records = [...seen, ...namespaceNames];
         const namespaces = clusterset.clusters.find(({ clusterId }) => clusterId === view)?.namespaces;
         for (const name of interestingNames([...seen, ...all].map((record) => record.name))) {
@@ -69,7 +69,7 @@ describe("resolve agrees with the slow model", () => {
     fc.assert(
       fc.property(arbitraryWorld, (snapshots) => {
         const context = compileWorld(snapshots);
-        const names = modelRecords(mergeWhole(snapshots), ZONE, undefined).map(({ name }) => name);
+        const names = modelRecords(mergeClusterset(snapshots), ZONE, undefined).map(({ name }) => name);
         for (const name of new Set(names)) {
           const { answer, additional } = ask(context, name, "SRV");
           const targets = new Set(answer.flatMap((record) => record.split(" ")[6]?.toLowerCase() ?? []));

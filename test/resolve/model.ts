@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from "../../src/dns/address.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../src/merge/clusterset.ts";
-import type { Clusterset } from "../merge/whole-merge.ts";
+import type { Clusterset } from "../merge/merged.ts";
 
 /**
  * The specification in a slow and simple form: every record of a clusterset as text, and answers by a search
