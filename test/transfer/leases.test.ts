@@ -2,28 +2,6 @@ import { describe, expect, it } from "vitest";
 import { openPair, WEB } from "./pair.ts";
 
 describe("a primary that is not ready", () => {
-  it("makes SERVFAIL with Not Ready of every answer, until it is", async () => {
-    const { clock, gateway, secondary, push, ask } = await openPair();
-    expect(await ask()).toMatchObject({ rcode: "SERVFAIL", errors: [14], freshness: 0 });
-    expect(secondary.status()).toMatchObject({ ready: false });
-    expect(secondary.status()).not.toHaveProperty("transferError");
-
-    await push("west", 2, 10);
-    await clock.advance(4001);
-    expect(await ask()).toMatchObject({ rcode: "NOERROR" });
-
-    await clock.advance(20_000);
-    expect(gateway.everything.status().ready).toBe(false);
-    expect(await ask()).toMatchObject({ rcode: "SERVFAIL", errors: [14] });
-    expect(secondary.status()).toMatchObject({
-      ready: false,
-      clusters: [{ clusterId: "west", live: false }],
-    });
-
-    await push("west", 2, 60);
-    await clock.advance(4001);
-    expect(await ask()).toMatchObject({ rcode: "NOERROR", errors: [] });
-  });
   it("that says so and cannot be right is a failure", async () => {
     const { source, secondary, push, ask } = await openPair();
     await push("west", 2);

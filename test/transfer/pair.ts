@@ -1,7 +1,9 @@
 import { decode } from "dns-packet";
+import { Hono } from "hono";
 import { Reader } from "../../src/database/reader.ts";
 import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
 import type { PartialStages } from "../../src/gateway/scoped-gateway.ts";
+import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolveOrMiss } from "../../src/resolve/resolve.ts";
@@ -288,4 +290,15 @@ function see({ bytes, freshness }: { readonly bytes: Uint8Array; readonly freshn
     errors: extendedErrors(bytes),
     freshness,
   };
+}
+
+/** The primary's routes, at the path where they are. */
+export function transferApp(
+  clock: FakeClock,
+  { gateway, database }: Pick<ReturnType<typeof openPrimary>, "gateway" | "database">,
+  more: Partial<TransferDependencies> = {},
+): Hono {
+  const parts = { gateway: gateway.state, turns: gateway.turns, reader: new Reader(database, () => {}) };
+  const routes = createTransferRoutes({ ...parts, settings: "", clock: () => clock.now(), ...more });
+  return new Hono().route("/api/v1/transfer", routes);
 }

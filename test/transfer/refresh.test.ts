@@ -33,24 +33,6 @@ describe("by the age of what is answered from", () => {
 });
 
 describe("jitter", () => {
-  it.each([
-    ["least", 0, 750],
-    ["middle", 0.5, 1000],
-    ["most", 0.999999, 1250],
-  ])("refresh is spread by a quarter: %s", async (_, random, due) => {
-    const { clock, source, push, open, ask } = await openPair({ refresh: 1000 });
-    await push("west", 2);
-    const one = open({ random: () => random });
-    await ask(undefined, undefined, one);
-    source.states.length = 0;
-    clock.stall(due - 2);
-    one.freshen(clock.now());
-    expect(source.states).toEqual([]);
-    clock.stall(2);
-    one.freshen(clock.now());
-    expect(source.states).toHaveLength(1);
-  });
-
   it("a hundred secondaries that began together do not send their requests together", async () => {
     const { clock, source, push, open, ask } = await openPair({ refresh: 1000 });
     await push("west", 2);

@@ -1,12 +1,9 @@
-import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { Reader } from "../../src/database/reader.ts";
-import { createTransferRoutes } from "../../src/http/transfer.ts";
-import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
+import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import type { SentState } from "../../src/transfer/transfer-state.ts";
 import { encodeQuery } from "../resolve/ask.ts";
-import { openPair, WEB } from "./pair.ts";
+import { openPair, transferApp, WEB } from "./pair.ts";
 
 const WEST: Visibility = { clusters: ["west"] };
 const AS_WEST: Visibility = { ...WEST, view: "west" };
@@ -15,17 +12,8 @@ const SCOPES = [WEST, AS_WEST];
 /** A primary with scopes, and its secondaries over HTTP. */
 async function openScopes() {
   const pair = await openPair({}, {}, SCOPES);
-  const { clock, gateway, held, open } = pair;
-  const app = new Hono().route(
-    "/api/v1/transfer",
-    createTransferRoutes({
-      gateway: gateway.state,
-      turns: gateway.turns,
-      reader: new Reader(held.database, () => {}),
-      settings: "",
-      clock: () => clock.now(),
-    }),
-  );
+  const { clock, held, open } = pair;
+  const app = transferApp(clock, held);
   const asked: string[] = [];
   const sourceOf = (scope: Visibility) =>
     new HttpTransferSource({
@@ -129,26 +117,6 @@ describe("parts", () => {
 });
 
 describe("a secondary of a scope", () => {
-  it("answers as the gateway does in that scope", async () => {
-    const { clock, gateway, push, freshOf, asked } = await openScopes();
-    await push("west", 2);
-    await push("east", 3);
-    for (const scope of [EVERYTHING, WEST, AS_WEST]) {
-      const secondary = await freshOf(scope);
-      const now = clock.now();
-      const within = gateway.within(scope);
-      for (const view of [undefined, "east", "west"])
-        for (const name of [WEB, "nothing.shop.svc.clusterset.local"]) {
-          const query = encodeQuery(name, "A");
-          expect(await secondary.answer(query, view, now)).toEqual(within.answer(query, view, now));
-        }
-      for (const id of ["east", "west", "north"])
-        expect(secondary.hasCluster(id)).toBe(within.hasCluster(id));
-    }
-    expect(asked[0]).toBe("state");
-    expect(asked).toContain(`state?${new URLSearchParams({ scope: visibilityKey(WEST) })}`);
-  });
-
   it("with a view has no other cluster's, before its first state too", async () => {
     const { secondaryOf } = await openScopes();
     const secondary = secondaryOf(AS_WEST);

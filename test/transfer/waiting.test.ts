@@ -97,13 +97,6 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("waits no more for a change once it has it", async () => {
-    const { clock, secondary, ask } = await openFresh();
-    secondary.expire(clock.now());
-    await ask();
-    expect(secondary.freshen(clock.now())).toBeUndefined();
-  });
-
   it("waits for a change that comes while an older one is being fetched", async () => {
     const { clock, source, secondary, ask, push, done } = await openFresh();
     source.stateLatency = 20;

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { nonceOf, type Signed, TransferKeys } from "../../../src/transfer/signature.ts";
+import { type Signed, TransferKeys } from "../../../src/transfer/signature.ts";
 
 const KEY = "k".repeat(43);
 const body = Uint8Array.of(1, 2, 3);
@@ -28,10 +28,4 @@ describe("a signature", () => {
       "the primary does not sign its state: give it transfer.keyFile",
     );
   });
-});
-
-it("a nonce is 32 hexadecimal digits", () => {
-  expect(nonceOf("0123456789abcdef".repeat(2))).toBe("0123456789abcdef".repeat(2));
-  for (const none of [undefined, "", "undefined", "0".repeat(31), "0".repeat(33), "G".repeat(32)])
-    expect(nonceOf(none)).toBeUndefined();
 });

@@ -1,24 +1,14 @@
-import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
-import { Reader } from "../../../src/database/reader.ts";
-import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer.ts";
+import type { TransferDependencies } from "../../../src/http/transfer.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";
 import { sha256 } from "../../http/push/push-api.ts";
-import { openPair } from "../pair.ts";
+import { openPair, transferApp } from "../pair.ts";
 
 async function openRoutes(more: Partial<TransferDependencies> = {}) {
   const { clock, held, gateway, push } = await openPair();
   await push("west", 2);
-  const routes = createTransferRoutes({
-    gateway: gateway.state,
-    turns: gateway.turns,
-    reader: new Reader(held.database, () => {}),
-    settings: "",
-    clock: () => clock.now(),
-    ...more,
-  });
-  const app = new Hono().route("/api/v1/transfer", routes);
+  const app = transferApp(clock, held, more);
   const send = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
     app.request(`/api/v1/transfer${path}`, { method, headers });
   const state = async () => (await (await send("/state")).json()) as SentState;

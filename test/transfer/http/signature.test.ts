@@ -1,7 +1,4 @@
-import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { Reader } from "../../../src/database/reader.ts";
-import { createTransferRoutes } from "../../../src/http/transfer.ts";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
 import { PartMemory } from "../../../src/transfer/part-cache.ts";
 import { Secondary } from "../../../src/transfer/secondary.ts";
@@ -11,7 +8,7 @@ import { FakeClock, settle } from "../../gateway/fake-clock.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { MEBIBYTE, openPrimary, READER_STAGES, WEB } from "../pair.ts";
+import { MEBIBYTE, openPrimary, READER_STAGES, transferApp, WEB } from "../pair.ts";
 
 const KEY = "a".repeat(32);
 const NEXT_KEY = "b".repeat(32);
@@ -23,17 +20,7 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
   const push = (endpoints: number) => put(shopSnapshot("west", endpoints), 3600);
   const keys = { signing: signing === undefined ? undefined : new TransferKeys([signing]) };
   const routes = () =>
-    new Hono().route(
-      "/api/v1/transfer",
-      createTransferRoutes({
-        gateway: gateway.state,
-        turns: gateway.turns,
-        reader: new Reader(database, () => {}),
-        settings: "",
-        clock: () => clock.now(),
-        key: keys.signing && (() => keys.signing!),
-      }),
-    );
+    transferApp(clock, { gateway, database }, { key: keys.signing && (() => keys.signing!) });
   const network = { tamper: async (response: Response, _url: string): Promise<Response> => response };
   const events: TransferEvent[] = [];
   const source = new HttpTransferSource({
@@ -239,19 +226,14 @@ test("a part is not taken for another one, whatever the key", async () => {
 });
 
 test("a request with a malformed nonce gets a state without a signature", async () => {
-  const { gateway, database } = openPrimary(new FakeClock());
-  const routes = createTransferRoutes({
-    gateway: gateway.state,
-    turns: gateway.turns,
-    reader: new Reader(database, () => {}),
-    settings: "",
-    clock: () => 0,
-    key: () => new TransferKeys([KEY]),
-  });
+  const clock = new FakeClock();
+  const app = transferApp(clock, openPrimary(clock), { key: () => new TransferKeys([KEY]) });
   for (const nonce of ["", "short", "x".repeat(32), "0".repeat(33)]) {
-    const response = await routes.request("/state", { headers: { [NONCE_FIELD]: nonce } });
+    const response = await app.request("/api/v1/transfer/state", { headers: { [NONCE_FIELD]: nonce } });
     expect([response.status, response.headers.get(SIGNATURE_FIELD)]).toEqual([200, null]);
   }
-  const response = await routes.request("/state", { headers: { [NONCE_FIELD]: "0".repeat(32) } });
+  const response = await app.request("/api/v1/transfer/state", {
+    headers: { [NONCE_FIELD]: "0".repeat(32) },
+  });
   expect(response.headers.get(SIGNATURE_FIELD)).toMatch(/^[0-9a-f]{64}$/);
 });
