@@ -63,27 +63,6 @@ describe("a finding of a clusterset service names the object and says what is le
     ]);
   });
 
-  it("NameTooLong, once for each of the names", () => {
-    const host = "h".repeat(63);
-    const name = "n".repeat(63);
-    const namespace = "m".repeat(63);
-    const clusterId = `${"c".repeat(40)}.${"d".repeat(40)}`;
-    const world = snapshot(clusterId, {
-      namespaces: { [namespace]: {} },
-      exports: { [`${namespace}/${name}`]: exported(headless("10.0.0.1", host)) },
-    });
-    expect(findingsOf([world])).toEqual([
-      {
-        clusterId,
-        reason: "NameTooLong",
-        kind: "Service",
-        namespace,
-        name,
-        message: `a name that starts with "${host}" would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
-      },
-    ]);
-  });
-
   it("one finding, however many endpoints have the same error; ports in bounds and unnamed ones have none", () => {
     const members = ["10.0.0.1", "10.0.0.2"].map((address) => ({ address, hostname: "a.b" }));
     const many = exported({ headless: true, endpoints: endpoints(...members) });

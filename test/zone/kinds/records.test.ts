@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { surveyOf } from "../../../src/names/services.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
-import { endpoints, exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
+import { exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";
 import { ask, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
@@ -148,22 +148,5 @@ describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1
         "the external name is not a DNS name (the name is empty; write the root as a dot): the CNAME record is not served",
       ],
     ]);
-  });
-
-  it("its addresses contest nothing: two clusters may have the same ones (multicluster specification 2.3.3, Limitations)", () => {
-    const clusters = ["east", "west"].map((clusterId) =>
-      snapshot(clusterId, {
-        clusterZone: { name: "cluster.local", pods: "disabled" },
-        services: {
-          [`shop/${clusterId}`]: local({ clusterIPs: ["10.96.0.1"] }),
-          "shop/db": local({ headless: true, endpoints: endpoints({ address: "10.1.0.1" }) }),
-        },
-      }),
-    );
-    expect(surveyOf(worldOf(clusters)).findings).toEqual([]);
-    for (const view of ["east", "west"])
-      expect(recordsOf(clusters, "cluster.local", view)).toContain(
-        `1.0.96.10.in-addr.arpa. PTR ${view}.shop.svc`,
-      );
   });
 });

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "../../../src/dns/address.ts";
 import {
-  addressLabel,
   clusterIdLabels,
   isHostLabel,
   isObjectLabel,
-  podLabels,
   portLabels,
 } from "../../../src/zone/kinds/endpoint-records.ts";
 
@@ -67,18 +64,5 @@ describe("the labels of a port (specification 2.3.2)", () => {
     expect(portLabels({ name: "p".repeat(63), protocol: "TCP", port: 80 })).toMatchObject({
       reason: "InvalidPortName",
     });
-  });
-});
-
-describe("the labels of an address (DNS-based service discovery 1.0.1 section 2.6)", () => {
-  it.each([
-    ["10.0.0.1", ["10-0-0-1"]],
-    ["fd00::1", ["fd00--1"]],
-    ["fd00:1::", ["fd00-1--", "fd00-1--0"]],
-    ["::1", ["--1"]],
-  ])("%s: %j; an endpoint has the last one", (text, labels) => {
-    const bytes = parseAddress(text)!;
-    expect(podLabels(bytes)).toEqual(labels);
-    expect(addressLabel(bytes)).toBe(labels.at(-1));
   });
 });
