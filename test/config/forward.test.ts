@@ -8,13 +8,6 @@ const { at, read, complaint } = configFiles();
 const parts = { upstreams: [], log: () => {} };
 
 describe("settings of forwarding", () => {
-  it("have defaults that do nothing", () => {
-    const config = read("");
-    expect(config).toMatchObject({ outsideZones: "refuse", paths: [], forward: { upstreams: [] } });
-    expect(createOutOfZone(config, parts).outside).toBeUndefined();
-    expect(createOutOfZone({ ...config, outsideZones: "nxdomain" }, parts).outside).toBeUndefined();
-  });
-
   it("name upstreams in short and in full, with paths of files counted from the config file", () => {
     const { upstreams } = read(`
 outsideZones: forward
@@ -88,7 +81,6 @@ dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
       "dot: {listen: [{address: ':853', outsideZones: forward}]}\n",
       "dot.listen[0].outsideZones: forward needs",
     ],
-    ["outsideZones: recurse\n", "gateway.yaml:1: outsideZones: "],
     [
       "paths:\n  - path: a\n    outsideZones: refuse\n",
       "gateway.yaml:2: paths[0].path: must be a path of letters",
@@ -110,10 +102,6 @@ dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
       "gateway.yaml:3: forward.upstreams[0].server: must be an IP address",
     ],
     ["forward:\n  upstreams: [http://dns.example/]\n", "forward.upstreams[0].server: must be an IP address"],
-    [
-      "forward: {upstreams: [{server: 192.0.2.53, tokenfile: x}]}\n",
-      "forward.upstreams[0].tokenfile: this key does not exist",
-    ],
     ["forward: {upstreams: [192.0.2.53, 192.0.2.53]}\n", "forward: must have upstreams with different names"],
     [
       "forward: {upstreams: [https://a.example/1, https://a.example/2]}\n",

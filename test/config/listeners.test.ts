@@ -9,25 +9,6 @@ import { configFiles } from "./config-files.ts";
 const { file } = configFiles();
 
 describe("the settings of listeners", () => {
-  it("are off by default, with bounds", () => {
-    const { dns, dot, ddr } = readServeConfig({});
-    const streams = {
-      connections: 1000,
-      connectionsPerClient: 100,
-      queriesPerConnection: 100,
-      idleSeconds: 30,
-    };
-    expect(dns).toMatchObject({
-      listen: [],
-      payloadBytes: 1232,
-      rateLimit: { answersPerSecond: 100, burst: 500, slip: 2 },
-      ...streams,
-    });
-    expect(dot).toEqual({ listen: [], ...streams });
-    expect(ddr).toEqual({ addresses: [] });
-    expect(designatedResolver(ddr, [], 443)).toBeUndefined();
-  });
-
   it("come from the file, with or without a view, and from flags", () => {
     const config = file(`
 access: { public: true }
