@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ServeConfig } from "../../src/config/settings.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { configFiles } from "../config/config-files.ts";
 import { keysOfCell, textOf } from "./pages.ts";
 
 const page = readFileSync(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");
+
+const files = configFiles();
 
 /** A JSON Schema, as far as it has keys and defaults. */
 interface Schema {
@@ -85,10 +85,7 @@ describe("docs/reference/configuration.md", () => {
   );
 
   it("has a config file that the gateway takes", () => {
-    const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-configuration-"));
-    const config = join(folder, "config.yaml");
-    writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
-    expect(readServeConfig({ config }).push.credentials).toHaveLength(2);
-    rmSync(folder, { recursive: true });
+    const config = files.read(/```yaml\n(.*?)```/s.exec(page)![1]!);
+    expect(config.push.credentials).toHaveLength(2);
   });
 });

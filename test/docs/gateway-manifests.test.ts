@@ -1,23 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { configFiles } from "../config/config-files.ts";
 import { textOf } from "./pages.ts";
 
 const text = (name: string) => textOf(`infra/kubernetes/gateway/${name}`);
+const config = configFiles();
 const read = (name: string) => parse(text(name));
 const configText = text("gateway.yaml");
 const { template, volumeClaimTemplates } = read("statefulset.yaml").spec;
 const [container] = template.spec.containers;
 
 it("the gateway takes the config file of infra/kubernetes/gateway", () => {
-  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-manifests-"));
-  const config = join(folder, "gateway.yaml");
-  writeFileSync(config, configText);
-  expect(readServeConfig({ config })).toMatchObject({ listen: ":8443", push: { credentials: [] } });
-  rmSync(folder, { recursive: true });
+  expect(config.read(configText)).toMatchObject({ listen: ":8443", push: { credentials: [] } });
 });
 
 it("the pod mounts every folder that the config file names, and writes to the state folder only", () => {
@@ -34,14 +28,8 @@ it("the pod mounts every folder that the config file names, and writes to the st
 });
 
 it("the gateway takes the config file of components/shared-store, whose files are in the folders that the pod mounts", () => {
-  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-manifests-"));
-  const config = join(folder, "gateway.yaml");
   const shared = text("components/shared-store/gateway.yaml");
-  writeFileSync(config, shared);
-  expect(readServeConfig({ config }).store).toMatchObject({
-    passwordFile: "/etc/clusterset-doh/store/password",
-  });
-  rmSync(folder, { recursive: true });
+  expect(config.read(shared).store).toMatchObject({ passwordFile: "/etc/clusterset-doh/store/password" });
   const patches: { value?: { mountPath?: string } }[] = read("components/shared-store/deployment.yaml");
   const added = patches.flatMap(({ value }) => value?.mountPath ?? []);
   const mounts = [...added, ...container.volumeMounts.map((mount: { mountPath: string }) => mount.mountPath)];

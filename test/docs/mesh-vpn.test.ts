@@ -1,19 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { run } from "../../src/hosts/cli/program.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { configFiles } from "../config/config-files.ts";
 import { blocksIn } from "./pages.ts";
 
 const PAGE = "docs/how-to/mesh-vpn.md";
+const config = configFiles();
 
 it("the gateway takes the config file of the mesh, whose listener has a rule", () => {
-  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-mesh-"));
-  const config = join(folder, "gateway.yaml");
-  writeFileSync(config, blocksIn(PAGE, "yaml")[0]!);
-  expect(readServeConfig({ config }).dns.listen).toMatchObject([{ rule: "mesh" }]);
-  rmSync(folder, { recursive: true });
+  expect(config.read(blocksIn(PAGE, "yaml")[0]!).dns.listen).toMatchObject([{ rule: "mesh" }]);
 });
 
 it("the page's export prints headscale's extra records", async () => {

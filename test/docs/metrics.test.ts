@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { anchorOf } from "../../docs/.vitepress/markdown.ts";
 import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.ts";
 import { withNodeMetrics } from "../../src/http/metrics/node-metrics.ts";
@@ -94,13 +95,8 @@ describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
     const base = repository.url.replace(/^git\+|\.git$/g, "");
     const [url, anchor] = annotations.runbook_url.split("#");
     expect(url).toBe(`${base}/blob/main/docs/how-to/troubleshoot.md`);
-    const anchors = [...textOf("docs/how-to/troubleshoot.md").matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
-      title!
-        .toLowerCase()
-        .replaceAll(/[^a-z0-9 -]/g, "")
-        .replaceAll(" ", "-"),
-    );
-    expect(anchors).toContain(anchor);
+    const headings = textOf("docs/how-to/troubleshoot.md").matchAll(/^#+ (.*)$/gm);
+    expect([...headings].map(([, title]) => anchorOf(title!))).toContain(anchor);
   });
 });
 
