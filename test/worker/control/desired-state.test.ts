@@ -35,12 +35,6 @@ test("a stream that breaks off before its position changes nothing", () => {
   expect(state.service("shop/db", "b").import).toBeDefined();
 });
 
-test("a snapshot replaces everything", () => {
-  const state = stateWith(linesOf());
-  take(state, [{ import: "shop/web", desired: desiredImport() }]);
-  expect([...state.keys()]).toEqual(["shop/web"]);
-});
-
 test.each([
   ["a line before the start", [{ position: "1" }]],
   ["a second start", [START, START]],
@@ -67,12 +61,6 @@ test("without news from the gateway, slices of a cluster go when its lease expir
   expect(state.nextExpiry()).toBe(Number.POSITIVE_INFINITY);
   expect(state.take({ leases: { a: 30, b: 30 } })).toBe("all");
   expect(clusters()).toEqual(["a", "b"]);
-});
-
-test("renewed leases touch nothing while the same clusters are live", () => {
-  const state = stateWith(linesOf());
-  expect(state.take({ leases: { b: 60, a: 60 } })).toBeUndefined();
-  expect(state.take({ leases: { b: 60 } })).toBe("all");
 });
 
 test("what the state does not name may go if its cluster is live there, or its lease has expired", () => {
@@ -121,13 +109,4 @@ test("what the gateway removes by a line of its own may go at once, whatever it 
   expect(state.mayRemove("shop/web", "a")).toBe(false);
   take(state, linesOf(), { b: 60 });
   expect(state.mayRemove("shop/db", "a"), "after a snapshot").toBe(false);
-});
-
-test("another gateway's stream must begin with a snapshot; until then the old state holds", () => {
-  const state = stateWith(linesOf());
-  state.forget();
-  expect(state.service("shop/db", "b").import).toBeDefined();
-  expect(state.mayRemove("shop/db", "a")).toBe(true);
-  state.begin();
-  expect(() => state.take({ start: "changes", formatVersion: 1 })).toThrow(DesiredStateError);
 });

@@ -79,13 +79,6 @@ function follow(count = 1): void {
 
 const wanted = () => state.service("shop/db", "b").import;
 
-test("asks with the worker's token, and takes the state", async () => {
-  gateways[0]!.answers = [whole("p/1")];
-  follow();
-  await until(() => expect(wanted()).toEqual(desiredImport()));
-  expect(gateways[0]!.asked).toEqual(["/api/v1/clusters/b/desired Bearer secret"]);
-});
-
 test("resumes at its position when the stream breaks off, and keeps the state meanwhile", async () => {
   gateways[0]!.answers = [
     (response) => {
@@ -179,12 +172,6 @@ describe("a state that is read once", () => {
     gateways[1]!.answers = [whole("x.1")];
     await read();
     expect(state.isKnown).toBe(true);
-  });
-
-  test("of a cluster that has not pushed is an error at once", async () => {
-    for (const gateway of gateways) gateway.answers = [reject(409, "CLUSTER_NOT_LIVE")];
-    await expect(read()).rejects.toMatchObject({ code: "CLUSTER_NOT_LIVE" });
-    expect(gateways.map(({ asked }) => asked.length)).toEqual([1, 1]);
   });
 
   test("is tried again where time may help, and then an error", async () => {

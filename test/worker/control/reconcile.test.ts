@@ -236,17 +236,6 @@ describe("drift", () => {
     expect(spec(cluster.get("ServiceImport", "db")).ips).toEqual(spec(held).ips);
     expect(cluster.all("Service")).toHaveLength(1);
   });
-
-  test("a label that is exported no longer leaves", async () => {
-    const state = stateWith(linesOf(desiredImport({ labels: { tier: "1" } })));
-    await reconcile(state);
-    const before = cluster.get("ServiceImport", "db")!.metadata.annotations![APPLIED];
-    take(state, linesOf());
-    cluster.log.length = 0;
-    await reconcile(state);
-    expect(cluster.log).toEqual(["apply ServiceImport shop/db"]);
-    expect(cluster.get("ServiceImport", "db")!.metadata.annotations![APPLIED]).not.toBe(before);
-  });
 });
 
 describe("conditions of the cluster's own ServiceExport", () => {
