@@ -18,21 +18,7 @@ function answer(record: object) {
 
 /** A record with any bytes. */
 function raw(type: number, data: readonly number[]) {
-  const message = Uint8Array.from([
-    ...new Array(12).fill(0),
-    0,
-    0,
-    type,
-    0,
-    1,
-    0,
-    0,
-    0,
-    5,
-    0,
-    data.length,
-    ...data,
-  ]);
+  const message = Uint8Array.of(...new Uint8Array(14), type, 0, 1, 0, 0, 0, 5, 0, data.length, ...data);
   return { message, place: readRecord(message, 12)! };
 }
 
@@ -116,6 +102,7 @@ describe("RDATA in text", () => {
       "the data of a record of type 1 has the wrong length",
     ],
     ["a CNAME without a name", 5, [], "the data of a record of type 5 has the wrong length"],
+    ["a name with bytes behind it", 5, [0, 0], "the data of a record of type 5 has the wrong length"],
     ["a preference alone", 15, [0, 10], "the data of a record of type 15 has the wrong length"],
     ["half a number", 15, [1], "a record's data is cut off"],
     [
@@ -166,16 +153,6 @@ describe("RDATA in text", () => {
     );
   });
 
-  it.each([
-    ["an address of three bytes", 1, [1, 2, 3]],
-    ["a name longer than the data", 5, [3, 97]],
-    ["a name with bytes behind it", 5, [0, 0]],
-    ["a preference alone", 15, [0]],
-    ["SRV without a target", 33, [0, 0, 0, 0, 0, 0]],
-    ["SOA without numbers", 6, [0, 0]],
-    ["a character-string that is cut off", 16, [5, 97]],
-  ])("%s is malformed", (_, type, data) => expect(() => formatted(raw(type, data))).toThrow(MessageError));
-
   it("random bytes are never read past the end of the message", () => {
     fc.assert(
       fc.property(
@@ -194,35 +171,7 @@ describe("RDATA in text", () => {
   });
 });
 
-describe("names in messages (RFC 1035 section 4.1.4)", () => {
-  /** A name behind a header of zeros; offsets count from the header's end. */
-  const at = (bytes: readonly number[], start: number) =>
-    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...bytes]), 12 + start);
-  const to = (offset: number) => [0xc0, 12 + offset];
-
-  it("follow pointers backwards", () => {
-    expect(at([1, 97, 0, 1, 98, ...to(0)], 3)).toBe("b.a.");
-    expect(at([1, 97, 0, 1, 98, ...to(0), ...to(3)], 7)).toBe("b.a.");
-    expect(at([0], 0)).toBe(".");
-  });
-
-  it("escape characters that a host name cannot have (section 5.1)", () => {
-    expect(at([4, 97, 46, 0, 92, 0], 0)).toBe("a\\.\\000\\\\.");
-  });
-
-  it.each([
-    ["at itself", [...to(0)], 0],
-    ["forwards", [...to(2), 0], 0],
-    ["at a pointer that points back to it", [1, 97, ...to(4), ...to(0)], 4],
-    ["into the header", [0xc0, 11], 0],
-    ["into nothing", [0xc0], 0],
-  ])("a pointer %s is malformed", (_, bytes, start) => expect(() => at(bytes, start)).toThrow(MessageError));
-
-  it("have at most 255 bytes, with and without pointers", () => {
-    const label = [63, ...new Array(63).fill(97)];
-    const three = [...label, ...label, ...label];
-    expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);
-    expect(() => at([...three, 62, ...new Array(62).fill(98), 0], 0)).toThrow(MessageError);
-    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, ...to(0)], 64)).toThrow(MessageError);
-  });
+it("names escape characters that a host name cannot have (RFC 1035 section 5.1)", () => {
+  expect(formatNameAt(Uint8Array.of(4, 97, 46, 0, 92, 0), 0)).toBe("a\\.\\000\\\\.");
+  expect(formatNameAt(Uint8Array.of(0), 0)).toBe(".");
 });

@@ -230,7 +230,14 @@ describe("ranges", () => {
     "10.0.0.0/1000",
     "::/08",
     "a/10.0.0.0/8",
-  ])("%s is not one", (text) => {
+    "",
+    "10.0.0.0/33",
+    "10.0.0.1/8",
+    "fd00::/129",
+    "10.0.0.0/08",
+    "10.0.0/8",
+    "host",
+  ])("%j is not one", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
   });
 });
@@ -327,11 +334,4 @@ describe("ranges of addresses (RFC 4632, RFC 4291 section 2.3)", () => {
   ])("%s contains %s: %s", (range, address, expected) => {
     expect(covers(range, address)).toBe(expected);
   });
-
-  it.each(["", "10.0.0.0/33", "10.0.0.1/8", "fd00::/129", "10.0.0.0/08", "10.0.0/8", "host", "1.2.3.4/"])(
-    "%j is not a range",
-    (text) => {
-      expect(parseAddressRange(text)).toBeUndefined();
-    },
-  );
 });
