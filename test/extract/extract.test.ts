@@ -21,10 +21,6 @@ function extract(...objects: KubernetesObject[]) {
   return snapshot;
 }
 
-function findings(...objects: KubernetesObject[]): string[] {
-  return Object.keys(extract(...objects).findings);
-}
-
 describe("exports (KEP-1645, Exporting Services)", () => {
   test("an export contains the ServiceExport, its Service and that Service's slices", () => {
     const { exports, findings } = extract(
@@ -113,30 +109,6 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     },
   );
 
-  test.each([
-    ["no Service", "NoService", [serviceExport("shop/web")]],
-    [
-      "an ExternalName Service (KEP-1645, Service Types)",
-      "InvalidServiceType",
-      [service("shop/web", { type: "ExternalName" }), serviceExport("shop/web")],
-    ],
-    [
-      "a ServiceExport that is being deleted",
-      "Terminating",
-      [service("shop/web"), serviceExport("shop/web", {}, { deletionTimestamp: "2026-01-02T03:04:06Z" })],
-    ],
-  ])("%s yields a finding and no export", (_, reason, objects) => {
-    const snapshot = extract(...objects);
-    expect(snapshot.exports).toEqual({});
-    expect(snapshot.findings).toEqual({
-      [`ServiceExport/shop/web/${reason}`]: expect.objectContaining({
-        reason,
-        kind: "ServiceExport",
-        namespace: "shop",
-        name: "web",
-      }),
-    });
-  });
   test("an export without creationTimestamp counts as the youngest", () => {
     const { exports } = extract(
       service("shop/web"),
@@ -249,31 +221,6 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
     );
     expect(endpoints).toEqual({});
   });
-
-  test.each([
-    ["FQDN addresses", "UnsupportedAddressType", { addressType: "FQDN" }],
-    ["no address type", "UnsupportedAddressType", { addressType: undefined }],
-    ["a port over 32 bits", "InvalidPort", { ports: [{ port: 2 ** 40 }] }],
-    ["a port name over 63 characters", "InvalidPort", { ports: [{ port: 1, name: "x".repeat(64) }] }],
-    ["an endpoint without addresses", "InvalidEndpoint", { endpoints: [{}] }],
-    ["null for an endpoint", "InvalidEndpoint", { endpoints: [null] }],
-    ["an address with white space", "InvalidEndpoint", { endpoints: [{ addresses: ["10.0.0.1 "] }] }],
-    [
-      "a condition that is text",
-      "InvalidEndpoint",
-      { endpoints: [{ addresses: ["10.0.0.9"], conditions: { ready: "no" } }] },
-    ],
-  ])("%s yields a finding about that slice and keeps its neighbour", (_, reason, fields) => {
-    const snapshot = extract(
-      ...exported,
-      slice("shop/bad", ofService("web"), [], fields),
-      slice("shop/good", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
-    );
-    expect(Object.keys(snapshot.findings)).toEqual([`EndpointSlice/shop/bad/${reason}`]);
-    expect(Object.keys(snapshot.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members)).toEqual([
-      "10.0.0.1",
-    ]);
-  });
 });
 
 describe("imports (KEP-1645, Importing Services)", () => {
@@ -326,18 +273,6 @@ describe("imports (KEP-1645, Importing Services)", () => {
       serviceImport("shop/web"),
     );
     expect(imports["shop/web"]!.ips).toEqual(["10.42.0.1"]);
-  });
-
-  test.each([
-    ["NoSourceCluster", { "multicluster.kubernetes.io/service-name": "web" }],
-    ["InvalidSourceCluster", ofImport("web", "no label value!")],
-    ["NoServiceName", { "multicluster.kubernetes.io/source-cluster": "west" }],
-    ["NoServiceName", ofImport("", "west")],
-    ["NoServiceName", {}],
-  ])("a slice without its labels yields the finding %s", (reason, labels) => {
-    expect(
-      findings(serviceImport("shop/web"), slice("shop/s", labels, [{ addresses: ["10.1.0.1"] }])),
-    ).toEqual([`EndpointSlice/shop/s/${reason}`]);
   });
 });
 
