@@ -91,15 +91,6 @@ describe("a ServiceImport", () => {
     const odd = { ...exporting("a"), exports: { "shop/UPPER": exporting("a").exports["shop/web"]! } };
     expect(deriveWorld([odd]).service("shop/UPPER")).toBeUndefined();
   });
-
-  it("stays as it is when a conflict with a younger export comes and goes", () => {
-    const older = exporting("a", { ports: [port("http", 80)], exportedLabels: { team: "a" } });
-    const younger = exporting("b", { exportedAt: day(9), headless: true, ports: [port("http", 81)] });
-    const { clusters: _, ...alone } = derive(older).import;
-    const { clusters, ...together } = derive(older, younger).import;
-    expect(together).toEqual(alone);
-    expect(clusters).toEqual(["a", "b"]);
-  });
 });
 
 describe("the slices of a service", () => {

@@ -201,20 +201,6 @@ describe("push.credentials[].exports", () => {
 describe("services[].owner", () => {
   const pinned = { owners: [{ service: "shop/*", owner: "west" }] };
 
-  it("decides the properties whatever is older, and conflicts say so", () => {
-    expect(merged({}, old, young).services[0]?.ports).toMatchObject([{ port: 81 }]);
-    const { services, conflicts, findings } = merged(pinned, old, young);
-    expect(services[0]?.ports).toMatchObject([{ port: 82 }]);
-    expect(findings).toEqual([]);
-    expect(conflicts[0]).toMatchObject({ winner: "west", disagree: ["east"] });
-    expect(conflicts[0]?.message).toContain('pinned service export in "west"');
-  });
-  it("is a finding where the owner does not export the service, and the oldest export decides", () => {
-    const { services, findings } = merged(pinned, old);
-    expect(services).toEqual(merged({}, old).services);
-    expect(findings).toMatchObject([{ clusterId: "east", reason: "OwnerNotExporting", name: "web" }]);
-  });
-
   it("is the first entry that fits", () => {
     const owners = [{ service: "shop/web", owner: "east" }, ...pinned.owners];
     expect(createPinTable({ owners }).ownerOf("shop/web")).toBe("east");

@@ -288,12 +288,6 @@ describe("KEP-1645 ClusterSetIP, for a source cluster", () => {
   it("no view for a cluster without the namespace (Importing Services)", () => {
     expect(views([member("a", ["172.16.0.1"]), snapshot("b", { namespaces: {} })])).toEqual({});
   });
-
-  it("headless services have endpoints, no addresses", () => {
-    const service = web(mergeClusterset([member("a", ["172.16.0.1"], { headless: true }), snapshot("b")]));
-    expect(service.outside).toEqual({ source: "none", addresses: [], reportedBy: [] });
-    expect(service.byCluster.size).toBe(0);
-  });
 });
 
 const one = (address: string) => endpoints({ address });
@@ -366,10 +360,6 @@ describe("KEP-1645 Service Types: endpoints of a headless service", () => {
       endpoints: endpoints({ address: "10.0.0.1", ...conditions }),
     });
     expect(list(world)).toEqual(counts ? ["a 10.0.0.1"] : []);
-  });
-
-  it("none for a ClusterSetIP service", () => {
-    expect(list(exporting("a", { endpoints: one("10.0.0.1") }))).toEqual([]);
   });
 });
 

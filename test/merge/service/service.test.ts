@@ -132,6 +132,7 @@ describe("a finding says that", () => {
       message: `has ${text}, which is neither ClusterSetIP nor Headless; it is taken for ClusterSetIP`,
     };
     expect(merge([untyped, exporter("b")]).findings).toEqual(text === undefined ? [] : [finding]);
+    expect(merge([untyped]).service.type).toBe(type === "Headless" ? "Headless" : "ClusterSetIP");
   });
 });
 
@@ -365,12 +366,6 @@ describe("KEP-1645 Constraints and Conflict Resolution: the oldest ServiceExport
     expect(conflicts.map((conflict) => conflict.winner)).toEqual([winner]);
   });
 
-  it("lists exporters oldest first", () => {
-    const merged = mergeExports({ exportedAt: day(3) }, { exportedAt: day(1) }, { exportedAt: day(2) });
-    expect(web(merged).exporters).toEqual(["c2", "c3", "c1"]);
-    expect(web(merged).reportedBy).toEqual(["c1", "c2", "c3"]);
-  });
-
   it("speaks in the words of the KEP (Exporting Services)", () => {
     const plain = { headless: false };
     const { conflicts } = mergeExports(plain, plain, { headless: true }, plain, { headless: true });
@@ -530,25 +525,4 @@ describe("Service Imports without exports", () => {
       'Conflicting type. Using "Headless" from service import in "a". 1/2 clusters disagree.',
     ]);
   });
-
-  it.each([undefined, "", "headless", "ExternalName"])(
-    "type %j is taken for ClusterSetIP, as CoreDNS does",
-    (type) => {
-      const { type: _, ...untyped } = importing("a").imports["shop/web"]!;
-      const world = [
-        { ...importing("a"), imports: { "shop/web": type === undefined ? untyped : { ...untyped, type } } },
-      ];
-      const merged = mergeClusterset(world);
-      expect(web(merged).type).toBe("ClusterSetIP");
-      expect(merged.findings).toMatchObject([
-        {
-          clusterId: "a",
-          reason: "UnknownImportType",
-          kind: "ServiceImport",
-          namespace: "shop",
-          name: "web",
-        },
-      ]);
-    },
-  );
 });
