@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Reader } from "../../src/database/reader.ts";
 import { valueText } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
@@ -317,14 +316,4 @@ it.each([
   ['["topology",{"region":"eu,]"}]\n', '{"region":"eu,]"}'],
 ])("the value of the line %s is %s", (text, expected) => {
   expect(valueText(text)).toBe(expected);
-});
-
-it("leaves a large entry as the lines have it", () => {
-  const { database, writer } = open();
-  const snapshot = shopSnapshot("west", 4321);
-  push(writer, "west", "whole", wholeLines(snapshot));
-  const reader = new Reader(database, () => expect.unreachable());
-  const sent = wholeLines(snapshot).filter(({ change }) => change[0] === "exports");
-  expect(reader.rowsOf("shop/web")[0]!.texts).toEqual(sent.map(({ text }) => valueText(text)));
-  database.close();
 });

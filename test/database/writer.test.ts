@@ -8,7 +8,6 @@ import { Kind, podsKey } from "../../src/database/places.ts";
 import { type Change, NoState } from "../../src/database/prepare.ts";
 import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
-import { openDatabase, openForReading } from "../../src/hosts/node/database.ts";
 import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
@@ -399,28 +398,6 @@ it("before a clock is set nothing has a rank, and everything has one afterwards"
     { "shop/web": NOON },
     undefined,
   ]);
-  database.close();
-});
-
-it("a full disk and a connection that only reads change nothing", () => {
-  const path = join(folder, "full.db");
-  const database = openDatabase(path);
-  const writer = new Writer(database, () => expect.unreachable());
-  push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
-  const before = dump(database);
-  const pages = Number(database.prepare("PRAGMA page_count").get()!.page_count);
-  database.prepare(`PRAGMA max_page_count = ${pages + 4}`).get();
-  const large = wholeLines(shopSnapshot("east", 5000));
-  expect(() => push(writer, "east", "whole", large)).toThrow(/full/);
-  expect(dump(database)).toEqual(before);
-  const reading = openForReading(path);
-  expect(dump(reading)).toEqual(before);
-  const reader = new Writer(reading, () => expect.unreachable());
-  expect(() => push(reader, "west", "changes", [])).toThrow(/readonly/);
-  database.prepare("PRAGMA max_page_count = 1000000").get();
-  push(writer, "east", "whole", large);
-  expect(new Reader(reading, () => expect.unreachable()).rowsOf("shop/web")).toHaveLength(2);
-  reading.close();
   database.close();
 });
 

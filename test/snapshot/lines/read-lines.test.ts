@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { SnapshotLine } from "../../../src/http/openapi/schemas.ts";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
@@ -226,24 +225,6 @@ describe("a line", () => {
     ])("%s has a member __proto__: %s", (text, expected) => {
       expect(read(sealed(HEADER, text)).lines[0]!.hasPrototypeKey).toBe(expected);
     });
-
-    it.each([
-      ['["pods","a/b",{"a":null,"b":[null,{"c":1}]}]', undefined],
-      ['["pods","a/b",{"a":null,"a":1}]', 'one object has two members "a"'],
-      ['["pods","a/b",{"a":[{"b":1},{"b":1,"b":2}]}]', 'one object has two members "b"'],
-      [
-        `["pods","a/b",{"${"x".repeat(400)}":1,"${"x".repeat(400)}":2}]`,
-        `one object has two members "${"x".repeat(300)}"`,
-      ],
-      ['["pods","a/b",{"a":1]', 'line 2, column 21: is not JSON: found "]"'],
-      ['["pods","a/b",  nonsense that is long]', 'line 2, column 17: is not JSON: found "nonsense tha"'],
-      ['["pods","a/b",{}', "line 2, column 17: is not JSON: it ends"],
-      // A no-break space is no white space in JSON.
-      ['["pods","a/b",{}\u00a0', 'line 2, column 17: is not JSON: found "\u00a0"'],
-    ])("%s is JSON, or the error is %s", (text, message) => {
-      if (message === undefined) expect(read(sealed(HEADER, text)).lines).toHaveLength(1);
-      else expect(errorOf(sealed(HEADER, text))).toContain(message);
-    });
   });
 });
 
@@ -289,46 +270,5 @@ describe("bytes", () => {
         }),
       );
     });
-  });
-});
-
-const SHA = "0123456789abcdefABCDEF".padEnd(64, "0");
-const EXPORT = { type: "ClusterSetIP", ports: [] };
-
-// Of each kind of entry its own suite validates the whole value; a patch may be any object.
-describe("a line of a push by the JSON Schema", () => {
-  it.each<[string, unknown]>([
-    ["the first line", { formatVersion: 2, clusterId: "east" }],
-    ["a namespace", ["namespaces", "shop", {}]],
-    ["a patch of an export", ["exports", "shop/web", EXPORT]],
-    ["an export that is removed", ["exports", "shop/web", null]],
-    ["the topology", ["topology", { region: "eu", zones: ["eu-a"] }]],
-    ["a patch of the topology", ["topology", { region: null }]],
-    ["a topology that is removed", ["topology", null]],
-    ["the last line", { lines: 1, sha256: SHA }],
-  ])("may be %s", (_, line) => {
-    expect(SnapshotLine.parse(line)).toEqual(line);
-  });
-
-  it.each<[string, unknown]>([
-    ["a first line of another format", { formatVersion: 1, clusterId: "east" }],
-    ["a first line without a cluster", { formatVersion: 2 }],
-    ["a first line with another member", { formatVersion: 2, clusterId: "east", zone: "a" }],
-    ["an entry of no collection", ["secrets", "shop/web", {}]],
-    ["an entry without a value", ["exports", "shop/web"]],
-    ["an entry whose value is a text", ["exports", "shop/web", "web"]],
-    ["an entry whose key is a number", ["exports", 1, {}]],
-    ["a topology that is a text", ["topology", "eu"]],
-    ["a topology with a key", ["topology", "shop/web", {}]],
-    ["a last line of no lines", { lines: 0, sha256: SHA }],
-    ["a last line of half a line", { lines: 1.5, sha256: SHA }],
-    ["a last line without a hash", { lines: 1 }],
-    ["a hash that is too short", { lines: 1, sha256: SHA.slice(1) }],
-    ["a hash that is too long", { lines: 1, sha256: `${SHA}0` }],
-    ["a hash of other characters", { lines: 1, sha256: `g${SHA.slice(1)}` }],
-    ["a last line with another member", { lines: 1, sha256: SHA, clusterId: "east" }],
-    ["an empty line", []],
-  ])("is not %s", (_, line) => {
-    expect(SnapshotLine.safeParse(line).success).toBe(false);
   });
 });
