@@ -3,7 +3,7 @@ import type { Sender } from "../../src/gateway/gateway-types.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
 import { exporting } from "../merge/fixtures.ts";
-import { liveOf, type Member, Replicas, readerOf, rowsOf } from "./replicas.ts";
+import { generationOf, type Member, Replicas, readerOf, rowsOf } from "./replicas.ts";
 
 let replicas: Replicas;
 afterEach(() => replicas.close());
@@ -13,17 +13,8 @@ async function start(count: number) {
   return { members: replicas.members as [Member, Member, Member], log: replicas.log };
 }
 
-/** The clusters that each gateway answers from, which have equal rows. */
-function agree(): string[] {
-  const [first, ...others] = replicas.members.map(rowsOf);
-  for (const other of others) expect(other).toEqual(first);
-  const [live, ...same] = replicas.members.map(liveOf);
-  for (const other of same) expect(other).toEqual(live);
-  return live!;
-}
-
+const agree = () => replicas.agree();
 const heldOf = (member: Member, cluster: string) => snapshotOf(readerOf(member), cluster);
-const generationOf = ({ gateway }: Member) => gateway.everything.status().clusters[0]!.generation;
 const eventsOf = ({ events }: Member) => events.map(({ event }) => event);
 
 describe("an engine that loses what it had", () => {

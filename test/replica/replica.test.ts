@@ -7,7 +7,7 @@ import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
 import { memoryDatabase } from "../gateway/open-keyed.ts";
 import { exporting } from "../merge/fixtures.ts";
-import { liveOf, type Member, Replicas, readerOf, rowsOf } from "./replicas.ts";
+import { generationOf, liveOf, type Member, Replicas, readerOf } from "./replicas.ts";
 
 /** A cluster with services from one number on to before another one. */
 function largeExporter(from: number, to: number): ClusterSnapshot {
@@ -24,11 +24,7 @@ async function start(count: number) {
   return { members: replicas.members as [Member, Member], log: replicas.log };
 }
 
-function agree(): string[] {
-  const [first, ...others] = replicas.members.map(rowsOf);
-  for (const other of others) expect(other).toEqual(first);
-  return liveOf(replicas.members[0]!);
-}
+const agree = () => replicas.agree();
 
 describe("gateways that share a log", () => {
   test("acknowledge a push when they answer from it, and say up to which entry they have applied the log", async () => {
@@ -48,18 +44,6 @@ describe("gateways that share a log", () => {
     await pushing;
     expect(liveOf(one)).toEqual(["east"]);
     expect(one.gateway.everything.status().position).toBe(1);
-  });
-
-  test("reject a delta on a state that another one replaced", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    const { generation } = await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
-    await patchCluster(one.gateway, "east", generation, { namespaces: { new: {} } });
-    await replicas.settled();
-    await expect(other.gateway.renew("east", generation)).rejects.toMatchObject({
-      code: "GENERATION_MISMATCH",
-    });
   });
 
   test("are held up by no push that the log has not replied to", async () => {
@@ -200,25 +184,7 @@ describe("gateways that share a log", () => {
     expect(third.events).toEqual([]);
     expect([...readerOf(restarted).all("east", Kind.export)]).toHaveLength(600);
   });
-
-  test("agree which cluster reported an address first", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(other.gateway, exporting("west"));
-    await replicas.settled();
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.add();
-    await replicas.settled();
-    agree();
-    const address = Uint8Array.from([10, 0, 0, 1]);
-    const claims = replicas.members.map((member) => readerOf(member).claimsOn(address));
-    for (const claim of claims) expect(claim).toEqual(claims[0]);
-  });
 });
-
-function generationOf(member: Member): number {
-  return readerOf(member).cluster("east")!.meta!.generation;
-}
 
 describe("while the log is gone", () => {
   test("pushes are rejected, leases hold for the time that is configured, and answers say that they are stale", async () => {

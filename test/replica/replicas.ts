@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { expect } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
@@ -116,6 +117,13 @@ export class Replicas {
     this.members.splice(index, 0, member);
   }
 
+  /** The clusters that each gateway answers from, which have equal rows. */
+  agree(): string[] {
+    const [first, ...others] = this.members.map((member) => ({ rows: rowsOf(member), live: liveOf(member) }));
+    for (const other of others) expect(other).toEqual(first);
+    return first!.live;
+  }
+
   async close(): Promise<void> {
     for (const { gateway } of this.members) await gateway.close();
   }
@@ -138,6 +146,11 @@ export function rowsOf({ database }: Pick<Member, "database">): object {
 /** What a gateway answers from. */
 export function liveOf({ gateway }: Member): string[] {
   return gateway.everything.status().clusters.flatMap(({ live, clusterId }) => (live ? [clusterId] : []));
+}
+
+/** The generation of the first cluster by its id. */
+export function generationOf({ gateway }: Member): number {
+  return gateway.everything.status().clusters[0]!.generation;
 }
 
 /** Reads the database of a gateway. */
