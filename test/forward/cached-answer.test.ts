@@ -128,17 +128,6 @@ describe("an answer out of the cache", () => {
     });
   });
 
-  it("counts every TTL down, never below 0, and sets the freshness for HTTP", () => {
-    const kept = keep({
-      answers: [alias(90), address(60, "x.example.com")],
-      authorities: [{ type: "NS", name: "example.com", ttl: 3600, data: "ns.example.com" }],
-      additionals: [address(10, "ns.example.com")],
-    });
-    expect(answerAt(kept, 0)).toMatchObject({ ttls: [90, 60, 3600, 10], freshness: 60, outcome: "answer" });
-    expect(answerAt(kept, 25.9)).toMatchObject({ ttls: [65, 35, 3575, 0], freshness: 35 });
-    expect(answerAt(kept, 59)).toMatchObject({ ttls: [31, 1, 3541, 0], freshness: 1 });
-  });
-
   it("counts TTLs down by whole seconds, whatever they are", () => {
     const ttl = fc.nat(0x7fffffff);
     fc.assert(

@@ -162,20 +162,8 @@ describe("records behind an alias", () => {
       freshness: 5,
     };
   };
-  const record = (type: number, rdata: number[], owner = [0xc0, 12]) => [
-    ...owner,
-    0,
-    type,
-    0,
-    1,
-    0,
-    0,
-    0,
-    7,
-    0,
-    rdata.length,
-    ...rdata,
-  ];
+  const record = (type: number, rdata: number[], owner = [0xc0, 12]) =>
+    [owner, [0, type], [0, 1], [0, 0, 0, 7], [0, rdata.length], rdata].flat();
 
   it.each([
     ["A", record(1, [192, 0, 2, 1]), { data: "192.0.2.1" }],

@@ -259,28 +259,6 @@ describe("what comes back", () => {
 });
 
 describe("name servers that fail", () => {
-  it("are skipped, and come last for a while", async () => {
-    const servers: Record<string, Handler> = {
-      silent,
-      dead,
-      good: addressOf("192.0.2.3"),
-    };
-    const { stubs, asked, events } = await registered(servers);
-    for (let round = 0; round < 2; round++)
-      expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("answered");
-    expect(asked.map(({ nameserver }) => nameserver)).toEqual(["silent", "dead", "good", "good"]);
-    servers.good = dead;
-    servers.silent = addressOf("192.0.2.4");
-    expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("answered");
-    expect(asked.slice(4).map(({ nameserver }) => nameserver)).toEqual(["good", "silent"]);
-    expect(events).toEqual([
-      expect.stringMatching(/^fed silent /),
-      "fed dead ECONNREFUSED",
-      "fed good ECONNREFUSED",
-      "fed silent answers",
-    ]);
-  });
-
   it("make a SERVFAIL with Extended DNS Error 22 (RFC 8914 section 4.23) when all do", async () => {
     const { stubs } = await registered({ dead, silent });
     const { answer, outcome } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;

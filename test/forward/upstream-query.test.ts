@@ -36,31 +36,6 @@ describe("what an upstream is sent", () => {
       additionals: [{ udpPayloadSize: 1232, flag_do: true, ednsVersion: 0, options: [] }],
     });
   });
-
-  it.each([
-    [
-      "an address of the client's subnet (RFC 7871 section 11.1)",
-      { code: "CLIENT_SUBNET", family: 1, sourcePrefixLength: 32, scopePrefixLength: 0, ip: "198.51.100.77" },
-      [198, 51, 100, 77],
-    ],
-    ["a cookie (RFC 7873)", { code: 10, data: Buffer.from("secret-c") }, [...Buffer.from("secret-c")]],
-  ])("has no %s", (_, option, bytes) => {
-    const query = queryFor("www.example.com", { additionals: [optRecord([option])] });
-    expect(Buffer.from(query).includes(Buffer.from(bytes))).toBe(true);
-    expect(Buffer.from(sent(query)).includes(Buffer.from(bytes))).toBe(false);
-  });
-
-  it("does not distinguish clients", () => {
-    const plain = sent(queryFor("www.example.com", { id: 7 }));
-    expect(
-      sent(
-        queryFor("WWW.example.com", {
-          id: 8,
-          additionals: [optRecord([{ code: 12, data: Buffer.alloc(50) }])],
-        }),
-      ),
-    ).toEqual(plain);
-  });
 });
 
 describe("the key of an answer in the cache", () => {
