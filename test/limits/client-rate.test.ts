@@ -98,30 +98,3 @@ it("a rate of 0, and an address that is not known, are without limit", () => {
   expect([on.take(undefined), on.take(undefined)]).toEqual([0, 0]);
   expect([on.take("192.0.2.1"), on.take("192.0.2.1")]).toEqual([0, 1]);
 });
-
-it("buckets that a host makes have no client without a limit", () => {
-  const asked: string[] = [];
-  const buckets = {
-    take: (client: string) => asked.push(`take ${client}`),
-    refusals: (client: string) => asked.push(`refusals ${client}`),
-  };
-  const settings = {
-    perSecond: 1,
-    burst: 1,
-    exempt: parseAddressRanges(["10.0.0.0/8"]),
-    ipv4PrefixBits: 32,
-    ipv6PrefixBits: 64,
-    mostClients: 10,
-  };
-  const rate = new ClientRate(
-    settings,
-    () => 0,
-    () => buckets,
-  );
-  expect([rate.take("10.0.0.1"), rate.refusals("10.0.0.1"), asked]).toEqual([0, 0, []]);
-  expect([rate.take("192.0.2.1"), rate.refusals("192.0.2.1"), asked]).toEqual([
-    1,
-    2,
-    ["take 4/192.0.2.1", "refusals 4/192.0.2.1"],
-  ]);
-});

@@ -8,15 +8,6 @@ function threads(count: number, clients = 100) {
 }
 
 describe("the connections of clients", () => {
-  it("are counted in all threads together, for each client by itself", () => {
-    const [one, other] = threads(2);
-    one!.begin("a");
-    const slot = other!.begin("a");
-    expect([one!.totalOf(slot), one!.totalOf(one!.begin("b"))]).toEqual([2, 1]);
-    other!.end(slot);
-    expect(one!.totalOf(slot)).toBe(1);
-  });
-
   it("of a thread that ended no longer count", () => {
     const [one, other] = threads(2);
     const slot = one!.begin("a");
