@@ -6,7 +6,7 @@ import { createAdmit } from "../../../src/access/admission.ts";
 import type { ClientCertificate } from "../../../src/access/client.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
 import type { Admission } from "../../../src/access/rule.ts";
-import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
+import { createAccessRules } from "../../../src/access/rule.ts";
 import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
@@ -189,58 +189,12 @@ describe("a client", () => {
     );
   });
 
-  it("has its rule, which is one object; equal visibilities are listed once", async () => {
-    const { admit, access } = authority({ everybody: { view: "west" } });
-    const of = async (request: object) => (await admit(request)).rule;
-    expect(await of(bearer("laptop-1"))).toBe(access.of("laptops"));
-    expect(await of({ url: "/tokens/phone/dns-query" })).toBe(access.of("phones"));
-    expect(await of({})).toBe(access.public);
-    expect(access.all).toHaveLength(9);
-    expect(access.of("laptops").visibility).toEqual(access.of("phones").visibility);
-    expect(visibilitiesOf(access)).toHaveLength(7);
-    expect(() => access.of("none")).toThrow(RangeError);
-  });
-
   it("has the public rule without a promise, with any credential, if no rule has credentials", () => {
     const { admit, access } = authority({
       everybody: EVERYTHING,
       rules: [{ name: "listeners", bearer: [] }],
     });
     for (const [, request] of [...KNOWN, ...UNKNOWN]) expect(admit(request)).toEqual({ rule: access.public });
-  });
-
-  it("reads no credentials of kinds that no rule has", async () => {
-    const own = rules.filter(({ name }) => name === "office");
-    const { admit } = authority({ rules: own, hostNames: ["doh.example.org"] });
-    const unread = (): never => {
-      throw new Error("must not be read");
-    };
-    const request = {
-      ...asked({ address: "192.0.2.7", url: "/tokens/phone/", host: "resolver.doh.example.org" }),
-      header: unread,
-    };
-    Object.defineProperty(request, "client", { get: unread });
-    const settings = {
-      rules: createAccessRules(
-        undefined,
-        own.map(({ name }) => ({ name, scope: {} })),
-      ),
-      credentials: own,
-      hostNames: ["doh.example.org"],
-      publicHasTokens: false,
-      clientAddress: () => "192.0.2.7",
-      sha256: unread,
-    };
-    expect(resultOf(await createAdmit(settings)(request))).toBe("office");
-    expect(resultOf(await admit({ address: "192.0.2.7" }))).toBe("office");
-  });
-
-  it("has the path without its token", async () => {
-    const { admit } = authority();
-    expect(await admit({ url: "/tokens/phone/resolve?name=a" })).toMatchObject({
-      path: { prefix: "/tokens/phone", url: "/resolve?name=a" },
-    });
-    expect(await admit({ host: "resolver.doh.example.org" })).toMatchObject({ isByHost: true });
   });
 });
 
