@@ -73,27 +73,15 @@ describe("letters in random case (draft-vixie-dnsext-dns0x20)", () => {
 describe("the case of a name", () => {
   const label = fc.uint8Array({ minLength: 1, maxLength: 20 });
   const names = fc.array(label, { maxLength: 8 });
+  /** Type A, class IN. */
+  const A_IN = [0, 1, 0, 1];
   const queryOf = (labels: readonly Uint8Array[]) =>
-    Uint8Array.from([
-      0,
-      0,
-      1,
-      0,
-      0,
-      1,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
+    Uint8Array.of(
+      ...queryFor(".").subarray(0, 12),
       ...labels.flatMap((one) => [one.length, ...one]),
       0,
-      0,
-      1,
-      0,
-      1,
-    ]);
+      ...A_IN,
+    );
 
   it("is the only change, for any bytes of a name", () => {
     fc.assert(

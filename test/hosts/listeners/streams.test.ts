@@ -14,7 +14,7 @@ import { ownCount } from "../../../src/limits/shared.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
 import { until } from "../../until.ts";
 import { stopClock } from "../server/stopped-clock.ts";
-import { framed, StreamClient } from "./dns-clients.ts";
+import { StreamClient } from "./dns-clients.ts";
 
 let folder: string;
 let tls: TlsIdentity;
@@ -144,20 +144,6 @@ async function startTls(bounds: Bounds & { handshakeSeconds?: number } = {}) {
 }
 
 describe("a connection (RFC 7766 section 6.2.1)", () => {
-  it("answers one query after the other", async () => {
-    const { connect } = await start();
-    const client = await connect();
-    for (const id of [1, 2, 65_535]) expect(idOf(await client.ask(ask(id)))).toBe(id);
-  });
-
-  it("reads a query byte by byte", async () => {
-    const { connect } = await start();
-    const client = await connect();
-    client.socket.setNoDelay();
-    for (const byte of framed(ask(7))) client.socket.write(Buffer.from([byte]));
-    expect(idOf(await client.next())).toBe(7);
-  });
-
   it("answers out of order: a pending query does not delay others (section 6.2.1.1)", async () => {
     const { handler, connect } = await start();
     const client = await connect();

@@ -1,7 +1,6 @@
 import { connect as connectHttp2 } from "node:http2";
 import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
-import { connect as connectTls } from "node:tls";
 import { describe, expect, it } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { serversOf } from "./tls-fixture.ts";
@@ -51,28 +50,6 @@ describe("requests that other servers accept", () => {
   });
 });
 describe("stopping", () => {
-  it("finishes a request in progress and accepts no new connection", async () => {
-    let release = () => {};
-    let arrived = () => {};
-    const waiting = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    const server = await start(true, async () => {
-      arrived();
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      return new Response("late");
-    });
-    const stream = http2(server).request({ ":method": "GET" });
-    await waiting;
-    const stopped = server.stop(60_000);
-    await closed(plainSocket(server));
-    release();
-    expect(await received(stream)).toBe("late");
-    await stopped;
-  });
-
   it.each([true, false])(
     "lets no HTTP/1.1 connection stay open for another request (TLS: %s)",
     async (secure) => {
@@ -106,17 +83,5 @@ describe("stopping", () => {
     const idle = plainSocket(server);
     await new Promise((resolve) => idle.once("connect", resolve));
     await Promise.all([server.stop(50), closed(stuck), closed(idle)]);
-  });
-});
-
-describe("another certificate", () => {
-  it("is used for new connections", async () => {
-    const server = await start();
-    const other = await servers.anotherCertificate();
-    server.renew(other);
-    const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: other.cert });
-    servers.keep(socket);
-    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
-    expect(socket.authorized).toBe(true);
   });
 });

@@ -55,7 +55,6 @@ export function serversOf(name: string) {
     get tls(): TlsIdentity {
       return tls;
     },
-    anotherCertificate: () => keepSelfSigned(join(folder, "other"), "localhost", Date.now()),
     /** Starts a server, which is stopped after the test. By default it answers every request with 200. */
     async start({
       host = "127.0.0.1",

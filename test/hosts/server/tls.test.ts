@@ -1,10 +1,7 @@
 import { X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, createServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls.ts";
@@ -71,23 +68,6 @@ describe("certificates to trust", () => {
     writeFileSync(bundle, readFileSync(join(folder, "tls", "self-signed.key")));
     await expect(readCertificates(bundle)).rejects.toThrow(/bundle\.pem holds no PEM certificate/);
     await expect(readCertificates(`${certificateFile}.none`)).rejects.toThrow(/cannot read/);
-  });
-
-  it("of two gateways: each connects to its own by a bundle of both", async () => {
-    const identities = [
-      await keepSelfSigned(join(folder, "one"), "localhost", Date.now()),
-      await keepSelfSigned(join(folder, "two"), "localhost", Date.now()),
-    ];
-    const ca = identities.map(({ cert }) => cert).join("");
-    for (const { cert, key } of identities) {
-      const server = createServer({ cert, key }).listen(0, "127.0.0.1");
-      await once(server, "listening");
-      const socket = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", ca });
-      await once(socket, "secureConnect");
-      expect(socket.authorized).toBe(true);
-      socket.destroy();
-      server.close();
-    }
   });
 });
 

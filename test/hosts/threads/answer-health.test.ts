@@ -11,71 +11,43 @@ const MAIN = saying("main thread");
 const NEVER: Application = () => new Promise(() => {});
 
 interface Asked {
-  readonly path: string;
-  /** Milliseconds since the last sign of life of the main thread. Default: 0 */
-  readonly silence?: number;
   readonly isStarted?: boolean;
   readonly isReady?: boolean;
   readonly method?: string;
   readonly main?: Application;
 }
 
-async function answerTo({ path, silence = 0, isStarted = true, isReady = true, method, main }: Asked) {
+const STUCK = { main: NEVER };
+const HERE = [200, "this thread"];
+const THERE = [200, "main thread"];
+const HUNG = [503, "the thread that takes changes has not run for 61 s"];
+
+it.each<[path: string, silence: number, Asked, expected: unknown[]]>([
+  ["/healthz", 0, STUCK, HERE],
+  ["/healthz?verbose", 0, STUCK, HERE],
+  ["/healthz", 60_000, STUCK, HERE],
+  ["/healthz", 61_000, {}, HUNG],
+  // Until every thread listens.
+  ["/healthz", 0, { isStarted: false }, THERE],
+  // The main thread knows more.
+  ["/readyz", 0, {}, THERE],
+  ["/readyz", 4000, {}, THERE],
+  ["/readyz", 0, STUCK, [200, "ready"]],
+  ["/readyz", 5000, STUCK, [200, "ready"]],
+  ["/readyz", 0, { ...STUCK, isReady: false }, [503, "not ready"]],
+  ["/readyz", 5000, { ...STUCK, isReady: false }, [503, "not ready"]],
+  ["/status", 0, {}, THERE],
+  ["/healthz/more", 0, {}, THERE],
+  ["/healthz", 0, { method: "POST" }, THERE],
+  ["/readyz", 90_000, { method: "PUT" }, THERE],
+])("%s, %d ms after the main thread ran, %j: %j", async (path, silence, asked, expected) => {
+  const { isStarted = true, isReady = true, method = "GET", main = MAIN } = asked;
   const signals = new ThreadSignals();
   signals.beat(NOW - silence);
   if (isStarted) signals.markStarted();
   const health = { here: saying("this thread"), signals, isReady: () => isReady, clock: () => NOW };
-  const answer = answerHealth(health, main ?? MAIN);
-  const { status, body } = await answer({ method: method ?? "GET", url: path } as NodeRequest);
-  return [status, new TextDecoder().decode(body!).trimEnd()];
-}
-
-describe("/healthz", () => {
-  it.each([
-    ["/healthz", 0],
-    ["/healthz?verbose", 0],
-    ["/healthz", 60_000],
-  ])("%s is answered by the thread, %d ms after the main thread ran", async (path, silence) => {
-    expect(await answerTo({ path, silence, main: NEVER })).toEqual([200, "this thread"]);
-  });
-
-  it("is 503 when the main thread has not run for more than a minute", async () => {
-    expect(await answerTo({ path: "/healthz", silence: 61_000 })).toEqual([
-      503,
-      "the thread that takes changes has not run for 61 s",
-    ]);
-  });
-
-  it("is answered by the main thread until every thread listens", async () => {
-    expect(await answerTo({ path: "/healthz", isStarted: false })).toEqual([200, "main thread"]);
-  });
-});
-
-describe("/readyz", () => {
-  it("is answered by the main thread, which knows more", async () => {
-    expect(await answerTo({ path: "/readyz" })).toEqual([200, "main thread"]);
-    expect(await answerTo({ path: "/readyz", silence: 4000 })).toEqual([200, "main thread"]);
-  });
-
-  it.each([
-    ["does not answer", 0],
-    ["has not run for a while", 5000],
-  ])("is answered by the thread where the main thread %s", async (_, silence) => {
-    expect(await answerTo({ path: "/readyz", silence, main: NEVER })).toEqual([200, "ready"]);
-    expect(await answerTo({ path: "/readyz", silence, main: NEVER, isReady: false })).toEqual([
-      503,
-      "not ready",
-    ]);
-  });
-});
-
-it.each([
-  { path: "/status" },
-  { path: "/healthz/more" },
-  { path: "/healthz", method: "POST" },
-  { path: "/readyz", method: "PUT", silence: 90_000 },
-])("hands over $path, $method", async (asked) => {
-  expect(await answerTo(asked)).toEqual([200, "main thread"]);
+  const { status, body } = await answerHealth(health, main)({ method, url: path } as NodeRequest);
+  expect([status, new TextDecoder().decode(body!).trimEnd()]).toEqual(expected);
 });
 
 describe("the silence of the main thread", () => {

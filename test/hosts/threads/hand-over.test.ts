@@ -122,31 +122,6 @@ describe("requests that a thread hands over", () => {
     await until(() => expect(cancel).toHaveBeenCalled());
   });
 
-  it("have their bodies read to the end by a handler that goes on after its response", async () => {
-    const read: Promise<string>[] = [];
-    const answer = (asked: globalThis.Request) => {
-      read.push(asked.text());
-      return new Response("taken");
-    };
-    answerHanded(channel.port2, answer, new AbortController().signal, () => {});
-    const post = request("", { method: "POST", body: new Blob(["a body"]).stream() });
-    expect(textOf((await new HandOver(channel.port1).answer(post)).body)).toBe("taken");
-    expect(await read[0]).toBe("a body");
-  });
-
-  it("have bodies that came with them handed over whole, as the request and its response", async () => {
-    const handed: unknown[] = [];
-    channel.port2.on("message", ({ body }: { body: unknown }) => handed.push(body));
-    const answer = async (asked: globalThis.Request) =>
-      new Response(`${asked.method} ${asked.headers.get("accept")} ${await asked.text()}`, { status: 201 });
-    answerHanded(channel.port2, answer, new AbortController().signal, () => {});
-    const patch = request("", { method: "PATCH", arrived: new TextEncoder().encode("one line\n") });
-    const { status, headers, body } = await new HandOver(channel.port1).answer(patch);
-    expect([status, textOf(body)]).toEqual([201, "PATCH */* one line\n"]);
-    expect(headers).toMatchObject({ "content-length": "19", "content-type": "text/plain;charset=UTF-8" });
-    expect(handed).toEqual([new TextEncoder().encode("one line\n")]);
-  });
-
   it("are answered here if the Fetch standard cannot express them", async () => {
     const { seen } = slowMain();
     const handOver = new HandOver(channel.port1);
