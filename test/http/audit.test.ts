@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createPushForward } from "../../src/assembly/push-forward.ts";
 import { AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
 import type { AuditEntry } from "../../src/http/messages/environment.ts";
-import { createReject } from "../../src/http/messages/errors.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/counters.ts";
-import type { Load } from "../../src/limits/load.ts";
-import { authorityOf } from "../access/authorities.ts";
-import { sha256 } from "./push/push-api.ts";
 
 function openLog(rate = { perSecond: 1, burst: 2 }) {
   const lines: AuditEntry[] = [];
@@ -66,31 +60,6 @@ describe("the audit log", () => {
     expect([lines[0]?.cluster?.length, lines[0]?.reason?.length]).toEqual([500, 500]);
   });
 
-  it("has pushes that a front rejects; those that the primary answers are in the primary's", async () => {
-    const { audit, lines } = openLog({ perSecond: 1, burst: 10 });
-    const routes = createPushForward({
-      audit,
-      clientAddress: ({ client }) => client?.address,
-      authority: authorityOf([{ clusterId: "west", tokenSha256: sha256("west-token") }]),
-      send: async () => Response.json({ generation: 1 }),
-      unreachable: { status: 503, code: "BUSY", message: "no object" },
-      onChange: () => {},
-      log: () => {},
-    });
-    const send = (token: string) =>
-      routes.request(
-        "/west/snapshot",
-        { method: "PUT", headers: { authorization: `Bearer ${token}` } },
-        { client: { address: "192.0.2.9" } },
-      );
-    await send("west-token");
-    expect(lines).toEqual([]);
-    await send("stranger");
-    expect(lines).toMatchObject([
-      { action: "forward", status: 401, code: "UNKNOWN_TOKEN", cluster: "west", client: "192.0.2.9" },
-    ]);
-  });
-
   it.each([
     ["PUT", "/api/v1/clusters/west/snapshot", { action: "push", cluster: "west" }],
     ["PATCH", "/api/v1/clusters/west/snapshot", { action: "patch", cluster: "west" }],
@@ -113,22 +82,5 @@ describe("the audit log", () => {
         ? []
         : [{ ...expected, outcome: "refused", status: 429, code: "TOO_MANY_REQUESTS" }],
     );
-  });
-
-  it.each([
-    ["a client's rate", { rate: { take: () => 5 } as unknown as ClientRate }],
-    ["load", { load: { isHigh: true } as Load }],
-  ])("has the status, code and reason of the response to a request that is rejected for %s", (_, limit) => {
-    const { audit, lines } = openLog();
-    const gate = createRequestGate({
-      ...limit,
-      counters: new LimitCounters(),
-      reject: createReject([], new QueryCounters()),
-      onRejection: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
-    })!;
-    const request = new Request("https://gateway/api/v1/clusters/west");
-    const { status, body } = gate(new FetchRequest(request, undefined))!;
-    const { code, message: reason } = JSON.parse(new TextDecoder().decode(body!));
-    expect(lines).toMatchObject([{ status, code, reason }]);
   });
 });

@@ -48,12 +48,6 @@ describe("/explain", () => {
     expect(response.status).toBe(404);
   });
 
-  it("suggests names for one that does not exist", async () => {
-    const { body } = await explain("name=wbe.shop.svc.clusterset.test");
-    expect(body).toMatchObject({ status: "NXDOMAIN", code: "NOT_EXPORTED", records: [] });
-    expect(body.suggestions).toMatchObject([{ name: `${WEB}.` }]);
-  });
-
   it.each([
     ["type=A", 400, "INVALID_QUESTION"],
     ["name=a..b", 400, "INVALID_QUESTION"],
@@ -62,11 +56,5 @@ describe("/explain", () => {
     const { response, body } = await explain(search);
     expect(response.status).toBe(status);
     expect(body).toEqual({ code, message: expect.any(String) });
-  });
-
-  it("says that nothing is known while no cluster has pushed", async () => {
-    const empty = await pagesWorld([]);
-    const response = await empty.fetch(`/explain?name=${WEB}`);
-    expect(await response.json()).toMatchObject({ status: "SERVFAIL", code: "NOT_READY", records: [] });
   });
 });

@@ -17,43 +17,6 @@ const get = (path: string, accept?: string) =>
 const asked = () => decode(Buffer.from(gateway.asked.at(-1)!.query));
 
 describe("the JSON form", () => {
-  it("renders each type in the form of zone files", async () => {
-    const name = NAME;
-    gateway.reply = {
-      answers: [
-        { type: "AAAA", name, ttl: 5, data: "fd00::1" },
-        { type: "PTR", name, ttl: 5, data: "a.example" },
-        { type: "SRV", name, ttl: 5, data: { priority: 0, weight: 50, port: 443, target: "web.example" } },
-        { type: "TXT", name, ttl: 5, data: ["1.0.0", 'say "hi" \\ ', Buffer.from([0x00, 0xe9])] },
-        { type: "HINFO", name, ttl: 5, data: { cpu: "RFC8482", os: "" } },
-        { type: "NULL", name, ttl: 5, data: Buffer.from("0a0b", "hex") },
-      ],
-      authorities: [
-        {
-          type: "SOA",
-          name: "clusterset.test",
-          ttl: 5,
-          data: { mname: "ns.x", rname: "host.x", serial: 1, refresh: 2, retry: 3, expire: 4, minimum: 5 },
-        },
-      ],
-      additionals: [{ type: "A", name: "web.example", ttl: 5, data: "10.1.0.2" }],
-    };
-    const answer = (await (await get(`/resolve?name=${NAME}&type=ANY`)).json()) as Record<
-      string,
-      { data: string }[]
-    >;
-    expect(answer.Answer?.map((record) => record.data)).toEqual([
-      "fd00::1",
-      "a.example.",
-      "0 50 443 web.example.",
-      String.raw`"1.0.0" "say \"hi\" \\ " "\000\233"`,
-      '"RFC8482" ""',
-      "\\# 2 0a0b",
-    ]);
-    expect(answer.Authority?.map((record) => record.data)).toEqual(["ns.x. host.x. 1 2 3 4 5"]);
-    expect(answer.Additional?.map((record) => record.data)).toEqual(["10.1.0.2"]);
-  });
-
   it("has the response code and the Extended DNS Error (RFC 8914)", async () => {
     gateway.reply = {
       rcode: 2,

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { formatMetrics } from "../../../src/http/metrics/metric.ts";
 import type { StatusSource } from "../../../src/http/metrics/status.ts";
-import { readMetrics, secondaryMetrics } from "../../../src/http/metrics/table.ts";
+import { secondaryMetrics } from "../../../src/http/metrics/table.ts";
 import { TransferCounters } from "../../../src/transfer/transfer-state.ts";
 import { FakeGateway, NOW } from "../fake-gateway.ts";
 
@@ -63,12 +61,6 @@ test("a cluster cannot add series with reasons of its own choice", async () => {
   expect(metrics.filter((line) => line.startsWith("clusterset_doh_findings{"))).toEqual([
     'clusterset_doh_findings{cluster="b",reason="other"} 500',
   ]);
-});
-
-test("damaged rows are counted", async () => {
-  const counters = Object.assign(new QueryCounters(), { damagedRows: 2 });
-  const metrics = await readMetrics({ gateway: new FakeGateway(), clock: () => NOW, counters });
-  expect(formatMetrics(metrics)).toContain("\nclusterset_doh_damaged_rows_total 2\n");
 });
 
 test("a secondary says for how long it is stale", async () => {

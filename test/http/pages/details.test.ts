@@ -126,6 +126,7 @@ describe("/services/<namespace>/<name>", () => {
     ["/services/shop/%3Cb%3E", "does not name a service"],
     [`/services/shop/${"a".repeat(64)}`, "does not name a service"],
     ["/services/shop/web?view=none", 'No cluster "none" has pushed'],
+    ["/clusters/%FF", "No cluster with this id has pushed"],
   ])("is 404 for %s", async (path, said) => {
     const { status, text } = await world.page(path);
     expect(status).toBe(404);
@@ -206,12 +207,6 @@ describe("/clusters/<cluster id>", () => {
     expect(first.text).not.toContain("shop/s-050");
     expect(first.links).toContain("/clusters/east?page=2");
     expect((await many.page("/clusters/east?page=3")).text).toContain("shop/s-119");
-  });
-
-  it.each(["/clusters/none", "/clusters/%3Cb%3E", "/clusters/%FF"])("is 404 for %s", async (path) => {
-    const { status, text } = await world.page(path);
-    expect(status).toBe(404);
-    expect(text).toContain("No cluster with this id has pushed");
   });
 });
 

@@ -1,36 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { AccessCounters, QueryCounters } from "../../../../src/answer/query-counters.ts";
 import { formatMetrics } from "../../../../src/http/metrics/metric.ts";
-import { snapshotOf, withNodeMetrics } from "../../../../src/http/metrics/node-metrics.ts";
-import { readMetrics } from "../../../../src/http/metrics/table.ts";
-import { fakeForwarder } from "../../../forward/fake-forwarder.ts";
-import { FakeGateway, NOW } from "../../fake-gateway.ts";
-
-/** Without the values of the process, which change from one reading to the next. */
-const ofGateway = (text: string) => text.split("\n").filter((line) => !/\b(?:process|nodejs)_/.test(line));
-const namesIn = (text: string) => text.split("\n").filter((line) => line.startsWith("# "));
+import { snapshotOf } from "../../../../src/http/metrics/node-metrics.ts";
 
 describe("a snapshot of metrics", () => {
-  it("has the same text as the metrics themselves", async () => {
-    const counters = new QueryCounters();
-    const { forwarder } = fakeForwarder({});
-    const access = new AccessCounters();
-    counters.answered(new Uint8Array(12), "answer", true, "https", performance.now());
-    counters.pushed("PUT", 200);
-    access.admitted("public");
-    forwarder.counters.exchanged("192.0.2.53", 12, undefined);
-    const sources = { gateway: new FakeGateway(), counters, clock: () => NOW, forwarder, access };
-    const metrics = withNodeMetrics(() => readMetrics(sources));
-    const text = formatMetrics(structuredClone(await metrics.snapshot()));
-    const rendered = await metrics.render();
-    expect(ofGateway(text)).toEqual(ofGateway(rendered));
-    expect(namesIn(text)).toEqual(namesIn(rendered));
-    expect(text).toContain(
-      'clusterset_doh_upstream_duration_seconds_bucket{upstream="192.0.2.53",le="0.025"} 1',
-    );
-  });
-
   it("has values that are no ordinary numbers, text that must be escaped, and histograms, as prom-client writes them", async () => {
     const registers = [new Registry()];
     const labelNames = ["at"];
