@@ -8,7 +8,7 @@ import {
   MOST_COMPRESSED,
   type WorkerBundle,
 } from "../../scripts/bundle-check.ts";
-import { findIntruders, modulesOf, packagesOf } from "../../scripts/bundle-report.ts";
+import { findIntruders } from "../../scripts/bundle-report.ts";
 
 describe("a Worker with planted mistakes", () => {
   let bundle: WorkerBundle;
@@ -109,19 +109,4 @@ describe("what must not reach a bundle", () => {
     } as const;
     expect(findIntruders(bundleOf(modules))).toEqual([]);
   });
-});
-
-it("sizes are summed by package and by stage", () => {
-  const metafile = bundleOf({
-    "src/zone/a.ts": [[], 10],
-    "src/zone/kinds/b.ts": [[], 20],
-    "node_modules/@scope/name/c.js": [[], 7],
-    "node_modules/other/node_modules/hono/d.js": [[], 90],
-  });
-  expect(packagesOf(metafile)).toEqual([
-    { name: "hono", bytes: 90 },
-    { name: "src/zone", bytes: 30 },
-    { name: "@scope/name", bytes: 7 },
-  ]);
-  expect(modulesOf(metafile)[0]).toEqual({ name: "node_modules/other/node_modules/hono/d.js", bytes: 90 });
 });

@@ -98,52 +98,6 @@ describe("Pod Security", () => {
     },
   );
 
-  test.each<[string, (spec: PodSpec, container: Container) => void, RegExp]>([
-    [
-      "without runAsNonRoot",
-      ({ securityContext }) => delete securityContext.runAsNonRoot,
-      /runAsNonRoot != true/,
-    ],
-    [
-      "as root",
-      ({ securityContext }) => {
-        securityContext.runAsUser = 0;
-      },
-      /runAsUser=0/,
-    ],
-    [
-      "without a seccompProfile",
-      ({ securityContext }) => delete securityContext.seccompProfile,
-      /seccompProfile/,
-    ],
-    [
-      "without allowPrivilegeEscalation: false",
-      (_, { securityContext }) => delete securityContext.allowPrivilegeEscalation,
-      /allowPrivilegeEscalation != false/,
-    ],
-    [
-      "with capabilities",
-      (_, { securityContext }) => delete securityContext.capabilities,
-      /unrestricted capabilities/,
-    ],
-    [
-      "with the host's network",
-      (spec) => {
-        spec.hostNetwork = true;
-      },
-      /host namespaces/,
-    ],
-    [
-      "with the host's files",
-      ({ volumes }) => void volumes.push({ name: "host", hostPath: { path: "/" } }),
-      /restricted volume types/,
-    ],
-  ])("%s it is refused", async (_, change, violation) => {
-    const pod = podOf("sync-worker");
-    change(pod.spec, pod.spec.containers[0]!);
-    await expect(admit(pod)).rejects.toMatchObject({ status: 403, body: expect.stringMatching(violation) });
-  });
-
   test.each(ofWorker)(
     "infra/kubernetes/%s: nothing can be written, everything is limited, one pod alone has the token",
     (folder) => {

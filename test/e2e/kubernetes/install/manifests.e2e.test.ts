@@ -301,10 +301,7 @@ describe("the charts reject values", () => {
       { host: "https://doh.example.org" },
       "'/host': 'https://doh.example.org' is not valid hostname",
     ],
-    ["gateway", { hots: HOST }, "additional properties 'hots' not allowed"],
     ["gateway", { "clusters.East.token": "a" }, "'/clusters': additional properties 'East' not allowed"],
-    ["gateway", { "clusters.east.tokn": "a" }, "'/clusters/east': additional properties 'tokn' not allowed"],
-    ["gateway", { "config.zone": "a.example" }, "'/config': additional properties 'zone' not allowed"],
     [
       "gateway",
       { "config.limits.connections": "many" },
@@ -315,7 +312,6 @@ describe("the charts reject values", () => {
       { ...worker, gateway: HOST },
       "'/gateway': 'doh.example.org' does not match pattern '^https?://'",
     ],
-    ["worker", { ...worker, clusterId: "East" }, "'/clusterId': 'East' does not match pattern"],
   ] as const)("%s %j: %s", (chart, values, reason) => {
     expect(() => rendered(chart, values)).toThrow(reason);
   });
@@ -414,23 +410,10 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
     expect(applied.stdout.trim().split("\n")).toHaveLength(distinct.size);
   });
 
-  test.each([
-    ["Certificate", /spec\.issuerRef/, (spec: Record<string, unknown>) => delete spec.issuerRef],
-    ["HTTPRoute", /hostnames/, (spec: Record<string, unknown>) => Object.assign(spec, { hostnames: ["*"] })],
-    [
-      "ServiceMonitor",
-      /unknown field/,
-      (spec: Record<string, unknown>) => Object.assign(spec, { endpoint: [] }),
-    ],
-    [
-      "Deployment",
-      /unknown field/,
-      (spec: Record<string, unknown>) => Object.assign(spec, { strategies: {} }),
-    ],
-    ["StatefulSet", /unknown field/, (spec: Record<string, unknown>) => Object.assign(spec, { replica: 1 })],
-  ])("rejects a damaged %s", async (kind, reason, damage) => {
-    const damaged = structuredClone(objectsOfAll().find((object) => object.kind === kind)!);
-    damage(damaged.spec as Record<string, unknown>);
-    expect(await dryRun([damaged])).toMatchObject({ code: 1, stderr: expect.stringMatching(reason) });
+  test("rejects a damaged Certificate", async () => {
+    const damaged = structuredClone(objectsOfAll().find(({ kind }) => kind === "Certificate")!);
+    delete (damaged.spec as Record<string, unknown>).issuerRef;
+    const stderr = expect.stringMatching(/spec\.issuerRef/);
+    expect(await dryRun([damaged])).toMatchObject({ code: 1, stderr });
   });
 });
