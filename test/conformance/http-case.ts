@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { ErrorResponse } from "../../src/http/openapi/schemas.ts";
 import { decode } from "../resolve/ask.ts";
-import { readExtendedError } from "./extended-error.ts";
+import { extendedErrors } from "../resolve/extended-errors.ts";
 
 /** Something that answers requests: an application of this process, or a host behind its sockets. Only path and query of a URL count. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -100,7 +100,7 @@ function expectMessage(bytes: Buffer, expected: NonNullable<CaseResponse["dns"]>
     id: bytes.readUInt16BE(0),
     rcode,
     answer: answer.toSorted(),
-    extendedError: readExtendedError(bytes),
+    extendedError: extendedErrors(bytes)[0],
   };
   expect(seen).toMatchObject({
     ...expected,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { readExtendedError } from "../../conformance/extended-error.ts";
+import { extendedErrors } from "../../resolve/extended-errors.ts";
 import type { Answered } from "../harness/answers.ts";
 import { type GatewayClient, shorten } from "../harness/gateway-client.ts";
 import { waitFor } from "../servers/wait.ts";
@@ -21,7 +21,7 @@ export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
   const answer = await gateway.query(`${name}.svc.clusterset.test`, "A");
   const { rcode, values } = shorten(answer);
   const found = values.length > 0 ? values : "NODATA";
-  const stale = STALE.includes(readExtendedError(answer.raw) ?? -1);
+  const stale = STALE.includes(extendedErrors(answer.raw)[0] ?? -1);
   return { asked, answer: rcode === "NOERROR" ? found : rcode, stale };
 }
 
