@@ -109,6 +109,11 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     },
   );
 
+  test("a Service of type ExternalName is not exported (KEP-1645, Service Types)", () => {
+    const objects = [service("shop/web", { type: "ExternalName" }), serviceExport("shop/web")];
+    expect(extract(...objects).exports).toEqual({});
+  });
+
   test("an export without creationTimestamp counts as the youngest", () => {
     const { exports } = extract(
       service("shop/web"),
