@@ -1,11 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { whyAdjusted } from "../../src/database/ranks.ts";
 import { Reader } from "../../src/database/reader.ts";
+import { AnsweringState } from "../../src/gateway/answering-state.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
 import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
+import { openDatabase, openForReading } from "../../src/hosts/node/database.ts";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import type { KeyEntries } from "../../src/names/entries.ts";
@@ -25,7 +30,7 @@ import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { arbitraryStep, type Step } from "../worlds/steps.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { patchCluster, putSnapshot } from "./open-gateway.ts";
-import { memoryDatabase, openKeyed } from "./open-keyed.ts";
+import { openKeyed, REAL_QUERIES } from "./open-keyed.ts";
 import { ReverseModel } from "./reverse/reverse-model.ts";
 
 const CLUSTERS = ["east", "north", "west"];
@@ -43,10 +48,12 @@ interface Held extends Acknowledgement {
   readonly snapshot: ClusterSnapshot;
 }
 
-/** A gateway, and what its clusters did. */
+/** A gateway, what its clusters did, and what another connection to its file answers from, as a thread has it. */
 class Course {
   readonly clock = new FakeClock(NOON);
-  readonly #database = memoryDatabase();
+  readonly #folder = mkdtempSync(join(tmpdir(), "any-sequence-"));
+  readonly #database = openDatabase(join(this.#folder, "state.db"));
+  readonly #reading = openForReading(join(this.#folder, "state.db"));
   readonly #reader = new Reader(this.#database, () => expect.unreachable());
   /** By cluster, also where its lease expired. */
   readonly held = new Map<string, Held>();
@@ -55,6 +62,14 @@ class Course {
   /** Whose an address is. */
   readonly reverse = new ReverseModel();
   gateway = this.#open();
+  readonly follower = new AnsweringState({
+    reader: new Reader(this.#reading, () => expect.unreachable()),
+    clock: this.clock,
+    names: { zones: { ttl: 30 }, merging: {} },
+    queries: REAL_QUERIES,
+    scopes: SCOPES,
+    serial: () => this.gateway.state.serial,
+  });
 
   async take(step: Step): Promise<void> {
     if (step.do === "wait") await this.clock.advance(step.seconds * 1000);
@@ -96,7 +111,9 @@ class Course {
   }
 
   close(): void {
+    this.#reading.close();
     this.#database.close();
+    rmSync(this.#folder, { recursive: true });
   }
 
   #open(): Gateway {
@@ -192,18 +209,29 @@ async function expectSurveyed(course: Course, within: ScopedGateway, expected: K
   });
 }
 
-it("any sequence of pushes, lease ends, returns, departures and restarts is answered as by a gateway that compiles everything, in each scope and view", async () => {
+/** What a gateway answers of clusters beside records. */
+function knownOf(gateway: ScopedGateway): object {
+  const { ready, stateHash, clusters, neverSeen } = gateway.status();
+  return { ready, stateHash, clusters, neverSeen, views: CLUSTERS.map((id) => gateway.hasCluster(id)) };
+}
+
+it("any sequence of pushes, lease ends, returns, departures and restarts is answered as by a gateway that compiles everything, in each scope and view, and by a connection that follows", async () => {
   let [compared, judged, emptied] = [0, 0, 0];
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {
       const course = new Course();
       const names = new Set(["nothing.clusterset.local"]);
-      for (const step of steps) {
+      for (const [index, step] of steps.entries()) {
         await course.take(step);
+        // Otherwise it answers from what it has, and keeps what it compiles.
+        const follows = index % 3 < 2;
+        if (follows) course.follower.follow();
         const now = course.clock.now();
         const leases = course.leases();
         for (const scope of SCOPES) {
           const within = course.gateway.within(scope);
+          const follower = course.follower.within(scope);
+          if (follows) expect(knownOf(follower)).toEqual(knownOf(within));
           const expected = course.expectedIn(scope);
           const world = within.current(now)?.world;
           expect(world === undefined).toBe(expected === undefined);
@@ -219,7 +247,19 @@ it("any sequence of pushes, lease ends, returns, departures and restarts is answ
               if (!within.hasCluster(view)) continue;
             }
             for (const name of names) {
-              const answer = (type: string) => within.answer(encodeQuery(name, type), view, now)!.bytes;
+              const answer = (type: string) => {
+                const query = encodeQuery(name, type);
+                const { bytes } = within.answer(query, view, now)!;
+                const followed = follower.answer(query, view, now)!.bytes;
+                if (follows && Buffer.compare(followed, bytes) !== 0)
+                  expect({ view, name, type, ...decode(followed) }).toEqual({
+                    view,
+                    name,
+                    type,
+                    ...decode(bytes),
+                  });
+                return bytes;
+              };
               // Who reported an address first is not in snapshots.
               const reverse = name.toLowerCase().replace(/^nothing\./, "");
               if (course.reverse.isContested(reverse)) {

@@ -13,7 +13,7 @@ import { type EntryReader, keysOfPod } from "../../src/names/entries.ts";
 import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { DRIVERS } from "../database/databases.ts";
-import { NOON, push, wholeLines } from "../database/pushing.ts";
+import { push, wholeLines } from "../database/pushing.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 
@@ -89,26 +89,5 @@ describe("rows in a database", () => {
       { numRuns: 200 },
     );
     expectMet(services, 400);
-  });
-
-  it("of a cluster that is not live do not count", () => {
-    const [, open] = DRIVERS[0]!;
-    const database = open();
-    const writer = new Writer(database, () => {});
-    const world = fc.sample(arbitraryWorld, { numRuns: 1, seed: 3 })[0]!;
-    for (const snapshot of world)
-      push(writer, snapshot.clusterId, "whole", wholeLines(snapshot), { now: NOON, live: true });
-    const [first, ...others] = world;
-    const reader = new Reader(database, () => expect.unreachable());
-    const rows = new DatabaseEntries(
-      reader,
-      others.map(({ clusterId }) => clusterId),
-    );
-    const all = new DatabaseEntries(
-      reader,
-      world.map(({ clusterId }) => clusterId),
-    );
-    expect(rows.clusters()).toEqual(all.clusters().filter(({ clusterId }) => clusterId !== first!.clusterId));
-    database.close();
   });
 });

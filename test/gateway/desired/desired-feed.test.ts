@@ -4,32 +4,7 @@ import { openFeed } from "./open-feed.ts";
 
 const pods = endpoints({ address: "10.0.0.1" });
 const web = (clusterId: string) => exporting(clusterId, { endpoints: pods });
-/** A cluster whose worker reports that it cannot export `shop/db`. */
-const invalid = (clusterId: string, reason = "NoService") =>
-  snapshot(clusterId, {
-    findings: {
-      [`ServiceExport/shop/db/${reason}`]: {
-        reason,
-        kind: "ServiceExport",
-        namespace: "shop",
-        name: "db",
-        message: "no such Service",
-      },
-    },
-  });
 describe("a stream", () => {
-  it("has the export that a finding is about, and nothing for any other finding", () => {
-    const { feed, join, read, errors } = openFeed();
-    join(invalid("a"), invalid("b", "PortOutOfRange"));
-    const stream = feed.open("a", undefined);
-    expect(read(stream)).toEqual(["snapshot", "export shop/db", "position"]);
-    expect(read(feed.open("b", undefined))).toEqual(["snapshot", "position"]);
-    join(invalid("a", "PortOutOfRange"));
-    expect(read(stream)).toEqual(["export shop/db none", "position"]);
-    join(invalid("a"));
-    expect([read(stream), errors]).toEqual([["export shop/db", "position"], []]);
-  });
-
   it("goes on with the lines that it has of a service that cannot be derived; a new one fails", () => {
     const { join, read, errors, failing, feed } = openFeed();
     join(web("a"), web("c"));

@@ -13,40 +13,6 @@ const lines = (texts: Record<string, string>, ...readers: string[]): ServiceLine
 const NONE = lines({});
 
 describe("the lines of a service", () => {
-  it("have the version since which they are as they are", () => {
-    const kept = new KeptLines();
-    const [one, two] = [lines({ import: "x", "slice a 1": "y" }), lines({ import: "x", "slice a 1": "z" })];
-    kept.take("a/1", one, 1);
-    kept.take("a/1", two, 2);
-    kept.take("a/1", two, 3);
-    const since = (version: number, isNew = false) => [...kept.changes("a/1", two, "west", version, isNew)];
-    expect([since(0), since(1), since(2), since(2, true)]).toEqual([["x", "z"], ["z"], [], ["x", "z"]]);
-  });
-
-  it("are taken back from a cluster that gets them no more, and from no cluster that never did", () => {
-    const kept = new KeptLines();
-    const [both, one] = [lines({ import: "x" }, "north"), lines({ import: "x" })];
-    kept.take("a/1", both, 1);
-    kept.take("a/1", one, 2);
-    const since = (given: ServiceLines, cluster: string, version: number) => [
-      ...kept.changes("a/1", given, cluster, version, false),
-    ];
-    const none = `${JSON.stringify({ import: "a/1", desired: null })}\n`;
-    expect([since(one, "north", 1), since(one, "north", 2), since(one, "south", 0)]).toEqual([
-      [none],
-      [],
-      [],
-    ]);
-    const moved: ServiceLines = new Map([
-      ...one,
-      ["import@east", { text: "y", readers: new Set(["north"]) }],
-    ]);
-    kept.take("a/1", moved, 3);
-    expect([since(moved, "north", 2), since(moved, "west", 2)]).toEqual([["y"], []]);
-    kept.take("a/1", both, 4);
-    expect([since(both, "north", 3), [...kept.withdrawals("a/1", "north")]]).toEqual([["x"], [none]]);
-  });
-
   it("that are gone are forgotten once there are too many, the oldest first", () => {
     const kept = new KeptLines(2);
     for (const [index, key] of ["a/1", "a/2", "a/3"].entries())

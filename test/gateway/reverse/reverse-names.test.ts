@@ -1,66 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
-import { type AddressKind, DAY, HOUR, importing, ReverseWorld, reporting } from "./reverse-world.ts";
+import { type AddressKind, HOUR, importing, ReverseWorld, reporting } from "./reverse-world.ts";
 
 const OLD = "2024-01-01T00:00:00Z";
 const YOUNG = "2026-05-01T00:00:00Z";
 const V4 = "10.0.0.1";
 const V6 = "2001:db8::1";
-
-const cases = (["headless", "clusterset IP"] as const).flatMap((kind) =>
-  [V4, V6].flatMap((address) =>
-    (["put", "patch"] as const).flatMap((way) =>
-      ["first day", "later"].map((when) => ({ kind, address, way, when })),
-    ),
-  ),
-);
-
-describe.each(cases)(
-  "the reverse name of a $kind, $address, by $way, $when",
-  ({ kind, address, way, when }) => {
-    const hers = kind === "headless" ? "east.db" : "db";
-    const his = kind === "headless" ? "west.old" : "old";
-    const east = (...has: string[]) => reporting("east", kind, { db: { since: YOUNG, has } });
-    const west = (...has: string[]) => reporting("west", kind, { old: { since: OLD, has } });
-
-    async function open(): Promise<ReverseWorld> {
-      const world = new ReverseWorld();
-      // An address that is spelt in another way is the same one.
-      await world.put(west("10.9.9.9"));
-      await world.put(east(address));
-      if (when === "later") await world.clock.advance(2 * DAY);
-      expect(world.owner(address)).toBe(hers);
-      return world;
-    }
-
-    it("stays with the cluster that reported it first, whatever the age of the exports, also after restarts", async () => {
-      const world = await open();
-      world.restart();
-      await world[way](west("10.9.9.9", address.toUpperCase()));
-      expect(world.owner(address)).toBe(hers);
-      world.restart();
-      expect(world.owner(address)).toBe(hers);
-      expect(world.owner("10.9.9.9")).toBe(his);
-      expect(await world.losers()).toEqual([
-        `west shop/old: other clusters had the reverse names first: ${address} is of shop/db in "east"`,
-      ]);
-    });
-
-    it("goes to the other one when it is given up, and does not come back", async () => {
-      const world = await open();
-      await world[way](west(address));
-      await world[way](east("10.0.0.2"));
-      expect(world.owner(address)).toBe(his);
-      expect(await world.losers()).toEqual([]);
-      await world[way](east("10.0.0.2", address));
-      expect(world.owner(address)).toBe(his);
-      world.restart();
-      expect(world.owner(address)).toBe(his);
-      expect(await world.losers()).toHaveLength(1);
-    });
-  },
-);
 
 describe.each<[AddressKind, string, string]>([
   ["headless", "east.db", "west.old"],
@@ -96,22 +42,6 @@ describe.each<[AddressKind, string, string]>([
     expect(world.owner(V4)).toBe(hers.replace("db", "s-599"));
   });
 
-  it("is given up by leaving, also after the lease expired", async () => {
-    const world = new ReverseWorld();
-    await world.put(east(V4, V6), HOUR);
-    await world.put(west(V4, V6));
-    await world.leave("east");
-    expect(world.owner(V4)).toBe(his);
-    await world.put(east(V4), HOUR);
-    expect(world.owner(V4)).toBe(his);
-    await world.clock.advance(2 * HOUR);
-    await world.leave("west");
-    await world.leave("east");
-    await world.put(west(V4));
-    await world.put(east(V4));
-    expect(world.owner(V4)).toBe(his);
-  });
-
   it.each([
     ["reported the address before the outage, too", true],
     ["reports the address during the outage only", false],
@@ -131,27 +61,6 @@ describe.each<[AddressKind, string, string]>([
       expect(world.owner(V6)).toBe(his);
     },
   );
-
-  it("is that of the cluster's oldest service", async () => {
-    const world = new ReverseWorld();
-    await world.put(
-      reporting("east", kind, { db: { since: YOUNG, has: [V4] }, old: { since: OLD, has: [V4] } }),
-    );
-    expect(world.owner(V4)).toBe(hers.replace("db", "old"));
-    expect(await world.losers()).toEqual([]);
-  });
-
-  it("is that of the first of the clusters that a scope has", async () => {
-    const scopes = [{ clusters: ["north", "west"] }, { clusters: ["east", "north"] }];
-    const world = new ReverseWorld(scopes);
-    await world.put(east(V4));
-    await world.put(west(V4));
-    await world.put(reporting("north", kind, { best: { since: OLD, has: [V4] } }));
-    expect(scopes.map((scope) => world.owner(V4, undefined, scope))).toEqual([his, hers]);
-    expect(await world.losers(scopes[0])).toEqual([
-      expect.stringMatching(/^north .* is of shop\/old in "west"$/),
-    ]);
-  });
 
   it("is not affected by claims in namespaces that a scope does not have", async () => {
     const scope = { namespaces: ["shop"] };

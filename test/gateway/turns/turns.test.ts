@@ -88,22 +88,6 @@ describe("turns", () => {
     await large;
   });
 
-  test("all that begins between two turns has the time of one", async () => {
-    const { turns, pass, next, waiting } = openTurns();
-    const done: string[] = [];
-    const taking = function* (name: string) {
-      for (const step of stepsOf(name, 2, done)) {
-        pass(0.5);
-        yield step;
-      }
-    };
-    const all = Promise.all(["a", "b", "c", "d"].map((name) => turns.run(taking(name))));
-    expect(done).toEqual(["a", "a"]);
-    while (waiting() > 0) await next();
-    await all;
-    expect(done).toEqual(["a", "a", "b", "b", "c", "c", "d", "d"]);
-  });
-
   test("urgent work has every other turn, whatever else waits", async () => {
     const { turns, next, waiting } = openTurns();
     const done: string[] = [];
@@ -120,24 +104,6 @@ describe("turns", () => {
     }
     await all;
     expect(turnsOf.slice(0, 7)).toEqual(["urgent", "a", "urgent", "b", "urgent", "c", "a"]);
-  });
-
-  test("what begins in a later turn of the event loop has steps at once", async () => {
-    const { turns, pass, next, waiting } = openTurns();
-    const done: string[] = [];
-    const taking = function* () {
-      for (const step of stepsOf("a", 3, done)) {
-        pass(0.5);
-        yield step;
-      }
-    };
-    const before = turns.run(taking());
-    expect(done).toEqual(["a", "a"]);
-    await next();
-    await before;
-    void turns.run(stepsOf("b", 2, done));
-    expect(done).toEqual(["a", "a", "a", "b", "b"]);
-    while (waiting() > 0) await next();
   });
 
   test("urgent work has a longer turn at once, whatever began before", async () => {
