@@ -1,4 +1,5 @@
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
+import { alias, local } from "../conformance/cases/cluster-local.ts";
 import { endpoints, exported, port, snapshot } from "../merge/fixtures.ts";
 
 const LABEL = "x".repeat(60);
@@ -20,17 +21,8 @@ export function largeWorld(): ClusterSnapshot[] {
       exported({ headless: true, endpoints: endpoints(...members(size), { address: "fd00::1" }) }),
     ]),
   );
-  const local = (parts: Partial<LocalService>): LocalService => ({
-    createdAt: "2026-01-01T00:00:00Z",
-    serviceType: "ExternalName",
-    headless: false,
-    ports: [],
-    endpoints: {},
-    ...parts,
-  });
   const services: Record<string, LocalService> = {
     "default/chained": local({
-      serviceType: "ClusterIP",
       clusterIPs: ["10.3.0.1", "fd00:3::1"],
       ports: [port("https", 443)],
     }),
@@ -38,10 +30,12 @@ export function largeWorld(): ClusterSnapshot[] {
   for (const kind of ["found", "lost"] as const)
     for (let index = 0; index < CHAIN_LENGTH; index++) {
       const end = `${kind === "found" ? "chained" : `${LABEL}.nothing`}.default.svc.cluster.local`;
-      services[`default/${kind}-${index}`] = local({
-        externalName: index === CHAIN_LENGTH - 1 ? end : chainName(index + 1, kind),
-        ownedName: `${LABEL}.${LABEL}.${kind}-${index}`,
-      });
+      services[`default/${kind}-${index}`] = alias(
+        index === CHAIN_LENGTH - 1 ? end : chainName(index + 1, kind),
+        {
+          ownedName: `${LABEL}.${LABEL}.${kind}-${index}`,
+        },
+      );
     }
   return [
     snapshot("east", {

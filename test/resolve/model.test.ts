@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { mergeClusterset } from "../merge/merged.ts";
 import { seenFrom } from "../merge/seen-from.ts";
+import { interestingNames } from "../names/interesting-names.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";
@@ -12,17 +13,10 @@ const ZONE = "clusterset.local";
 const TYPES = ["A", "AAAA", "SRV", "TXT", "MX"];
 
 /** Names for queries: all that exist, names above and below them, and near misses. */
-function interestingNames(names: readonly string[]): string[] {
-  const asked = new Set<string>([ZONE, `svc.${ZONE}`, `nothing.${ZONE}`, `ns.dns.${ZONE}`, `dns.${ZONE}`]);
-  for (const name of names) {
-    const labels = name.split(".");
-    for (let cut = 0; cut < labels.length - 2; cut++) asked.add(labels.slice(cut).join("."));
-    asked.add(`nothing.${name}`);
-    asked.add(labels.with(0, "nothing").join("."));
-    asked.add(name.toUpperCase());
-  }
-  return [...asked].filter((name) => name.length <= 253);
-}
+const namesAround = (names: readonly string[]) =>
+  interestingNames([...names, `svc.${ZONE}`, `ns.dns.${ZONE}`]).filter((name) =>
+    /clusterset\.local$/i.test(name),
+  );
 
 describe("resolve agrees with the slow model", () => {
   it("for random worlds, views, names and types", () => {
@@ -45,7 +39,7 @@ describe("resolve agrees with the slow model", () => {
         const seen = modelRecords(mergeClusterset(seenFrom(view, snapshots)), ZONE, view);
         const records = [...seen, ...namespaceNames];
         const namespaces = clusterset.clusters.find(({ clusterId }) => clusterId === view)?.namespaces;
-        for (const name of interestingNames([...seen, ...all].map((record) => record.name))) {
+        for (const name of namesAround([...seen, ...all].map((record) => record.name))) {
           for (const type of TYPES) {
             const given = ask(context, name, type);
             const answer = given.answer

@@ -3,9 +3,9 @@ import { keysOf, listRecords } from "../../src/names/listing.ts";
 import { surveyOf } from "../../src/names/services.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
 import { type Locality, localityView } from "../../src/zone/frame.ts";
-import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
+import { alias, clusterLocalTable, east, local } from "../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../conformance/cases/clusterset.ts";
-import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";
+import { federations, federationTable, foo } from "../conformance/cases/federation.ts";
 import { someClustersTable } from "../conformance/cases/some-clusters.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
@@ -31,20 +31,6 @@ describe("clusterset zones", () => {
   describe(clustersetTable.title, () => {
     it.each(titledRows(clustersetTable))("%s", (_, entry) => {
       checkCompiled(clustersetTable, world, entry);
-    });
-
-    it("RFC 2782: a service without an address has names, but no SRV records", () => {
-      const bare = compileWorld([exporting("east", { ports: [port("https", 443)] })], options);
-      for (const [name, type] of [
-        [web, "A"],
-        [web, "SRV"],
-        [`_https._tcp.${web}`, "SRV"],
-      ] as const)
-        expect(ask(bare, name, type)).toMatchObject({
-          rcode: "NOERROR",
-          answer: [],
-          authority: [clustersetTable.soa],
-        });
     });
 
     it.each<[string, object, string[], string[]]>([
@@ -247,28 +233,6 @@ describe("zones of clusters", () => {
         `db-0.db.default.svc.${Z} 5 A 10.3.0.7`,
       ]);
     });
-
-    it.each([
-      ["InvalidName", alias("x.example", { ownedName: "a..b" })],
-      ["InvalidExternalName", alias("a..b")],
-      ["InvalidExternalName", alias("")],
-      ["InvalidAddress", local({ clusterIPs: ["10.0.0.300"] })],
-      ["NoNamespace", local(), "gone/odd"],
-    ] as const)(
-      "%s yields a finding, and other Services are still answered",
-      (reason, service, key: string = "default/odd") => {
-        const odd = { ...east, services: { ...services, [key]: service } };
-        const { findings } = surveyOf(worldOf([odd]));
-        expect(findings.map((finding) => finding.reason)).toEqual([reason]);
-        const context = compileWorld([odd], {}, { view: "east" });
-        expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
-      },
-    );
-
-    it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j yields a finding", (name) => {
-      const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
-      expect(surveyOf(worldOf([odd])).findings.map(({ reason }) => reason)).toEqual(["InvalidZone"]);
-    });
   });
 });
 
@@ -285,13 +249,6 @@ describe("federation zones", () => {
       const foos = { ...world, view: "foo" };
       for (const rotation of [1, 2, 3])
         expect(ask({ ...foos, rotation }, service, "A")).toEqual(ask(foos, service, "A"));
-    });
-
-    it("a load balancer's host name next to addresses yields a finding", () => {
-      const { findings } = surveyOf(worldOf([foo, bar], { federations }));
-      expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
-        new Set(["HostNameLeftOut mixed"]),
-      );
     });
 
     it("a shard with a cluster IP keeps its endpoints, and its external addresses are left out", () => {
@@ -338,10 +295,12 @@ describe("federation zones", () => {
     });
 
     it.each([
-      [[{ name: "one", zone: "clusterset.local" }]],
-      [[{ name: "one", zone: "federation", domain: "federation" }]],
-    ])("rejects one zone for two kinds: %j", (claimed) => {
-      expect(() => worldOf([foo], { federations: claimed })).toThrow("claimed");
+      [{ federations: [{ name: "one", zone: "clusterset.local" }] }, "claimed"],
+      [{ federations: [{ name: "one", zone: "federation", domain: "federation" }] }, "claimed"],
+      [{ federations: [{ name: "one", zone: "a.test" }], zones: ["A.test"] }, "claimed"],
+      [{ zones: [] }, "a gateway needs at least one zone"],
+    ])("rejects one zone for two kinds, and none: %j", (wrong, message) => {
+      expect(() => worldOf([foo], wrong)).toThrow(message);
     });
   });
 });

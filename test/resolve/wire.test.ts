@@ -4,7 +4,7 @@ import { notReady } from "../../src/resolve/error-responses.ts";
 import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { ask, compileWorld, decode, echoedName, encodeQuery, leasesUntil } from "./ask.ts";
+import { ask, compileWorld, echoedName, encodeQuery, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
 
 const world = compileWorld(twoClusters());
@@ -20,20 +20,8 @@ const answered = (query: Uint8Array) => resolve(query, world)!.bytes;
 
 /** An OPT record: version, flags, options. */
 function opt(version = 0, flags = 0, options: readonly number[] = []): number[] {
-  return [
-    0,
-    0,
-    41,
-    16,
-    0,
-    0,
-    version,
-    flags >> 8,
-    flags & 255,
-    options.length >> 8,
-    options.length & 255,
-    ...options,
-  ];
+  const head = [0, 0, 41, 16, 0, 0, version, flags >> 8, flags & 255];
+  return [...head, options.length >> 8, options.length & 255, ...options];
 }
 
 function withOpt(...records: number[][]): Uint8Array {
@@ -63,15 +51,6 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
       expect(notReady(query)!.bytes).toHaveLength(468);
     },
   );
-
-  it("a name of 256 bytes gets it, and one of 255 does not", () => {
-    const labels = Array.from({ length: 4 }, () => [62, ...new Array<number>(62).fill(97)]).flat();
-    const head = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    const fits = Uint8Array.from([...head, ...labels, 1, 97, 0, 0, 1, 0, 1]);
-    const tooLong = Uint8Array.from([...head, ...labels, 2, 97, 97, 0, 0, 1, 0, 1]);
-    expect(header(answered(fits)).rcode).toBe(5);
-    expect(header(answered(tooLong)).rcode).toBe(1);
-  });
 });
 
 describe("unsupported operations, types and classes", () => {
@@ -96,38 +75,16 @@ describe("unsupported operations, types and classes", () => {
   it("a label that contains the zone's bytes is not in the zone", () => {
     // One label of 18 bytes that ends as `\x0aclusterset` does, then `local`.
     const bytes = [...Buffer.from("aaaaaaa"), 10, ...Buffer.from("clusterset")];
-    const query = Uint8Array.from([
-      0,
-      0,
-      1,
-      0,
-      0,
-      1,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      bytes.length,
-      ...bytes,
-      5,
-      ...Buffer.from("local"),
-      0,
-      0,
-      1,
-      0,
-      1,
-    ]);
+    const [head, end] = [
+      encodeQuery(".", "A", false).subarray(0, 12),
+      Buffer.from("\x05local\0\0\x01\0\x01"),
+    ];
+    const query = Uint8Array.of(...head, bytes.length, ...bytes, ...end);
     expect(header(answered(query)).rcode).toBe(5);
   });
 });
 
 describe("EDNS", () => {
-  it("copies the DO bit (RFC 3225 section 3)", () => {
-    const bytes = answered(withOpt(opt(0, 0x8000)));
-    expect(bytes[bytes.length - 4]).toBe(0x80);
-  });
   it("pads the answers to padded queries, and no others, to 468 bytes (RFC 8467 section 4.1)", () => {
     const padded = answered(withOpt(opt(0, 0, [0, 12, 0, 0])));
     expect(padded.length % 468).toBe(0);
@@ -141,16 +98,6 @@ describe("EDNS", () => {
   ])("has the Extended DNS Error for: %s (RFC 8914)", (_, query, code) => {
     const bytes = answered(query);
     expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, code]);
-  });
-
-  it("is SERVFAIL with Not Ready and without records before the first push", () => {
-    const bytes = notReady(encodeQuery(NAME, "A", true, 77))!.bytes;
-    expect(header(bytes)).toMatchObject({ id: 77, rcode: 2, counts: [1, 0, 0, 1] });
-    expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, 14]);
-    expect(header(notReady(encodeQuery(NAME, "A", false))!.bytes)).toMatchObject({
-      rcode: 2,
-      counts: [1, 0, 0, 0],
-    });
   });
 });
 
@@ -199,28 +146,6 @@ describe("large answers", () => {
     expect(seen.size).toBe(400);
     expect(ask(context, big, "A", false).truncated).toBe(false);
   });
-
-  it("has all addresses for clients with EDNS", () => {
-    expect(ask(many(400), big, "A").answer).toHaveLength(400);
-  });
-
-  it("never exceeds 65,535 bytes (RFC 8484 section 6); a cut SRV RRset has TC", () => {
-    const context = many(5000);
-    const addresses = resolve(encodeQuery(big, "A"), context)!;
-    expect(addresses.bytes.length).toBeLessThanOrEqual(65535);
-    expect(addresses.bytes.length).toBeGreaterThan(65500);
-    expect(decode(addresses.bytes).truncated).toBe(false);
-    const services = resolve(encodeQuery(`_http._tcp.${big}`, "SRV"), context)!;
-    expect(services.bytes.length).toBeLessThanOrEqual(65535);
-    expect(services.freshness).toBe(0);
-    expect(decode(services.bytes)).toMatchObject({ truncated: true, additional: [] });
-  });
-
-  it("leaves out additional addresses that do not fit as whole RRsets", () => {
-    const { answer, additional, truncated } = ask(many(600), `_http._tcp.${big}`, "SRV");
-    expect({ answers: answer.length, truncated }).toEqual({ answers: 600, truncated: false });
-    expect(additional.length).toBeLessThan(600);
-  });
 });
 
 describe("time", () => {
@@ -243,13 +168,5 @@ describe("time", () => {
       " 0 A ",
     );
     expect(ask(soon, "dns-version.clusterset.local", "TXT").answer[0]).toContain(" 28800 TXT ");
-  });
-
-  it("sets an answer's freshness to its smallest TTL (RFC 8484 section 5.1)", () => {
-    const freshness = (name: string, type: string) => resolve(encodeQuery(name, type), world)!.freshness;
-    expect(freshness(NAME, "A")).toBe(5);
-    expect(freshness("dns-version.clusterset.local", "TXT")).toBe(28800);
-    expect(freshness("nothing.clusterset.local", "A")).toBe(5);
-    expect(freshness("example.com", "A")).toBe(0);
   });
 });

@@ -1,4 +1,5 @@
 import type { Judgement } from "./query-judge.ts";
+import { endOfName } from "./query-judge.ts";
 
 /** The longest answers by what they travel by. */
 export const LongestAnswer = { message: 65_535, payload: 1232 } as const;
@@ -44,25 +45,5 @@ export function failureOfAnswer(
   if (opts.length !== (expected.hasOpt ? 1 : 0)) return `${opts.length} OPT records`;
   const rcode = ((opts[0] ?? 0) << 4) | (answer[3]! & 0x0f);
   if (!expected.rcodes.includes(rcode)) return `rcode ${rcode} instead of ${expected.rcodes.join(" or ")}`;
-  return undefined;
-}
-
-/** Where a name ends; its pointers have to lead backwards, to a name that ends (RFC 1035 section 4.1.4). */
-function endOfName(message: Buffer, start: number): number | undefined {
-  let end: number | undefined;
-  let earliest = start;
-  for (let at = start; at < message.length; ) {
-    const length = message[at]!;
-    if (length === 0) return end ?? at + 1;
-    if (length >= 0xc0) {
-      if (at + 1 >= message.length) return undefined;
-      const target = message.readUInt16BE(at) & 0x3fff;
-      if (target >= earliest) return undefined;
-      end ??= at + 2;
-      earliest = target;
-      at = target;
-    } else if (length > 63) return undefined;
-    else at += 1 + length;
-  }
   return undefined;
 }

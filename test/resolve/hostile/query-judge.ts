@@ -139,7 +139,7 @@ function hasWholeOptions(message: Buffer, start: number, end: number): boolean {
 }
 
 /** Where a name ends that may be compressed: its pointers lead backwards, to a name that ends (RFC 1035 section 4.1.4). */
-function endOfName(message: Buffer, start: number): number | undefined {
+export function endOfName(message: Buffer, start: number): number | undefined {
   let end: number | undefined;
   let earliest = start;
   let bytes = 0;
