@@ -7,8 +7,8 @@ import type { Degradation } from "../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { describe } from "./api-failures.ts";
 import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
+import { describe } from "./object-source.ts";
 import type { RequestCount } from "./status.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */

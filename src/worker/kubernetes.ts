@@ -1,6 +1,5 @@
 import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/objects.ts";
 import { ApiConnection } from "./api-connection.ts";
-import { describe } from "./api-failures.ts";
 import {
   API_RESOURCES,
   type Discovery,
@@ -11,7 +10,13 @@ import {
 } from "./api-resources.ts";
 import { ApiServer } from "./api-server.ts";
 import type { KubeconfigOptions } from "./kubeconfig.ts";
-import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import {
+  describe,
+  type ObjectSource,
+  SourceError,
+  type SourceListener,
+  type SyncLogger,
+} from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
 import type { SourceProblem } from "./status.ts";

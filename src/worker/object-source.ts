@@ -21,6 +21,17 @@ export class SourceError extends Error {
   }
 }
 
+/** The message of an error with those of its causes: undici hides the reason behind "fetch failed". */
+export function describe(cause: unknown): string {
+  const messages: string[] = [];
+  for (let error = cause; error instanceof Error && messages.length < 4; error = error.cause) {
+    const { code } = error as NodeJS.ErrnoException;
+    const message = error.message || error.name;
+    messages.push(typeof code === "string" && !message.includes(code) ? `${message} (${code})` : message);
+  }
+  return messages.length === 0 ? String(cause) : messages.join(": ");
+}
+
 /** The callbacks of a source. */
 export interface SourceListener {
   upsert(object: KubernetesObject): void;

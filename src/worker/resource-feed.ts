@@ -1,8 +1,7 @@
 import type { KubernetesObject } from "../extract/objects.ts";
-import { explainFailure } from "./api-failures.ts";
-import { type ApiResource, resourcePath } from "./api-resources.ts";
+import { type ApiResource, nameOf, resourcePath } from "./api-resources.ts";
 import { ApiError, type ApiServer } from "./api-server.ts";
-import type { SourceListener, SyncLogger } from "./object-source.ts";
+import { describe, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, pause } from "./pacing.ts";
 
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -234,4 +233,37 @@ export class ResourceFeed {
 
 function objectKey({ metadata }: KubernetesObject): string {
   return `${String(metadata?.namespace ?? "")}/${String(metadata?.name ?? "")}`;
+}
+
+/**
+ * The error of a failed list or watch, with the next step for the reader of the log.
+ * @param identity whose credentials the API server got
+ */
+function explainFailure(resource: ApiResource, cause: unknown, identity: string): SourceError {
+  if (cause instanceof SourceError) return cause;
+  const name = nameOf(resource);
+  const text = describe(cause);
+  switch (cause instanceof ApiError ? cause.status : undefined) {
+    case 401:
+      return new SourceError(
+        "API_UNAUTHENTICATED",
+        `the API server does not accept the credentials of ${identity} (401) for ${name}; renew them there, they count without a restart. ${text}`,
+        true,
+        cause,
+      );
+    case 403: {
+      const rule = { apiGroups: [resource.group], resources: [resource.resource], verbs: ["list", "watch"] };
+      const message = `RBAC forbids to list and watch ${name}: add the rule ${JSON.stringify(rule)} to the ClusterRole of the sync worker (infra/kubernetes has it). ${text}`;
+      return new SourceError("RBAC_FORBIDDEN", message, true, cause);
+    }
+    case 404:
+      return new SourceError(
+        "RESOURCE_NOT_SERVED",
+        `the API server no longer serves ${name} at ${resourcePath(resource, "*")}; looking for another version. ${text}`,
+        false,
+        cause,
+      );
+    default:
+      return new SourceError("API_UNREACHABLE", `${name} cannot be read: ${text}`, false, cause);
+  }
 }

@@ -1,8 +1,7 @@
 import type { KubernetesObject } from "../../extract/objects.ts";
-import { describe } from "../api-failures.ts";
 import { ApiError, type ApiServer } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
-import type { SyncLogger } from "../object-source.ts";
+import { describe, type SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../status.ts";
 import { ApiWriter } from "./api-writer.ts";

@@ -1,7 +1,6 @@
 import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
-import { describe } from "../api-failures.ts";
 import { ApiError } from "../api-server.ts";
-import type { SyncLogger } from "../object-source.ts";
+import { describe, type SyncLogger } from "../object-source.ts";
 import { pause } from "../pacing.ts";
 import type { ApiWriter } from "./api-writer.ts";
 import type { ManagedObject } from "./objects.ts";
