@@ -2,8 +2,8 @@
 import dnsPacket, { type Packet } from "dns-packet";
 import { LeaseTables } from "../../src/gateway/leases.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
+import { entriesOf } from "../../test/names/entries-of.ts";
 import type { Table } from "../report/report.ts";
 import { measureInTurns } from "../report/rounds.ts";
 import { WORLDS } from "../worlds/worlds.ts";
@@ -14,7 +14,7 @@ const MICROSECONDS = 300_000 * share!;
 const BASELINE = "dns-packet";
 
 const snapshots = WORLDS["half headless"]();
-const world = new KeyWorld(new SnapshotEntries(snapshots), {}, {}, new Map());
+const world = new KeyWorld(entriesOf(snapshots), {}, {}, new Map());
 const context = {
   world,
   leases: new LeaseTables(() => 1e13),

@@ -125,8 +125,8 @@ export class ClaimBuckets {
       const isSame = old.ofExport === now.ofExport && old.ofImport === now.ofImport;
       const imported = service.imported ?? (isSame ? undefined : unchanged(Kind.import, name));
       const imports = imported === undefined ? [undefined, undefined] : valuesOf<ImportedService>(imported);
-      const before = claimsBy(old, exports[0], imports[0]);
-      const after = claimsBy(now, exports[1], imports[1]);
+      const before = claimsBy(exported.before, exports[0], imports[0]);
+      const after = claimsBy(exported.after, exports[1], imports[1]);
       for (const basis of new Set([...before.keys(), ...after.keys()]))
         yield { basis, name, before: before.get(basis) ?? NONE, after: after.get(basis) ?? NONE };
     }
@@ -224,20 +224,16 @@ function basesOf(row: EntryRow | undefined, exported: ExportedService | undefine
     : { ofExport: "other", ofImport: "export" };
 }
 
-/** The addresses that a cluster reports of a service, in hex, by the basis of the claims. @param exportRow of the export, which may be reduced to what exists in a scope */
-export function claimsOfService(
+/**
+ * The addresses that a cluster reports of a service, in hex, by the basis of the claims.
+ * @param exportRow of the export, which may be reduced to what exists in a scope
+ */
+export function claimsBy(
   exportRow: EntryRow | undefined,
   exported: ExportedService | undefined,
   imported: ImportedService | undefined,
-): ReadonlyMap<Basis, ReadonlySet<string>> {
-  return claimsBy(basesOf(exportRow, exported), exported, imported);
-}
-
-function claimsBy(
-  { ofExport, ofImport }: Bases,
-  exported: ExportedService | undefined,
-  imported: ImportedService | undefined,
 ): Map<Basis, Set<string>> {
+  const { ofExport, ofImport } = basesOf(exportRow, exported);
   const claims = new Map<Basis, Set<string>>();
   const by = (basis: Basis) => {
     const addresses = claims.get(basis) ?? new Set();
@@ -253,25 +249,8 @@ function claimsBy(
   return claims;
 }
 
-/**
- * The addresses for which an entry may have reverse names, in hex: whether it has, other clusters decide, too, such as the type of the service.
- */
-export function claimedAddresses(
-  kind: Kind,
-  value: ExportedService | ImportedService | LocalService,
-): ReadonlySet<string> {
-  if (kind === Kind.service) return localAddresses(value as LocalService);
-  const addresses = new Set<string>();
-  if (kind === Kind.export) addEndpoints(addresses, value as ExportedService);
-  else {
-    const { ips, endpoints } = value as ImportedService;
-    addTexts(addresses, ips);
-    for (const groups of Object.values(endpoints)) addGroups(addresses, groups, false);
-  }
-  return addresses;
-}
-
-function localAddresses(service: LocalService | undefined): Set<string> {
+/** The addresses for which a Service of a cluster's own zone may have reverse names, in hex. */
+export function localAddresses(service: LocalService | undefined): Set<string> {
   const addresses = new Set<string>();
   if (service === undefined) return addresses;
   addTexts(addresses, service.clusterIPs ?? []);

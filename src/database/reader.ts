@@ -3,16 +3,7 @@ import type { ExportedService, ImportedService, LocalService } from "../snapshot
 import type { ClusterRow, Totals } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
-import {
-  BASES,
-  type Basis,
-  claimBucket,
-  claimedRange,
-  hexOf,
-  Kind,
-  localKey,
-  namespaceKey,
-} from "./places.ts";
+import { BASES, type Basis, claimBucket, claimedRange, Kind, localKey, namespaceKey } from "./places.ts";
 
 /** An entry of a cluster. */
 export interface EntryRow {
@@ -159,14 +150,6 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
   }
 
-  /** Clusters that export a service in a namespace that they have, whatever their state. */
-  exportersOf(key: string): string[] {
-    const namespace = key.slice(0, key.indexOf("/"));
-    return this.rowsOf(key).flatMap(({ kind, cluster }) =>
-      kind === Kind.export && this.entry(cluster, Kind.namespace, namespace) !== undefined ? cluster : [],
-    );
-  }
-
   /** Entries of a cluster of one kind in the order of names, gone ones with a rank too, page by page: nothing is held open between two of them. */
   *pages(cluster: string, kind: Kind): Generator<EntryRow[]> {
     // The last name of a page first: an entry has several rows, and all of a page may be damaged.
@@ -266,15 +249,6 @@ export class Reader {
       "SELECT 1 AS found FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND text <> '' LIMIT 1";
     return [Kind.export, Kind.import, Kind.service].some(
       (kind) => this.#statement(sql).get(cluster, kind, `${namespace}/`, `${namespace}0`) !== undefined,
-    );
-  }
-
-  /** The services for which clusters report an address, of all clusters, whatever their state. */
-  claimsOn(address: Uint8Array): Claim[] {
-    const hex = hexOf(address);
-    return this.claimsIn(claimBucket(hex)).flatMap(({ cluster, text }) =>
-      // Most rows have other addresses.
-      text.includes(hex) ? readClaims(cluster, JSON.parse(text), hex) : [],
     );
   }
 
@@ -432,6 +406,16 @@ export class Reader {
     }
     return statement;
   }
+}
+
+/** Clusters that export a service in a namespace that they have, whatever their state. */
+export function exportersOf(rows: Pick<Reader, "rowsOf" | "entry">, key: string): string[] {
+  const namespace = key.slice(0, key.indexOf("/"));
+  return rows
+    .rowsOf(key)
+    .flatMap(({ kind, cluster }) =>
+      kind === Kind.export && rows.entry(cluster, Kind.namespace, namespace) !== undefined ? cluster : [],
+    );
 }
 
 /** The claims of a cluster on one address. @param hex the address */

@@ -2,10 +2,11 @@
 import { LRUCache } from "lru-cache";
 import { LeaseTables } from "../gateway/leases.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import { DatabaseEntries } from "../names/database-entries.ts";
 import type { KeptUnit } from "../names/key-world.ts";
 import { KeyWorld } from "../names/key-world.ts";
 import { type Survey, surveyOf } from "../names/services.ts";
-import { SnapshotEntries } from "../names/snapshot-entries.ts";
+import { SnapshotRows } from "../names/snapshot-rows.ts";
 import type { Outcome } from "../resolve/answer.ts";
 import { HTTPS, type Transport } from "../resolve/message-writer.ts";
 import { resolve } from "../resolve/resolve.ts";
@@ -75,7 +76,7 @@ export function compileSnapshots(
   const twice = ids.find((clusterId, index) => ids.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new RangeError(`two snapshots have the cluster id "${twice}"`);
   const world = new KeyWorld(
-    new SnapshotEntries(snapshots),
+    new DatabaseEntries(new SnapshotRows(snapshots), ids),
     options,
     {},
     new LRUCache<string, KeptUnit>({ max: MOST_KEPT }),

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { ClusterRow } from "../database/cluster-row.ts";
 import { Kind } from "../database/places.ts";
-import { entryValue, type Reader } from "../database/reader.ts";
+import { entryValue, exportersOf, type Reader } from "../database/reader.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
@@ -87,7 +87,7 @@ export class KeyedScope {
     for (const row of this.#reader.all(id, Kind.import)) {
       if (row.texts[0] === "") continue;
       const isExported = () =>
-        this.#reader.exportersOf(row.name).includes(id) || this.#entries?.isExported(row.name) === true;
+        exportersOf(this.#reader, row.name).includes(id) || this.#entries?.isExported(row.name) === true;
       if (filter.imported(row.name, entryValue(row) as ImportedService, isExported) !== undefined)
         counts.imports++;
     }

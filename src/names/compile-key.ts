@@ -44,7 +44,8 @@ import {
   type KeyTables,
   type Terms,
 } from "./compiled-key.ts";
-import { type EntryReader, type KeyEntries, keysOfPod } from "./entries.ts";
+import type { DatabaseEntries } from "./database-entries.ts";
+import { type KeyEntries, keysOfPod } from "./entries.ts";
 import type { WantedNames } from "./reverse-names.ts";
 
 /** The names of a key in one kind of zone, with what compiling it found. */
@@ -174,7 +175,7 @@ export function compileLocalKey(
   tree: PlannedTree,
   { clusterId, zone }: ZoneCluster,
   key: string,
-  entries: EntryReader,
+  entries: DatabaseEntries,
 ): CompiledUnit {
   const slash = key.indexOf("/");
   const [namespace, label] = [key.slice(0, slash), key.slice(slash + 1)];
@@ -197,7 +198,7 @@ export function compilePods(
   context: ZoneContext,
   tree: PlannedTree,
   pods: readonly string[],
-  entries: EntryReader,
+  entries: DatabaseEntries,
 ): readonly ClusterFinding[] {
   const { plan } = tree;
   if (plan.kind !== "cluster-local") return [];

@@ -1,12 +1,13 @@
 import { LRUCache } from "lru-cache";
-import { BASES, hexOf, Kind, podsKey } from "../database/places.ts";
+import { BASES, claimBucket, hexOf, Kind, podsKey } from "../database/places.ts";
 import { whyAdjusted } from "../database/ranks.ts";
 import {
   type Claims,
   type EntryRow,
   entryValue,
+  exportersOf,
   type HistoryEntry,
-  type Reader,
+  readClaims,
 } from "../database/reader.ts";
 import { formatAddress } from "../dns/address.ts";
 import { readPodLabel } from "../dns/reverse.ts";
@@ -24,14 +25,7 @@ import type {
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import {
-  type AddressClaim,
-  ClaimsByAddress,
-  claimExists,
-  type EntryReader,
-  type KeyEntries,
-  keysOfPod,
-} from "./entries.ts";
+import { type AddressClaim, claimExists, type EntryRows, type KeyEntries, keysOfPod } from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
 
 /** Namespaces of clusters of which the answer is kept. */
@@ -39,24 +33,28 @@ const MOST_NAMESPACES = 16_384;
 
 const NOT_CONTESTED: ReadonlyMap<string, readonly string[]> = new Map();
 
-/** The rows of a database as far as they count: those of live clusters that exist in a scope. */
-export class DatabaseEntries implements EntryReader {
-  readonly #reader: Reader;
+/**
+ * Reads what clusters reported, of one scope: the rows as far as they count, those of live clusters that exist there. Labels are in lower case, of letters,
+ * digits, dashes and underscores.
+ */
+export class DatabaseEntries {
+  readonly #rows: EntryRows;
   readonly #live: ReadonlySet<string>;
   readonly #filter: EntryFilter | undefined;
   /** Whether a cluster has a namespace, by both: looking four of them up takes as long as all rows of a key. */
   readonly #namespaces = new LRUCache<string, boolean>({ max: MOST_NAMESPACES });
 
   /** @param live ids of the live clusters @param filter default: everything exists */
-  constructor(reader: Reader, live: Iterable<string>, filter?: EntryFilter) {
-    this.#reader = reader;
+  constructor(rows: EntryRows, live: Iterable<string>, filter?: EntryFilter) {
+    this.#rows = rows;
     this.#filter = filter;
     this.#live = new Set(filter === undefined ? live : [...live].filter(filter.hasCluster));
   }
 
+  /** The live clusters by ascending id. */
   clusters(): readonly ZoneCluster[] {
     const singles = new Map<string, unknown>();
-    for (const row of this.#reader.rowsOf("")) singles.set(`${row.name} ${row.cluster}`, entryValue(row));
+    for (const row of this.#rows.rowsOf("")) singles.set(`${row.name} ${row.cluster}`, entryValue(row));
     return [...this.#live].sort(compareText).map((clusterId) => {
       const topology = singles.get(`topology ${clusterId}`) as ClusterSnapshot["topology"];
       const zone = singles.get(`clusterZone ${clusterId}`) as ClusterZone | undefined;
@@ -69,30 +67,35 @@ export class DatabaseEntries implements EntryReader {
     });
   }
 
+  /** Clusters whose lease expired. */
   lapsedClusters(): readonly string[] {
-    return this.#reader
+    return this.#rows
       .clusters()
       .flatMap(({ id, state }) =>
         (state === "live" || state === "expired") && !this.#live.has(id) && this.#has(id) ? id : [],
       );
   }
 
-  /** Whether and how much a cluster changes is also a matter of what does not exist in a scope: there it is only shown that the cluster came, went or pushed in full. */
+  /**
+   * What happened to clusters, the newest first. Whether and how much a cluster changes is also a matter of what does not exist in a scope: there it is only shown that the
+   * cluster came, went or pushed in full.
+   */
   history(most: number): HistoryEntry[] {
     const filter = this.#filter;
-    if (filter === undefined) return this.#reader.history(most);
-    const entries = this.#reader.history(Number.MAX_SAFE_INTEGER, filter.hasCluster);
+    if (filter === undefined) return this.#rows.history(most);
+    const entries = this.#rows.history(Number.MAX_SAFE_INTEGER, filter.hasCluster);
     return entries
       .filter(({ kind }) => kind !== "changes")
       .slice(0, most)
       .map((entry) => ({ ...entry, keys: [], count: 1, ranked: 0 }));
   }
 
+  /** What clusters export and import of a service; undefined where no cluster has a part in it. */
   service(namespace: string, name: string): KeyEntries | undefined {
     if (this.#filter?.hasNamespace(namespace) === false) return undefined;
     const key = `${namespace}/${name}`;
     const parts = new Map<string, { exported?: EntryRow; imported?: EntryRow }>();
-    for (const row of this.#reader.rowsOf(key)) {
+    for (const row of this.#rows.rowsOf(key)) {
       const part = parts.get(row.cluster);
       if (!this.#has(row.cluster)) continue;
       if (row.kind === Kind.export) parts.set(row.cluster, { exported: row });
@@ -122,9 +125,10 @@ export class DatabaseEntries implements EntryReader {
       : { contributions, clusters, parts: ids.sort(compareText), ...(lapsed && { lapsed }) };
   }
 
+  /** Services of a cluster with names that begin with a label (or end a dotted name), by `<namespace>/<name>`. */
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService> {
     const found = new Map<string, LocalService>();
-    for (const row of this.#reader.rowsOf(`${namespace}/${label}`)) {
+    for (const row of this.#rows.rowsOf(`${namespace}/${label}`)) {
       if (row.kind !== Kind.service || row.cluster !== clusterId) continue;
       const reported = entryValue(row) as LocalService;
       const service = this.#filter === undefined ? reported : this.#filter.local(row.name, reported);
@@ -133,12 +137,13 @@ export class DatabaseEntries implements EntryReader {
     return found;
   }
 
+  /** The pods of a cluster of which `keysOfPod` has a key: `<namespace>/<address>` as reported. */
   localPods(clusterId: string, namespace: string, label: string): readonly string[] {
     const key = `${namespace}/${label}`;
     const bytes = readPodLabel(Uint8Array.of(label.length, ...Array.from(label, (one) => one.charCodeAt(0))));
     const isPodLabel = bytes !== undefined && podLabels(bytes).includes(label);
     const row = podsKey(isPodLabel ? `${namespace}/${formatAddress(bytes)}` : key);
-    return this.#reader.rowsOf(row).flatMap((row) => {
+    return this.#rows.rowsOf(row).flatMap((row) => {
       if (row.kind !== Kind.pods || row.cluster !== clusterId) return [];
       return Object.keys(entryValue(row) as object).filter(
         (pod) => keysOfPod(pod).includes(key) && this.#filter?.hasPod(pod) !== false,
@@ -151,21 +156,25 @@ export class DatabaseEntries implements EntryReader {
     const id = `${clusterId} ${namespace}`;
     let has = this.#namespaces.get(id);
     if (has === undefined) {
-      has = this.#reader.entry(clusterId, Kind.namespace, namespace) !== undefined;
+      has = this.#rows.entry(clusterId, Kind.namespace, namespace) !== undefined;
       this.#namespaces.set(id, has);
     }
     return has;
   }
 
+  /** The services for which clusters report an address that could have its reverse name. */
   claimsOn(address: Uint8Array): readonly AddressClaim[] {
     const hex = hexOf(address);
-    const claims = this.#reader.claimsOn(address).flatMap(({ cluster, name, basis, order }) => {
-      const exists =
-        this.#live.has(cluster) &&
-        claimExists(this.#reader, this.#filter, { cluster, name, basis }, hex, (key) => this.isExported(key));
-      return exists ? { clusterId: cluster, key: name, basis, order } : [];
-    });
-    return withFirstOrders(claims);
+    const claims = this.#rows.claimsIn(claimBucket(hex)).flatMap(({ cluster, text }) =>
+      // Most rows have other addresses.
+      this.#live.has(cluster) && text.includes(hex) ? readClaims(cluster, JSON.parse(text), hex) : [],
+    );
+    const seen = claims.filter((claim) =>
+      claimExists(this.#rows, this.#filter, claim, hex, (key) => this.isExported(key)),
+    );
+    return withFirstOrders(
+      seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
+    );
   }
 
   /** Has namespaces of clusters looked up again. */
@@ -173,8 +182,9 @@ export class DatabaseEntries implements EntryReader {
     this.#namespaces.clear();
   }
 
+  /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all, each once, in order. */
   *serviceKeys(namespace?: string): Iterable<string> {
-    for (const page of this.#reader.serviceKeys(this.#live, namespace))
+    for (const page of this.#rows.serviceKeys(this.#live, namespace))
       for (const key of page)
         if (
           this.#filter === undefined ||
@@ -183,13 +193,9 @@ export class DatabaseEntries implements EntryReader {
           yield key;
   }
 
-  *localKeys(clusterId: string, namespace?: string): Iterable<string> {
-    for (const page of this.#reader.keysOf(clusterId, Kind.service, namespace)) yield* page;
-  }
-
   /** Whether a live cluster of the scope exports a service, in a namespace that it has. */
   isExported(key: string): boolean {
-    return this.#reader.exportersOf(key).some((id) => this.#live.has(id) && this.#has(id));
+    return exportersOf(this.#rows, key).some((id) => this.#live.has(id) && this.#has(id));
   }
 
   #isReported(key: string): boolean {
@@ -202,54 +208,64 @@ export class DatabaseEntries implements EntryReader {
     return this.#filter?.hasCluster(clusterId) !== false;
   }
 
+  /** Keys with names of a cluster's pods. */
   *podKeys(clusterId: string): Iterable<string> {
-    for (const row of this.#reader.all(clusterId, Kind.pods))
+    for (const row of this.#rows.all(clusterId, Kind.pods))
       for (const pod of Object.keys(entryValue(row) as object)) yield* keysOfPod(pod);
   }
 
+  /** What clusters report that they do not serve. */
   *findings(): Iterable<ClusterFinding> {
     for (const clusterId of this.#live)
-      for (const row of this.#reader.all(clusterId, Kind.findings))
+      for (const row of this.#rows.all(clusterId, Kind.findings))
         for (const finding of Object.values(entryValue(row) as Record<string, Finding>))
           if (this.#filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
   }
 
+  /** Keys of a cluster's entries of one kind, of one namespace or of all, whatever the state of its lease; also of gone ones with a rank. */
   *keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string> {
     if (this.#filter?.hasCluster(clusterId) === false) return;
-    for (const page of this.#reader.keysOf(clusterId, kind, namespace))
+    for (const page of this.#rows.keysOf(clusterId, kind, namespace))
       for (const key of page)
         if (!key.includes("/") || this.#filter?.hasNamespace(namespaceOf(key)) !== false) yield key;
   }
 
+  /** What a cluster reports that it does not serve, of one row. @param key a `findingsKey` @param isForItself whether the cluster itself reads them: whatever the scope is */
   findingsAt(clusterId: string, key: string, isForItself = false): readonly ClusterFinding[] {
-    const row = this.#live.has(clusterId) ? this.#reader.entry(clusterId, Kind.findings, key) : undefined;
+    const row = this.#live.has(clusterId) ? this.#rows.entry(clusterId, Kind.findings, key) : undefined;
     const all = row === undefined ? [] : Object.values(entryValue(row) as Record<string, Finding>);
     const isThere = (one: Finding) => isForItself || this.#filter?.hasFinding(one) !== false;
     return all.flatMap((one) => (isThere(one) ? { ...one, clusterId } : []));
   }
 
+  /** The pods of a cluster in one row. @param key a `podsKey` */
   podsAt(clusterId: string, key: string): readonly string[] {
-    const row = this.#live.has(clusterId) ? this.#reader.entry(clusterId, Kind.pods, key) : undefined;
+    const row = this.#live.has(clusterId) ? this.#rows.entry(clusterId, Kind.pods, key) : undefined;
     const all = row === undefined ? [] : Object.keys(entryValue(row) as object);
     return all.filter((pod) => this.#filter?.hasPod(pod) !== false);
   }
 
+  /** The addresses of a bucket of claims, in hex, that several clusters report for several services of the clusterset, with these services. */
   contestedIn(bucket: string): ReadonlyMap<string, readonly string[]> {
-    const rows = this.#reader.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
+    const rows = this.#rows.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
     if (rows.length < 2) return NOT_CONTESTED;
-    const claims = new ClaimsByAddress();
+    const byAddress = new Map<string, { readonly clusters: Set<string>; readonly keys: Set<string> }>();
     for (const { cluster, text } of rows)
       for (const [place, names] of Object.entries(JSON.parse(text) as Claims)) {
         // Each cluster has its own zone for itself.
         if (place.startsWith(BASES.local)) continue;
-        for (const name of names)
-          if (typeof name === "string") claims.add(place.replace(/^[^0-9a-f]/, ""), cluster, name);
+        const hex = place.replace(/^[^0-9a-f]/, "");
+        const { clusters, keys } = byAddress.get(hex) ?? { clusters: new Set(), keys: new Set() };
+        byAddress.set(hex, { clusters: clusters.add(cluster), keys });
+        for (const name of names) if (typeof name === "string") keys.add(name);
       }
-    return claims.contested();
+    const contested = [...byAddress].filter(([, { clusters, keys }]) => clusters.size > 1 && keys.size > 1);
+    return new Map(contested.map(([hex, { keys }]) => [hex, [...keys]]));
   }
 
+  /** Characters of what clusters report under a key, about: of what they cost to merge. */
   charactersOf(key: string): number {
-    return this.#reader.charactersOf(key);
+    return this.#rows.charactersOf(key);
   }
 
   #contribution(

@@ -1,3 +1,4 @@
+import { Kind } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
@@ -15,7 +16,8 @@ import {
   type MergedEntries,
   mergeEntries,
 } from "./compile-key.ts";
-import type { AddressClaim, EntryReader } from "./entries.ts";
+import type { DatabaseEntries } from "./database-entries.ts";
+import type { AddressClaim } from "./entries.ts";
 import { holderOf, lossesOf } from "./reverse-names.ts";
 import { unitKind, ZoneWorld } from "./zone-world.ts";
 
@@ -48,7 +50,7 @@ const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
  */
 export class KeyWorld extends ZoneWorld<KeptUnit> {
   /** What clusters reported, as far as it exists in the scope. */
-  readonly entries: EntryReader;
+  readonly entries: DatabaseEntries;
   readonly rules: MergeRules;
   readonly #cache: UnitCache;
   #known: KnownNames | undefined;
@@ -59,7 +61,12 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
    * @param cache of this scope alone; it may outlive the world
    * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
    */
-  constructor(entries: EntryReader, options: Partial<ZoneOptions>, merging: MergeOptions, cache: UnitCache) {
+  constructor(
+    entries: DatabaseEntries,
+    options: Partial<ZoneOptions>,
+    merging: MergeOptions,
+    cache: UnitCache,
+  ) {
     super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options }, entries.lapsedClusters());
     this.entries = entries;
     this.rules = rulesOf(merging, this.context.zones);
@@ -126,7 +133,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     const { plan } = planned;
     const keys =
       plan.kind === "cluster-local"
-        ? this.entries.localKeys(plan.cluster.clusterId, namespace!)
+        ? this.entries.keysOf(plan.cluster.clusterId, Kind.service, namespace!)
         : this.entries.serviceKeys(namespace);
     let count = 0;
     for (const key of keys) {

@@ -1,3 +1,4 @@
+import { Kind } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { formatName, RecordType, readFoldedName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
@@ -79,7 +80,7 @@ export function keysOf({ entries, context }: KeyWorld, { plan }: PlannedTree): s
   if (plan.kind !== "cluster-local") add(entries.serviceKeys());
   else {
     const { clusterId, zone } = plan.cluster;
-    add(entries.localKeys(clusterId));
+    add(entries.keysOf(clusterId, Kind.service));
     if (zone.pods === "verified") add(entries.podKeys(clusterId));
   }
   return [...keys].sort(compareKeys);

@@ -3,7 +3,8 @@ import { BASES, type Basis, hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
-import type { AddressClaim, EntryReader } from "../names/entries.ts";
+import type { DatabaseEntries } from "../names/database-entries.ts";
+import type { AddressClaim } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
 import type { CandidateSource, ReverseCandidate } from "../zone/reverse-candidate.ts";
@@ -216,7 +217,7 @@ export function readServices(bytes: Bytes): SentServices {
 
 export function sentWorld(
   options: ZoneOptions,
-  entries: Pick<EntryReader, "clusters" | "lapsedClusters">,
+  entries: Pick<DatabaseEntries, "clusters" | "lapsedClusters">,
 ): SentWorld {
   const { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts } = options;
   const settings = { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts };

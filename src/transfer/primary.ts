@@ -1,5 +1,12 @@
 import { hexOf, Kind } from "../database/places.ts";
-import { claimedAddressesIn, entryValue, type LogRow, type Reader, readClaims } from "../database/reader.ts";
+import {
+  claimedAddressesIn,
+  entryValue,
+  exportersOf,
+  type LogRow,
+  type Reader,
+  readClaims,
+} from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
 import type { Turns } from "../gateway/clock.ts";
 import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
@@ -268,7 +275,7 @@ class ScopeRows {
 
   /** Whether a cluster of the scope exports a service, live or not. */
   #isExported(key: string): boolean {
-    return this.#reader.exportersOf(key).some((cluster) => this.hasCluster(cluster));
+    return exportersOf(this.#reader, key).some((cluster) => this.hasCluster(cluster));
   }
 
   hasCluster(cluster: string): boolean {

@@ -5,6 +5,7 @@ import { Writer } from "../../src/database/writer.ts";
 import { usableAddress } from "../../src/dns/address.ts";
 import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
+import { claimsOn } from "./claims-on.ts";
 import { DRIVERS } from "./databases.ts";
 import { NOON, patchLines, push, wholeLines } from "./pushing.ts";
 
@@ -52,8 +53,7 @@ it("claims after any changes are those of the last state pushed alone", () => {
         }
         const reader = new Reader(database, () => expect.unreachable());
         const found = [...ADDRESSES, "10.9.0.0", "10.9.4.7"].map((address) =>
-          reader
-            .claimsOn(usableAddress(address)!)
+          claimsOn(reader, usableAddress(address)!)
             .map(({ name, basis }) => `${basis} ${name}`)
             .sort(),
         );

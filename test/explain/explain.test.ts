@@ -87,8 +87,7 @@ describe("who decides", () => {
 
   it("is not a cluster whose stated time does not count", () => {
     const counts = Date.parse(day(5)) + 7;
-    const ranked = (clusterId: string) =>
-      clusterId === "west" ? { adjusted: { counts, because: "unseen" as const } } : {};
+    const ranked = (clusterId: string) => (clusterId === "west" ? counts : undefined);
     const explanation = explained([older, younger], `web.shop.svc.${ZONE}`, "A", { ranked });
     expect(explanation.service?.exporters).toEqual([
       { clusterId: "east", stated: day(2), endpoints: 0 },

@@ -5,10 +5,10 @@ import { readAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { Accounts } from "../../src/names/services.ts";
-import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
+import { entriesOf, type Ranked } from "../names/entries-of.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 
 /** When the lease of a cluster expires, in Unix milliseconds. */
@@ -44,7 +44,7 @@ export function explainedWorld(
     readonly ranked?: Ranked;
   } & MergeOptions = {},
 ): ExplainedWorld {
-  const world = new KeyWorld(new SnapshotEntries(snapshots, {}, ranked), zone, merging, new Map());
+  const world = new KeyWorld(entriesOf(snapshots, {}, ranked), zone, merging, new Map());
   const merged = isReader ? undefined : { accounts: new Accounts(world), explainer: SERVICE_EXPLAINER };
   const source: ExplainSource = { world, leaseOf, merged };
   return {

@@ -3,8 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Kind } from "../../src/database/places.ts";
-import { whyAdjusted } from "../../src/database/ranks.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { AnsweringState } from "../../src/gateway/answering-state.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
@@ -13,16 +11,18 @@ import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
 import { openDatabase, openForReading } from "../../src/hosts/node/database.ts";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
+import { createEntryFilter } from "../../src/merge/visible.ts";
+import { DatabaseEntries } from "../../src/names/database-entries.ts";
 import type { KeyEntries } from "../../src/names/entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { listRecords } from "../../src/names/listing.ts";
 import { surveyOf } from "../../src/names/services.ts";
-import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { Leases } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { NOON } from "../database/pushing.ts";
+import { type Ranked, RankedRows } from "../names/entries-of.ts";
 import { interestingNames } from "../names/interesting-names.ts";
 import { expectMet } from "../property-share.ts";
 import { decode, encodeQuery, leasesUntil } from "../resolve/ask.ts";
@@ -140,19 +140,11 @@ class Course {
   }
 
   /** From when entries count is what the database says: `precedence-model.test.ts` has its model. */
-  readonly #ranked: Ranked = (clusterId, key) => {
-    const { counts = null, reported = null } = this.#reader.entry(clusterId, Kind.export, key) ?? {};
-    const imported = this.#reader.entry(clusterId, Kind.import, key);
-    const isAdjusted = counts !== null && counts !== reported;
-    return {
-      adjusted: isAdjusted ? { counts, because: whyAdjusted(reported!, counts) } : undefined,
-      importedSince: imported?.counts ?? undefined,
-    };
-  };
+  readonly #ranked: Ranked = (clusterId, kind, name) => this.#reader.entry(clusterId, kind, name)?.counts;
 }
 
 /** Exports of clusters whose lease expired keep services from others still. */
-class EntriesWithLapsed extends SnapshotEntries {
+class EntriesWithLapsed extends DatabaseEntries {
   readonly #lapsed: readonly ClusterSnapshot[];
   readonly #scope: Visibility;
 
@@ -162,7 +154,8 @@ class EntriesWithLapsed extends SnapshotEntries {
     ranked: Ranked,
     lapsed: readonly ClusterSnapshot[],
   ) {
-    super(live, scope, ranked);
+    const ids = live.map(({ clusterId }) => clusterId);
+    super(new RankedRows(live, ranked), ids, createEntryFilter(scope));
     this.#lapsed = lapsed;
     this.#scope = scope;
   }

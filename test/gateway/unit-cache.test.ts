@@ -3,10 +3,10 @@ import { Reader } from "../../src/database/reader.ts";
 import { KeyedUnits } from "../../src/gateway/keyed-scope.ts";
 import type { CompiledUnit } from "../../src/names/compile-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { PlannedTree } from "../../src/zone/zone-context.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { entriesOf } from "../names/entries-of.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { memoryDatabase } from "./open-keyed.ts";
 
@@ -28,7 +28,7 @@ function worldWith(cacheBytes: number): { world: CountingWorld; ask: (service: s
     exports: Object.fromEntries(NAMES.map((name) => [`shop/${name}`, service])),
   });
   const units = new KeyedUnits(new Reader(memoryDatabase(), () => {}), cacheBytes);
-  const world = new CountingWorld(new SnapshotEntries([east]), {}, {}, units);
+  const world = new CountingWorld(entriesOf([east]), {}, {}, units);
   const context = { world, leases: leasesUntil(() => undefined), now: 0, rotation: 0, view: undefined };
   const ask = (name: string) =>
     resolve(encodeQuery(`${name}.shop.svc.clusterset.local`, "A"), { ...context, outside: "refuse" })!

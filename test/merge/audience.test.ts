@@ -5,7 +5,7 @@ import { ABSENT_CLUSTER } from "../../src/merge/clusterset.ts";
 import type { Contribution } from "../../src/merge/declaration.ts";
 import { createPinTable, type Grants } from "../../src/merge/grants.ts";
 import { mergeEntries } from "../../src/names/compile-key.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import { entriesOf } from "../names/entries-of.ts";
 import { worldOf } from "../names/world-of.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 
@@ -31,7 +31,7 @@ it("each cluster is in one audience, which lacks the exports that the cluster la
 
 it("above the bound of audiences, a cluster counts as one that no export names, and exporters are told", () => {
   const many = Array.from({ length: 100 }, (_, index) => exporting(`c${index}`, { clusters: [] }));
-  const entries = new SnapshotEntries(many).service("shop", "web")!;
+  const entries = entriesOf(many).service("shop", "web")!;
   const { audiences, findings } = mergeEntries("shop/web", entries, worldOf(many).rules);
   expect(audiences.length).toBe(MOST_AUDIENCES);
   expect(audiences.find(({ views }) => views.includes(ABSENT_CLUSTER))!.service).toBeUndefined();
@@ -45,7 +45,7 @@ it("importers are no audiences of their own: only exports tell them apart", () =
   const world = [...importers, exporting("east", { clusters: ["c1"] })];
   const { audiences } = mergeEntries(
     "shop/web",
-    new SnapshotEntries(world).service("shop", "web")!,
+    entriesOf(world).service("shop", "web")!,
     worldOf(world).rules,
   );
   expect(audiences.length).toBe(2);
@@ -92,7 +92,7 @@ it.each<[string, Grants | undefined, string[] | undefined]>([
   const world = [exporting("east", { clusters: ["far"] }), hub, snapshot("west")];
   const { audiences } = mergeEntries(
     "shop/web",
-    new SnapshotEntries(world).service("shop", "web")!,
+    entriesOf(world).service("shop", "web")!,
     worldOf(world, {}, { grants }).rules,
   );
   const west = audiences.find(({ views }) => views.includes(ABSENT_CLUSTER))!.service;

@@ -2,8 +2,8 @@ import { ABSENT_CLUSTER, type ClusterFinding } from "../../src/merge/clusterset.
 import { type MergedKey, type MergeOptions, mergeKey, rulesOf } from "../../src/merge/merge-key.ts";
 import { compareFindings, compareKeys, compareText, nameOf, namespaceOf } from "../../src/merge/order.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
-import { type Ranked, SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { entriesOf, type Ranked } from "../names/entries-of.ts";
 
 /** What else decides. */
 export interface MergeContext {
@@ -22,7 +22,7 @@ export function mergeClusterset(
   options: MergeOptions = {},
   { ranked, visibility, withAbsent = false }: MergeContext = {},
 ) {
-  const entries = new SnapshotEntries(snapshots, visibility, ranked);
+  const entries = entriesOf(snapshots, visibility, ranked);
   const rules = rulesOf(options);
   const ids = entries.clusters().map(({ clusterId }) => clusterId);
   const merged = [...new Set(entries.serviceKeys())].sort(compareKeys).map((key): MergedKey => {

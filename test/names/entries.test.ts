@@ -1,21 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Kind, localKey } from "../../src/database/places.ts";
-import { whyAdjusted } from "../../src/database/ranks.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
-import type { AdjustedTime } from "../../src/merge/declaration.ts";
 import { compareFindings, nameOf, namespaceOf } from "../../src/merge/order.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { createEntryFilter } from "../../src/merge/visible.ts";
 import { DatabaseEntries } from "../../src/names/database-entries.ts";
-import { type EntryReader, keysOfPod } from "../../src/names/entries.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
+import { keysOfPod } from "../../src/names/entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { DRIVERS } from "../database/databases.ts";
 import { push, wholeLines } from "../database/pushing.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { entriesOf, type Ranked } from "./entries-of.ts";
 
 const VISIBILITIES: readonly Visibility[] = [
   {},
@@ -28,7 +26,7 @@ const VISIBILITIES: readonly Visibility[] = [
 const listed = (keys: Iterable<string>) => [...new Set(keys)].sort();
 
 /** All that can be read of some snapshots' keys. */
-function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): unknown {
+function readAll(entries: DatabaseEntries, snapshots: readonly ClusterSnapshot[]): unknown {
   const keys = new Set<string>();
   const labels = new Set<string>();
   const namespaces = new Set<string>();
@@ -42,7 +40,7 @@ function readAll(entries: EntryReader, snapshots: readonly ClusterSnapshot[]): u
   const own = clusters.map(({ clusterId }) => [
     clusterId,
     [...namespaces, "nothing"].filter((namespace) => entries.hasNamespace(clusterId, namespace)),
-    [undefined, ...namespaces].map((namespace) => listed(entries.localKeys(clusterId, namespace))),
+    [undefined, ...namespaces].map((namespace) => listed(entries.keysOf(clusterId, Kind.service, namespace))),
     listed(entries.podKeys(clusterId)),
     [...labels].map((key) => [
       key,
@@ -68,19 +66,11 @@ describe("rows in a database", () => {
           const writer = new Writer(database, () => {});
           for (const snapshot of snapshots) push(writer, snapshot.clusterId, "whole", wholeLines(snapshot));
           const reader = new Reader(database, () => expect.unreachable());
-          const ranked = (clusterId: string, key: string) => {
-            const exported = reader.entry(clusterId, Kind.export, key);
-            const imported = reader.entry(clusterId, Kind.import, key);
-            const { counts = null, reported = null } = exported ?? {};
-            let adjusted: AdjustedTime | undefined;
-            if (counts !== null && counts !== reported)
-              adjusted = { counts, because: whyAdjusted(reported!, counts) };
-            return { adjusted, importedSince: imported?.counts ?? undefined };
-          };
+          const ranked: Ranked = (clusterId, kind, name) => reader.entry(clusterId, kind, name)?.counts;
           const live = snapshots.map(({ clusterId }) => clusterId);
           const rows = new DatabaseEntries(reader, live, createEntryFilter(visibility));
           expect(readAll(rows, snapshots)).toEqual(
-            readAll(new SnapshotEntries(snapshots, visibility, ranked), snapshots),
+            readAll(entriesOf(snapshots, visibility, ranked), snapshots),
           );
           services += snapshots.reduce((sum, { exports }) => sum + Object.keys(exports).length, 0);
           database.close();

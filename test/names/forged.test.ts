@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { CompiledKey, FormatError, KEY_HEADER_BYTES } from "../../src/names/compiled-key.ts";
 import type { KeptUnit } from "../../src/names/key-world.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { expectMet } from "../property-share.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";
+import { entriesOf } from "./entries-of.ts";
 
 const OPTIONS = { federations: [{ name: "fed", zone: "federation." }] };
 const NAMES = [
@@ -21,7 +21,7 @@ const NAMES = [
 const QUERIES = NAMES.flatMap((name) => ["A", "AAAA", "SRV", "CNAME"].map((type) => encodeQuery(name, type)));
 
 function worldWith(cache: Map<string, KeptUnit>): KeyWorld {
-  return new KeyWorld(new SnapshotEntries(twoClusters()), OPTIONS, {}, cache);
+  return new KeyWorld(entriesOf(twoClusters()), OPTIONS, {}, cache);
 }
 
 function answerAll(world: KeyWorld): Uint8Array[] {

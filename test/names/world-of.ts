@@ -1,8 +1,8 @@
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
-import { SnapshotEntries } from "../../src/names/snapshot-entries.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
+import { entriesOf } from "./entries-of.ts";
 
 /** The names of live clusters with these snapshots. */
 export function worldOf(
@@ -10,5 +10,5 @@ export function worldOf(
   options: Partial<ZoneOptions> = {},
   merging: MergeOptions = {},
 ): KeyWorld {
-  return new KeyWorld(new SnapshotEntries(snapshots), options, merging, new Map());
+  return new KeyWorld(entriesOf(snapshots), options, merging, new Map());
 }

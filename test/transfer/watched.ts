@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { LeaseTables } from "../../src/gateway/leases.ts";
-import type { EntryReader } from "../../src/names/entries.ts";
+import type { DatabaseEntries } from "../../src/names/database-entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { REAL_QUERIES } from "../gateway/open-keyed.ts";
@@ -155,7 +155,7 @@ function frozen({ entries, context, serial }: KeyWorld): KeyWorld {
   const known = new Map<string, unknown>();
   const kept = new Proxy(entries, {
     get: (_, name) => {
-      const read = entries[name as keyof EntryReader] as (...values: unknown[]) => unknown;
+      const read = entries[name as keyof DatabaseEntries] as (...values: unknown[]) => unknown;
       return (...values: unknown[]) => {
         const id = `${String(name)} ${values.map(String)}`;
         if (!known.has(id)) {

@@ -8,34 +8,33 @@ import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { Pins } from "../../merge/grants.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
 import { DatabaseEntries } from "../../names/database-entries.ts";
-import type { EntryReader } from "../../names/entries.ts";
 import { KeyWorld } from "../../names/key-world.ts";
-import { SnapshotEntries } from "../../names/snapshot-entries.ts";
+import { SnapshotRows } from "../../names/snapshot-rows.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
 import type { ZoneOptions } from "../../zone/zone-plan.ts";
 import { DATABASE_FILE, openForReading } from "../node/database.ts";
 import { type Grant, grantsFor } from "./flags.ts";
 
 /** @throws {UsageError} if two inputs are of one cluster */
-export function entriesOf(snapshots: readonly ClusterSnapshot[]): SnapshotEntries {
+export function entriesOf(snapshots: readonly ClusterSnapshot[]): DatabaseEntries {
   const ids = snapshots.map(({ clusterId }) => clusterId);
   const twice = ids.find((clusterId, index) => ids.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
-  return new SnapshotEntries(snapshots);
+  return new DatabaseEntries(new SnapshotRows(snapshots), ids);
 }
 
 /** The ids of the clusters that report something. */
-export function clusterIds(entries: EntryReader): string[] {
+export function clusterIds(entries: DatabaseEntries): string[] {
   return entries.clusters().map(({ clusterId }) => clusterId);
 }
 
 /** What services are merged by. @throws {UsageError} if a grant is for an unknown cluster */
-export function rulesFor(entries: EntryReader, grants: readonly Grant[], pins?: Pins): MergeOptions {
+export function rulesFor(entries: DatabaseEntries, grants: readonly Grant[], pins?: Pins): MergeOptions {
   return { grants: grantsFor(grants, clusterIds(entries)), pins };
 }
 
 /** @throws {UsageError} if a view is not that of a cluster */
-export function checkView(entries: EntryReader, view: string | undefined): void {
+export function checkView(entries: DatabaseEntries, view: string | undefined): void {
   const ids = clusterIds(entries);
   if (view !== undefined && !ids.includes(view))
     throw new UsageError(`--view ${JSON.stringify(view)} is not one of the clusters: ${ids.join(", ")}`);
@@ -43,7 +42,7 @@ export function checkView(entries: EntryReader, view: string | undefined): void 
 
 /** What a gateway would answer from, were every cluster live. @throws {UsageError} for zone names that cannot be served */
 export function openWorld(
-  entries: EntryReader,
+  entries: DatabaseEntries,
   rules: MergeOptions,
   options: Partial<ZoneOptions>,
 ): KeyWorld {
@@ -68,7 +67,7 @@ export function canonicalZone(text: string | undefined): string | undefined {
 /** What a gateway has stored. */
 interface StoredState {
   /** Of the clusters that were live, with the order in which they came. */
-  readonly entries: EntryReader;
+  readonly entries: DatabaseEntries;
   /** What could not be read. */
   readonly problems: readonly string[];
   close(): void;

@@ -11,7 +11,7 @@ import { readJsonQuestion } from "../../http/json-question.ts";
 import { DNS_MESSAGE, JSON_TYPE } from "../../http/messages/fields.ts";
 import { nameOfCode, nameOfType } from "../../http/pages/page.ts";
 import type { MergeOptions } from "../../merge/merge-key.ts";
-import type { EntryReader } from "../../names/entries.ts";
+import type { DatabaseEntries } from "../../names/database-entries.ts";
 import type { KeyWorld } from "../../names/key-world.ts";
 import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
@@ -298,7 +298,7 @@ interface QueryResult {
  */
 function answerOffline(
   { message }: QueryQuestion,
-  entries: EntryReader,
+  entries: DatabaseEntries,
   flags: QueryFlags,
 ): Omit<QueryResult, "source"> {
   const { zone = [], speaksFor = [], view } = flags;
@@ -370,7 +370,7 @@ const DEFAULT_ZONES = ["clusterset.local"];
  * @throws {UsageError} for zone names that cannot be served
  */
 export function listZones(
-  entries: EntryReader,
+  entries: DatabaseEntries,
   rules: MergeOptions,
   { zones, view, federations }: ZoneSelection,
 ): { readonly world: KeyWorld; readonly zones: ListedZone[] } {

@@ -3,8 +3,9 @@ import { createStages } from "../../assembly/stages.ts";
 import { readJsonQuestion } from "../../http/json-question.ts";
 import { FetchRequest } from "../../http/messages/message.ts";
 import { EVERYTHING } from "../../merge/visibility.ts";
+import { DatabaseEntries } from "../../names/database-entries.ts";
 import { KeyWorld } from "../../names/key-world.ts";
-import { SnapshotEntries } from "../../names/snapshot-entries.ts";
+import { SnapshotRows } from "../../names/snapshot-rows.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { sentWorld, writeJson, writeKey } from "../../transfer/part-forms.ts";
 import type { SentState } from "../../transfer/transfer-state.ts";
@@ -57,7 +58,8 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const { zones: options, merging } = createStages(config).names;
-  const world = new KeyWorld(new SnapshotEntries([SNAPSHOT]), options, merging, new Map());
+  const entries = new DatabaseEntries(new SnapshotRows([SNAPSHOT]), [SNAPSHOT.clusterId]);
+  const world = new KeyWorld(entries, options, merging, new Map());
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.

@@ -1,9 +1,9 @@
 import { DesiredFeed } from "../../../src/gateway/desired.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import { KeyWorld } from "../../../src/names/key-world.ts";
-import { SnapshotEntries } from "../../../src/names/snapshot-entries.ts";
 import { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { entriesOf } from "../../names/entries-of.ts";
 import { keysOf } from "../../names/keys-of.ts";
 import { aboutLine } from "./about-line.ts";
 
@@ -14,7 +14,7 @@ export function openFeed(visibility: Visibility = {}) {
   const errors: unknown[] = [];
   const failing = new Set<string>();
   const feed = new DesiredFeed({
-    world: () => new KeyWorld(new SnapshotEntries([...snapshots.values()], visibility), {}, {}, new Map()),
+    world: () => new KeyWorld(entriesOf([...snapshots.values()], visibility), {}, {}, new Map()),
     clusters: new Set(["a", "b"]),
     reachOf: (clusterId) => {
       if (failing.has(clusterId)) throw new Error(`cannot derive ${clusterId}`);

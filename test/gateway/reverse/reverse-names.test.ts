@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
+import { claimsOn } from "../../database/claims-on.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { type AddressKind, HOUR, importing, ReverseWorld, reporting } from "./reverse-world.ts";
 
@@ -262,7 +263,7 @@ it("one finding names the first addresses that were taken, and counts the others
 describe("a cluster that claims an address for many services", () => {
   const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`many-${index}`, { has: [V4] }]));
   const claims = (world: ReverseWorld) =>
-    new Reader(world.database, () => expect.unreachable()).claimsOn(Uint8Array.of(10, 0, 0, 1));
+    claimsOn(new Reader(world.database, () => expect.unreachable()), Uint8Array.of(10, 0, 0, 1));
 
   it.each(["headless", "clusterset IP"] as const)(
     "makes it no more expensive than 32 do, as a %s",
