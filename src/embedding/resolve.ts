@@ -1,11 +1,11 @@
 /** `clusterset-doh/resolve`: snapshots to DNS answers, without a gateway: no I/O, no timers, no host. */
 import { LRUCache } from "lru-cache";
 import { LeaseTables } from "../gateway/leases.ts";
+import { type Survey, surveyOf } from "../gateway/survey.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { DatabaseEntries } from "../names/database-entries.ts";
 import type { KeptUnit } from "../names/key-world.ts";
 import { KeyWorld } from "../names/key-world.ts";
-import { type Survey, surveyOf } from "../names/services.ts";
 import { SnapshotRows } from "../names/snapshot-rows.ts";
 import type { Outcome } from "../resolve/answer.ts";
 import { HTTPS, type Transport } from "../resolve/message-writer.ts";
@@ -89,7 +89,7 @@ export function compileSnapshots(
   };
   return {
     get services() {
-      return surveyed().services.length;
+      return surveyed().services;
     },
     get conflicts() {
       return surveyed().conflicts;

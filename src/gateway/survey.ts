@@ -63,6 +63,11 @@ export class Survey implements Objections, ScopeFollower {
     return this.#findings;
   }
 
+  /** As of the last `refresh`, by namespace, then name. */
+  get serviceKeys(): string[] {
+    return [...this.#services].sort(compareKeys);
+  }
+
   /** As of the last `refresh`. */
   get services(): number {
     return this.#services.size;
@@ -196,6 +201,13 @@ export class Survey implements Objections, ScopeFollower {
     this.#hasLists = true;
     this.#conflicts = byKey.flatMap(({ conflicts }) => conflicts);
   }
+}
+
+/** All of a world, in one turn, which takes as long as there are keys. */
+export function surveyOf(world: KeyWorld): Survey {
+  const survey = new Survey(() => world);
+  Array.from(survey.update());
+  return survey;
 }
 
 function findingsUnder(world: KeyWorld, cluster: string, key: string): readonly ClusterFinding[] {

@@ -214,14 +214,6 @@ export class DatabaseEntries {
       for (const pod of Object.keys(entryValue(row) as object)) yield* keysOfPod(pod);
   }
 
-  /** What clusters report that they do not serve. */
-  *findings(): Iterable<ClusterFinding> {
-    for (const clusterId of this.#live)
-      for (const row of this.#rows.all(clusterId, Kind.findings))
-        for (const finding of Object.values(entryValue(row) as Record<string, Finding>))
-          if (this.#filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
-  }
-
   /** Keys of a cluster's entries of one kind, of one namespace or of all, whatever the state of its lease; also of gone ones with a rank. */
   *keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string> {
     if (this.#filter?.hasCluster(clusterId) === false) return;

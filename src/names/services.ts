@@ -17,7 +17,6 @@ import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
-import { keysOf } from "./listing.ts";
 
 /** A service of the clusterset zone in one view. */
 export interface ServiceListing {
@@ -327,37 +326,4 @@ export function findingsInPods(world: KeyWorld, clusterId: string, key: string):
 
 function isForAllViews({ source }: ReverseCandidate): boolean {
   return source.view === undefined;
-}
-
-/** What there is to say of all keys. */
-export interface Survey {
-  /** Keys of the clusterset's services by namespace, then name. */
-  readonly services: readonly string[];
-  /** By service. */
-  readonly conflicts: readonly Conflict[];
-  /** What clusters reported, and what merging and compiling found: by cluster id, namespace, name, kind, reason and message. */
-  readonly findings: readonly ClusterFinding[];
-}
-
-/** Merges and compiles every key in every kind of zone, which takes as long as there are keys. */
-export function surveyOf(world: KeyWorld): Survey {
-  const { trees, findings: ofZones } = world.context;
-  const services: string[] = [];
-  const conflicts: Conflict[] = [];
-  const findings = [...ofZones, ...world.entries.findings()];
-  // A unit has all federation zones.
-  const federation = trees.find(({ plan }) => plan.kind === "federation");
-  for (const tree of trees) {
-    if (tree.plan.kind === "federation" && tree !== federation) continue;
-    for (const key of keysOf(world, tree)) {
-      const unit = world.unitOf(tree, key);
-      if (tree.plan.kind === "clusterset" && unit.hasService) {
-        services.push(key);
-        findings.push(...world.reverseLosses(key));
-      }
-      conflicts.push(...unit.conflicts);
-      findings.push(...unit.findings);
-    }
-  }
-  return { services, conflicts, findings: distinctFindings(findings.sort(compareFindings)) };
 }

@@ -8,6 +8,7 @@ import { AnsweringState } from "../../src/gateway/answering-state.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
 import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
+import { surveyOf } from "../../src/gateway/survey.ts";
 import { openDatabase, openForReading } from "../../src/hosts/node/database.ts";
 import type { ClusterFinding } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
@@ -16,7 +17,6 @@ import { DatabaseEntries } from "../../src/names/database-entries.ts";
 import type { KeyEntries } from "../../src/names/entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { listRecords } from "../../src/names/listing.ts";
-import { surveyOf } from "../../src/names/services.ts";
 import type { Leases } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
@@ -197,7 +197,7 @@ async function expectSurveyed(course: Course, within: ScopedGateway, expected: K
   const isCompared = ({ reason }: ClusterFinding) => reason !== "ReverseNameTaken";
   expect({ conflicts, services, findings: findings.filter(isCompared) }).toEqual({
     conflicts: whole.conflicts,
-    services: whole.services.length,
+    services: whole.services,
     findings: whole.findings.filter(isCompared),
   });
 }

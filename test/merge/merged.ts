@@ -2,6 +2,7 @@ import { ABSENT_CLUSTER, type ClusterFinding } from "../../src/merge/clusterset.
 import { type MergedKey, type MergeOptions, mergeKey, rulesOf } from "../../src/merge/merge-key.ts";
 import { compareFindings, compareKeys, compareText, nameOf, namespaceOf } from "../../src/merge/order.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
+import { createEntryFilter } from "../../src/merge/visible.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { entriesOf, type Ranked } from "../names/entries-of.ts";
 
@@ -22,6 +23,7 @@ export function mergeClusterset(
   options: MergeOptions = {},
   { ranked, visibility, withAbsent = false }: MergeContext = {},
 ) {
+  const filter = createEntryFilter(visibility ?? {});
   const entries = entriesOf(snapshots, visibility, ranked);
   const rules = rulesOf(options);
   const ids = entries.clusters().map(({ clusterId }) => clusterId);
@@ -32,7 +34,11 @@ export function mergeClusterset(
     const all = withAbsent ? [...viewers, ABSENT_CLUSTER] : viewers;
     return mergeKey(key, { contributions, clusters }, all, rules);
   });
-  const findings: ClusterFinding[] = [...entries.findings()];
+  const findings: ClusterFinding[] = snapshots.flatMap(({ clusterId, findings }) =>
+    Object.values(findings).flatMap((one) =>
+      filter?.hasFinding(one) !== false ? { ...one, clusterId } : [],
+    ),
+  );
   return {
     clusters: [...snapshots]
       .sort((one, other) => compareText(one.clusterId, other.clusterId))

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Kind, localKey } from "../../src/database/places.ts";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
-import { compareFindings, nameOf, namespaceOf } from "../../src/merge/order.ts";
+import { nameOf, namespaceOf } from "../../src/merge/order.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { createEntryFilter } from "../../src/merge/visible.ts";
 import { DatabaseEntries } from "../../src/names/database-entries.ts";
@@ -50,7 +50,7 @@ function readAll(entries: DatabaseEntries, snapshots: readonly ClusterSnapshot[]
   ]);
   const services = [...keys].map((key) => [key, entries.service(namespaceOf(key), nameOf(key))]);
   const all = [undefined, ...namespaces].map((namespace) => listed(entries.serviceKeys(namespace)));
-  return { clusters, own, services, all, findings: [...entries.findings()].sort(compareFindings) };
+  return { clusters, own, services, all };
 }
 
 describe("rows in a database", () => {

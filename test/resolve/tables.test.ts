@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { surveyOf } from "../../src/gateway/survey.ts";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
-import { surveyOf } from "../../src/names/services.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
 import { type Locality, localityView } from "../../src/zone/frame.ts";
 import { alias, clusterLocalTable, east, local } from "../conformance/cases/cluster-local.ts";

@@ -1,9 +1,10 @@
 import { RecordType } from "../../dns/name.ts";
 import { clustersOfRecord } from "../../explain/explanation.ts";
+import { surveyOf } from "../../gateway/survey.ts";
 import type { Pins } from "../../merge/grants.ts";
 import type { KeyWorld } from "../../names/key-world.ts";
 import type { ListedRecord } from "../../names/listing.ts";
-import { Accounts, surveyOf } from "../../names/services.ts";
+import { Accounts } from "../../names/services.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { Grant } from "./flags.ts";
 import { checkView, clusterIds, entriesOf, rulesFor } from "./offline-world.ts";
@@ -23,7 +24,7 @@ export function checkSnapshots(
   const rules = rulesFor(entries, grants, pins);
   checkView(entries, selection.view);
   const { world, zones } = listZones(entries, rules, selection);
-  const { services, conflicts, findings } = surveyOf(world);
+  const { serviceKeys: services, conflicts, findings } = surveyOf(world);
   // All names of the clusterset zone have the same PTR records.
   const records = new Map<string, ListedRecord>();
   for (const { kind, records: listed } of zones)

@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
 import { UsageError, ZoneName } from "../../config/values.ts";
 import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
+import { surveyOf } from "../../gateway/survey.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../names/listing.ts";
-import { surveyOf } from "../../names/services.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { readFederation, readGrant } from "./flags.ts";
 import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "./offline-world.ts";
@@ -54,7 +54,7 @@ export async function exportFederation(
     // The serial grows with each export (RFC 1982).
     serial: Math.floor(now / 1000) % 2 ** 32,
   });
-  const { services, conflicts, findings } = surveyOf(world);
+  const { serviceKeys, conflicts, findings } = surveyOf(world);
   for (const line of describeObjections(read, findings, conflicts)) output.err(line);
   const broken = read.some(({ problems }) => problems.length > 0);
   if (broken || (flags.strict === true && findings.length + conflicts.length > 0)) {
@@ -67,7 +67,7 @@ export async function exportFederation(
   if (flags.format === "zone") {
     for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
   } else if (flags.format === "dnsendpoint") {
-    const objects = describeDnsEndpoints(records, federation.name, services);
+    const objects = describeDnsEndpoints(records, federation.name, serviceKeys);
     for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
   } else {
     const extra = ofServices.filter(({ type }) => type !== "CNAME");

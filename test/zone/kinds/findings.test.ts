@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { surveyOf } from "../../../src/names/services.ts";
+import { surveyOf } from "../../../src/gateway/survey.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { surveyOf } from "../../../src/names/services.ts";
+import { surveyOf } from "../../../src/gateway/survey.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, exporting, imported, port, snapshot } from "../../merge/fixtures.ts";
