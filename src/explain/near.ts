@@ -108,7 +108,7 @@ export function nearServices(
   const prefix = below.length === 0 ? "" : `${below.join(".")}.`;
   const near: Near[] = [];
   let compared = 0;
-  for (const key of known.accounts?.keys() ?? []) {
+  for (const key of known.accounts?.world.entries.serviceKeys() ?? []) {
     if (++compared > MOST_COMPARED) break;
     const [ownNamespace, ownName] = [namespaceOf(key), nameOf(key)];
     const found = comparison(namespace, name, ownNamespace, ownName);
@@ -140,7 +140,7 @@ function comparison(namespace: string, name: string, ownNamespace: string, ownNa
 /** Some services of a namespace. */
 export function servicesIn(namespace: string, known: KnownNames): Suggestion[] {
   const zone = known.frame.trees[0]!.canonicalZone.name;
-  const keys = [...(known.accounts?.keys(namespace) ?? [])].slice(0, MOST_LOOKED_UP);
+  const keys = [...(known.accounts?.world.entries.serviceKeys(namespace) ?? [])].slice(0, MOST_LOOKED_UP);
   const services = keys.filter((key) => isService(known, key));
   return services.slice(0, MOST_SUGGESTED).map((key) => ({
     name: `${nameOf(key)}.${namespace}.svc.${zone}`,

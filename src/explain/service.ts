@@ -62,7 +62,7 @@ const TOO_LARGE = {
 
 function accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount {
   // Its size would tell that a service exists which the view lacks.
-  if (accounts.has(key, view) && accounts.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
+  if (accounts.has(key, view) && accounts.world.entries.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
   const account = accounts.of(key, view);
   if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE) return TOO_LARGE;
   return { account, findings: accounts.findingsOf(key, view), omitted: [] };

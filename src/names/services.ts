@@ -1,4 +1,4 @@
-import { findingsKeyOf, Kind } from "../database/places.ts";
+import { findingsKeyOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
 import type { ServiceAccount } from "../merge/account.ts";
@@ -194,22 +194,6 @@ export class Accounts {
   /** The exports of a service to some clusters only. */
   restrictionsOf(key: string): Restrictions {
     return restrictionsOf(key, this.#entriesOf(key), this.world.rules.pins);
-  }
-
-  /** Services that a live cluster exports, whether or not its export counts, in order. */
-  exportsOf(clusterId: string): Iterable<string> {
-    const { entries, context } = this.world;
-    return context.clusterViews.has(clusterId) ? entries.keysOf(clusterId, Kind.export) : [];
-  }
-
-  /** Characters of what clusters report of a service. */
-  charactersOf(key: string): number {
-    return this.world.entries.charactersOf(key);
-  }
-
-  /** Services in which clusters have a part, of one namespace or of all, in order. */
-  keys(namespace?: string): Iterable<string> {
-    return this.world.entries.serviceKeys(namespace);
   }
 
   /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. @param view its index */

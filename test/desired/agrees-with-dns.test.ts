@@ -42,7 +42,7 @@ it("imports and slices say what records of the cluster's view say", () => {
         const records = recordsOf(world, view);
         const at = (name: string, ...types: string[]) =>
           distinct(types.flatMap((type) => records.get(`${name} ${type}`) ?? []));
-        for (const key of accounts.keys()) {
+        for (const key of accounts.world.entries.serviceKeys()) {
           const { service, likeOutside } = accounts.of(key, view);
           if (service === undefined) continue;
           const desired = desiredOf(key, view);

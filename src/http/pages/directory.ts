@@ -1,4 +1,5 @@
 import type { AnswerQuery } from "../../answer/answer-query.ts";
+import { Kind } from "../../database/places.ts";
 import type { HistoryEntry } from "../../database/reader.ts";
 import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
@@ -220,7 +221,9 @@ function* exportsOf(
 ): Generator<void, ClusterExports> {
   const entries: ClusterExport[] = [];
   let total = 0;
-  for (const key of accounts.exportsOf(clusterId)) {
+  const { entries: reported, context } = accounts.world;
+  const keys = context.clusterViews.has(clusterId) ? reported.keysOf(clusterId, Kind.export) : [];
+  for (const key of keys) {
     if (++total % KEYS_AT_ONCE === 0) yield;
     if (total <= offset || entries.length >= most) continue;
     const { service } = accounts.of(key);
