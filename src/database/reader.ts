@@ -1,9 +1,10 @@
-import { isJsonObject, ownMember } from "../snapshot/json-value.ts";
+import { equalJson, isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { ClusterRow, Totals } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
 import { BASES, type Basis, claimBucket, claimedRange, Kind, localKey, namespaceKey } from "./places.ts";
+import { FoundingDay } from "./ranks.ts";
 
 /** An entry of a cluster. */
 export interface EntryRow {
@@ -101,16 +102,8 @@ export interface StoredRow extends Omit<EntryRow, "texts"> {
 }
 
 /** The sum that a row of `entry` has. */
-export function rowSum({
-  key,
-  kind,
-  cluster,
-  name,
-  part,
-  text,
-  reported,
-  counts,
-}: Omit<StoredRow, "sum">): number {
+export function rowSum(row: Omit<StoredRow, "sum">): number {
+  const { key, kind, cluster, name, part, text, reported, counts } = row;
   return sumOf(`${kind} ${part} ${reported} ${counts} ${cluster}`, key, name, text);
 }
 
@@ -150,8 +143,8 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
   }
 
-  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too, page by page: nothing is held open between two of them. */
-  *pages(cluster: string, kind: Kind): Generator<EntryRow[]> {
+  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too. They are read page by page: nothing is held open between two of them. */
+  *all(cluster: string, kind: Kind): Generator<EntryRow> {
     // The last name of a page first: an entry has several rows, and all of a page may be damaged.
     const last = `SELECT max(name) AS name FROM (
       SELECT name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND part = 0 ORDER BY name LIMIT ${PAGE})`;
@@ -159,14 +152,9 @@ export class Reader {
     for (let after = ""; ; ) {
       const to = this.#statement(last).get(cluster, kind, after)?.name;
       if (typeof to !== "string") return;
-      yield this.#entries(this.#statement(sql).all(cluster, kind, after, to), true);
+      yield* this.#entries(this.#statement(sql).all(cluster, kind, after, to), true);
       after = to;
     }
-  }
-
-  /** The same, one by one. */
-  *all(cluster: string, kind: Kind): Generator<EntryRow> {
-    for (const page of this.pages(cluster, kind)) yield* page;
   }
 
   /** A cluster's exports, imports or services in a namespace, gone ones with a rank too. */
@@ -331,29 +319,19 @@ export class Reader {
   }
 
   /** What happened to clusters, the newest first. @param hasCluster default: all exist */
-  history(most: number, hasCluster?: (clusterId: string) => boolean): HistoryEntry[] {
-    const columns = "SELECT cluster, kind, count, ranked, at, keys FROM happened";
-    const newest = "ORDER BY at DESC LIMIT ?";
-    const rows =
-      hasCluster === undefined
-        ? this.#statement(`${columns} ${newest}`).all(most)
-        : this.#statement("SELECT DISTINCT cluster FROM happened")
-            .all()
-            .flatMap(({ cluster }) =>
-              hasCluster(String(cluster))
-                ? this.#statement(`${columns} WHERE cluster = ?`).all(cluster!)
-                : [],
-            )
-            .sort((one, other) => Number(other.at) - Number(one.at))
-            .slice(0, most);
-    return rows.map(({ cluster, kind, count, ranked, at, keys }) => ({
-      clusterId: String(cluster),
-      kind: String(kind),
-      keys: JSON.parse(String(keys)),
-      count: Number(count),
-      ranked: Number(ranked),
-      at: Number(at),
-    }));
+  history(most: number, hasCluster: (clusterId: string) => boolean = () => true): HistoryEntry[] {
+    const all = this.#statement("SELECT DISTINCT cluster FROM happened").all();
+    const clusters = all.map(({ cluster }) => String(cluster)).filter(hasCluster);
+    const sql = `SELECT cluster AS clusterId, kind, keys, count, ranked, at FROM happened
+      WHERE cluster IN (SELECT value FROM json_each(?)) ORDER BY at DESC LIMIT ?`;
+    const rows = this.#statement(sql).all(JSON.stringify(clusters), most);
+    return rows.map((row) => ({ ...row, keys: JSON.parse(String(row.keys)) }) as unknown as HistoryEntry);
+  }
+
+  /** The gateway's first day; undefined if it is not known. */
+  founding(): FoundingDay | undefined {
+    const kept = this.meta("founding");
+    return FoundingDay.safeParse(kept && JSON.parse(kept)).data;
   }
 
   /** A single value; undefined if there is none. */
@@ -364,31 +342,21 @@ export class Reader {
 
   /** Joins the parts of entries, which follow each other. */
   #entries(rows: readonly Row[], withGone = false): EntryRow[] {
-    const entries: (EntryRow & { texts: string[] })[] = [];
-    let damaged: Row | undefined;
-    for (const row of rows) {
-      const { key, kind, cluster, name, part, text, reported, counts, sum } = row as unknown as StoredRow;
-      let open = entries.at(-1);
-      if (
-        open === undefined ||
-        part === 0 ||
-        open.name !== name ||
-        open.cluster !== cluster ||
-        open.kind !== kind
-      ) {
-        if (damaged !== undefined && isOneEntry(damaged, row)) continue;
-        open = { key, kind, cluster, name, texts: [], reported, counts };
-        entries.push(open);
-      }
-      if (part === open.texts.length && sum === rowSum(row as unknown as StoredRow)) {
-        open.texts.push(text);
-        continue;
-      }
-      damaged = row;
-      entries.pop();
-      this.#onDamage({ cluster, key });
+    const entries: StoredRow[][] = [];
+    for (const row of rows as unknown as readonly StoredRow[]) {
+      const open = entries.at(-1);
+      if (open !== undefined && isOneEntry(open[0]!, row)) open.push(row);
+      else entries.push([row]);
     }
-    return withGone ? entries : entries.filter(({ texts }) => texts[0] !== "");
+    return entries.flatMap((parts) => {
+      const { key, kind, cluster, name, reported, counts } = parts[0]!;
+      if (parts.every((row, part) => row.part === part && row.sum === rowSum(row))) {
+        const texts = parts.map(({ text }) => text);
+        return withGone || texts[0] !== "" ? { key, kind, cluster, name, texts, reported, counts } : [];
+      }
+      this.#onDamage({ cluster, key });
+      return [];
+    });
   }
 
   #cluster({ id, text, sum }: Row): ClusterRow | undefined {
@@ -435,23 +403,12 @@ export function claimedAddressesIn(claims: Claims): ReadonlySet<string> {
   return new Set(Object.keys(claims).map((place) => place.replace(/^[^0-9a-f]/, "")));
 }
 
-function isOneEntry(one: Row, other: Row): boolean {
-  return (
-    one.kind === other.kind &&
-    one.cluster === other.cluster &&
-    one.name === other.name &&
-    one.key === other.key
-  );
+function isOneEntry(one: StoredRow, other: StoredRow): boolean {
+  return one.name === other.name && one.cluster === other.cluster && one.kind === other.kind;
 }
 
-function logRow({ position, cluster, generation, kind, keys }: Row): LogRow {
-  return {
-    position: Number(position),
-    cluster: String(cluster),
-    generation: Number(generation),
-    kind: String(kind),
-    keys: keys === null ? undefined : JSON.parse(String(keys)),
-  };
+function logRow(row: Row): LogRow {
+  return { ...row, keys: row.keys === null ? undefined : JSON.parse(String(row.keys)) } as unknown as LogRow;
 }
 
 /** What has to be known of an entry to place, rank and count it. */
@@ -558,25 +515,21 @@ export function comparedValues(
 
 /** Whether each group of endpoints has its ports in both values, as many as in the other one: ports count once for each endpoint. */
 function hasSamePorts(kind: Kind, one: unknown, other: unknown): boolean {
-  const [known, groups] = [one, other].map((value) => new Map(groupsOf(kind, value)));
-  return [...known!, ...groups!].every(
-    ([path]) =>
-      (known!.get(path) ?? groups!.get(path))?.ports?.length ===
-      ((groups!.get(path) ?? known!.get(path))?.ports?.length ?? Number.NaN),
-  );
+  const [known, groups] = [one, other].map((value) => portCounts(kind, value));
+  return equalJson({ ...groups, ...known }, { ...known, ...groups });
 }
 
-function* groupsOf(
-  kind: Kind,
-  value: unknown,
-): Generator<[path: string, group: { readonly ports?: readonly unknown[] }]> {
+/** By path of a group, how many ports it has; NaN, which equals nothing, where the value does not say. */
+function portCounts(kind: Kind, value: unknown): Readonly<Record<string, number>> {
   const { endpoints } = value as ExportedService | ImportedService;
-  const sources =
-    kind === Kind.import
-      ? Object.entries((value as ImportedService).endpoints)
-      : [["", endpoints as Groups] as const];
-  for (const [source, groups] of sources)
-    for (const [name, group] of Object.entries(groups)) yield [JSON.stringify([source, name]), group];
+  const sources = Object.entries(kind === Kind.import ? endpoints : { "": endpoints }) as [string, Groups][];
+  const counts = sources.flatMap(([source, groups]) =>
+    Object.entries(groups).map(([name, { ports }]) => [
+      JSON.stringify([source, name]),
+      ports?.length ?? Number.NaN,
+    ]),
+  );
+  return Object.fromEntries(counts);
 }
 
 /** Adds an entry to totals, which are changed, or takes it away. */
