@@ -3,6 +3,7 @@ import type { EndpointGroups, ExportedService, ImportedService, LocalService } f
 import type { Database, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
 import { BASES, type Basis, claimBucket, hexOf, Kind } from "./places.ts";
+import type { EntryChange } from "./prepare.ts";
 import { type Claims, comparedValues, type EntryRow, entryValue, type Reader } from "./reader.ts";
 import type { ClaimRow } from "./row-change.ts";
 
@@ -15,19 +16,6 @@ const NAME = /^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/;
 interface Bucket {
   readonly claims: Claims;
   readonly isNew: boolean;
-}
-
-/** What a change does. */
-interface ChangedClaims {
-  readonly rows: readonly ClaimRow[];
-  /** How many rows more the cluster has. */
-  readonly more: number;
-}
-
-/** An entry as it was and as it is. */
-interface ChangedEntry {
-  readonly before: EntryRow | undefined;
-  readonly after: EntryRow | undefined;
 }
 
 /** The addresses that a service had and has of a cluster on some basis, in hex. */
@@ -53,16 +41,16 @@ export class ClaimBuckets {
   }
 
   /**
-   * The rows that a change makes of a cluster's claims.
+   * The rows that a change makes of a cluster's claims, and how many more the cluster has then.
    * @param order see `Claim`, of addresses that it did not report before
    * @param given addresses that were given up by an earlier part of the same change, with their orders; it is added to. An address that moves from one service to another of its namespace stays claimed
    */
   changed(
     cluster: string,
-    entries: readonly ChangedEntry[],
+    entries: readonly EntryChange[],
     order: number,
     given: Map<string, number> = new Map(),
-  ): ChangedClaims {
+  ) {
     const buckets = new Map<string, Bucket>();
     const open = (hex: string) => {
       const name = claimBucket(hex);
@@ -102,8 +90,8 @@ export class ClaimBuckets {
     }
   }
 
-  *#changes(cluster: string, entries: readonly ChangedEntry[]): Generator<ClaimChange> {
-    const services = new Map<string, { exported?: ChangedEntry; imported?: ChangedEntry }>();
+  *#changes(cluster: string, entries: readonly EntryChange[]): Generator<ClaimChange> {
+    const services = new Map<string, { exported?: EntryChange; imported?: EntryChange }>();
     for (const entry of entries) {
       const { kind, name } = (entry.before ?? entry.after)!;
       if (!NAME.test(name)) continue;
@@ -113,7 +101,7 @@ export class ClaimBuckets {
       } else if (kind === Kind.export) services.set(name, { ...services.get(name), exported: entry });
       else if (kind === Kind.import) services.set(name, { ...services.get(name), imported: entry });
     }
-    const unchanged = (kind: Kind, name: string): ChangedEntry => {
+    const unchanged = (kind: Kind, name: string): EntryChange => {
       const row = this.#reader.entry(cluster, kind, name);
       return { before: row, after: row };
     };
@@ -176,7 +164,7 @@ type Service = ExportedService | LocalService;
 const NONE: ReadonlySet<string> = new Set();
 
 /** The values of an entry before and after a change: of what tells the difference of its addresses, where that is enough. */
-function valuesOf<Value>({ before, after }: ChangedEntry): Values<Value> {
+function valuesOf<Value>({ before, after }: EntryChange): Values<Value> {
   const [old, now] = [before, after].map((row) =>
     row === undefined || row.texts[0] === "" ? undefined : row,
   );
