@@ -11,6 +11,7 @@ import { openDatabase } from "../../src/hosts/node/database.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";
 import { LinesReader } from "../../src/snapshot/lines/lines-reader.ts";
+import { prepare } from "../../test/database/pushing.ts";
 import { residentMemory } from "../processes/resident-memory.ts";
 import {
   keyOf,
@@ -83,7 +84,7 @@ function staged(cluster: string, kind: "whole" | "changes", bytes: Uint8Array) {
 function prepared(given: ReturnType<typeof staged>) {
   const now = Date.now();
   const meta = { generation: now, pushedAt: now, renewedAt: now, expiresAt: now + HOUR };
-  return writer.prepare(given, meta, { now, live: true });
+  return prepare(writer, given, meta, { now, live: true });
 }
 
 const cost = { read: 0, validate: 0, prepare: 0, write: 0, again: 0 };

@@ -18,23 +18,8 @@ export interface ClusterMeta {
   readonly instance?: string | undefined;
 }
 
-/** How much a cluster has of everything that is bounded, by the keys of the settings under `limits`. */
-export interface Totals {
-  readonly namespaces: number;
-  readonly exports: number;
-  readonly imports: number;
-  readonly services: number;
-  readonly pods: number;
-  readonly findings: number;
-  readonly endpoints: number;
-  readonly ports: number;
-  readonly metadataCharacters: number;
-  /** Characters of its entries as JSON, each with its key, a colon and a comma. */
-  readonly characters: number;
-}
-
-/** Of a cluster without entries. */
-export const NO_TOTALS: Totals = {
+/** Totals of a cluster without entries. */
+export const NO_TOTALS = {
   namespaces: 0,
   exports: 0,
   imports: 0,
@@ -44,8 +29,12 @@ export const NO_TOTALS: Totals = {
   endpoints: 0,
   ports: 0,
   metadataCharacters: 0,
+  /** Characters of its entries as JSON, each with its key, a colon and a comma. */
   characters: 0,
 };
+
+/** How much a cluster has of everything that is bounded, by the keys of the settings under `limits`. */
+export type Totals = Readonly<typeof NO_TOTALS>;
 
 /** A cluster that the gateway knows. */
 export interface ClusterRow {

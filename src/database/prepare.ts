@@ -4,7 +4,7 @@ import { Kind } from "./places.ts";
 import {
   type Appearance,
   appearance,
-  FoundingDay,
+  type FoundingDay,
   foundingAt,
   judge,
   recovery,
@@ -34,8 +34,6 @@ export interface Decision {
   /** The latest time that is remembered after it. */
   readonly latest: number;
   readonly founding: FoundingDay;
-  /** From when on exports and imports count, of those for which that changes; null: they are not served. */
-  readonly counts: readonly (readonly [kind: Kind, name: string, counts: number | null])[];
 }
 
 /** A change of a cluster that can be applied as long as the cluster's rows are as they were. */
@@ -70,7 +68,7 @@ const ENTRIES_AT_ONCE = 16;
 
 /**
  * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other clusters may change meanwhile.
- * @param by how the cluster is seen, or what another gateway decided
+ * @param sight how the cluster is seen
  * @param latest the latest time that is remembered
  * @param mostEndpoints that an entry may have
  * @throws {NoState} for changes of a cluster that is neither live nor expired
@@ -79,7 +77,7 @@ export function* prepare(
   reader: Reader,
   staged: Staged,
   meta: ClusterMeta,
-  by: Sight | Decision,
+  sight: Sight,
   latest: number,
   mostEndpoints: number,
 ): Generator<void, Change> {
@@ -90,8 +88,7 @@ export function* prepare(
   // What a push left that is not there whole was never counted.
   if (staged.kind === "whole") yield* draft.replace(staged, known?.isPartial === true);
   else yield* draft.change(staged);
-  const decision = "now" in by ? draft.decide(by, known, staged.kind, latest) : by;
-  draft.rank(decision);
+  const decision = draft.rank(sight, known, latest);
   const { entries, totals, tooLarge } = draft;
   const { kind, cluster } = staged;
   return { kind, cluster, meta, base: known?.sum ?? 0, entries, totals, tooLarge, decision };
@@ -153,35 +150,26 @@ class ChangeDraft {
   }
 
   /** Decides from when on counts what appears now. Every export and import that is served has a rank afterwards, and no other. */
-  decide(sight: Sight, known: ClusterRow | undefined, kind: Staged["kind"], latest: number): Decision {
-    const kept = this.#reader.meta("founding");
-    const { data } = FoundingDay.safeParse(kept === undefined ? undefined : JSON.parse(kept));
-    const founding = foundingAt(data, kept !== undefined || known !== undefined, sight.now, latest);
+  rank(sight: Sight, known: ClusterRow | undefined, latest: number): Decision {
+    const kept = this.#reader.founding();
+    const founding = foundingAt(kept, kept !== undefined || known !== undefined, sight.now, latest);
     const now = appearance(sight, latest, founding, known?.seenAt);
-    const isRecovery = kind === "whole" && known?.hasLostRanks === true;
+    const isRecovery = this.#isWhole && known?.hasLostRanks === true;
     const appears = now && (isRecovery ? recovery(now, known.meta?.pushedAt ?? now.instant) : now);
-    const counts: [Kind, string, number | null][] = [];
+    const ranked: [row: EntryRow, counts: number | null][] = [];
     for (const row of this.#toRank(known?.isUnranked === true)) {
-      const ranked = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
-      if (ranked !== row.counts) counts.push([row.kind, row.name, ranked]);
+      const counts = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
+      if (counts !== row.counts) ranked.push([row, counts]);
     }
-    if (now === undefined) return { seenAt: undefined, latest, founding, counts };
-    const most = counts.reduce(
-      (most, [, , value]) => Math.max(most, value === null ? 0 : now.instant, value ?? 0),
-      0,
-    );
-    return { seenAt: sight.now, latest: Math.max(latest, sight.now, most), founding, counts };
-  }
-
-  /** Takes over what was decided. */
-  rank({ counts }: Decision): void {
-    for (const [kind, name, value] of counts) {
-      const id = idOf(kind, name);
-      const change = this.#changes.get(id);
-      const before = change === undefined ? this.#reader.entry(this.#cluster, kind, name) : change.before;
-      const row = change === undefined ? before : change.after;
-      if (row !== undefined) this.#changes.set(id, { before, after: { ...row, counts: value } });
+    let most = latest;
+    for (const [row, counts] of ranked) {
+      const id = idOf(row.kind, row.name);
+      const { before } = this.#changes.get(id) ?? { before: row };
+      this.#changes.set(id, { before, after: { ...row, counts } });
+      if (now !== undefined && counts !== null) most = Math.max(most, now.instant, counts);
     }
+    if (now === undefined) return { seenAt: undefined, latest, founding };
+    return { seenAt: sight.now, latest: Math.max(most, sight.now), founding };
   }
 
   /** Exports and imports that changed, or that may be served now and were not before, or the other way round. */

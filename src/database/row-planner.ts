@@ -4,7 +4,6 @@ import type { Database } from "./driver.ts";
 import { changedSum } from "./driver.ts";
 import { claimsKey, Kind } from "./places.ts";
 import type { Change, EntryChange } from "./prepare.ts";
-import { FoundingDay } from "./ranks.ts";
 import { type Damage, type EntryRow, Reader, rowSum, type StoredRow } from "./reader.ts";
 import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "./row-change.ts";
 
@@ -76,14 +75,13 @@ export class RowPlanner {
       isUnranked: isUnranked || undefined,
       hasLostRanks: (kind === "changes" && before?.hasLostRanks) || undefined,
     };
-    const founding = JSON.stringify(earlier(decision.founding, this.#reader.meta("founding")));
     const isBack = before?.state !== "live";
     return {
       ...rows,
       kind: isBack ? "return" : kind,
       cluster: row,
       isWide: isBack || isWide(entries),
-      founding,
+      founding: JSON.stringify(decision.founding),
     };
   }
 
@@ -246,12 +244,4 @@ function keysOf(entries: readonly EntryChange[], claims: readonly ClaimRow[]): r
 
 function isWide(entries: readonly EntryChange[]): boolean {
   return entries.some(({ before, after }) => (before ?? after)!.kind <= Kind.namespace);
-}
-
-/** The first day as two changes decided it: another cluster may have changed it since this one was prepared. */
-function earlier(decided: FoundingDay, text: string | undefined): FoundingDay {
-  const { data } = FoundingDay.safeParse(text && JSON.parse(text));
-  const at = Math.min(decided.at ?? Number.POSITIVE_INFINITY, data?.at ?? Number.POSITIVE_INFINITY);
-  const over = decided.over || data?.over === true;
-  return at === Number.POSITIVE_INFINITY ? { over } : { at, over };
 }

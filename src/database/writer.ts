@@ -1,8 +1,8 @@
 import type { ClusterMeta, ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { Kind } from "./places.ts";
-import { type Change, type Decision, type EntryChange, prepare } from "./prepare.ts";
-import { FoundingDay, foundingAt, type Sight } from "./ranks.ts";
+import { type Change, type EntryChange, prepare } from "./prepare.ts";
+import { type FoundingDay, foundingAt, type Sight } from "./ranks.ts";
 import { type Damage, Reader } from "./reader.ts";
 import type { RowLoad } from "./row-change.ts";
 import { type RowChange, RowTables } from "./row-change.ts";
@@ -86,27 +86,15 @@ export class Writer {
   }
 
   /** See `prepare`. */
-  prepare(staged: Staged, meta: ClusterMeta, by: Sight | Decision): Change {
-    return drain(this.prepareInSteps(staged, meta, by, Number.POSITIVE_INFINITY));
-  }
-
-  /** See `prepare`. */
-  prepareInSteps(
-    staged: Staged,
-    meta: ClusterMeta,
-    by: Sight | Decision,
-    mostEndpoints: number,
-  ): Generator<void, Change> {
-    return prepare(this.reader, staged, meta, by, this.#latest, mostEndpoints);
+  prepare(staged: Staged, meta: ClusterMeta, sight: Sight, mostEndpoints: number): Generator<void, Change> {
+    return prepare(this.reader, staged, meta, sight, this.#latest, mostEndpoints);
   }
 
   /** Lets the gateway's first day begin, or end. @returns the day */
   start(now: number): FoundingDay {
-    const kept = this.reader.meta("founding");
-    const { data } = FoundingDay.safeParse(kept && JSON.parse(kept));
-    const founding = foundingAt(data, this.reader.clusters().length > 0, now, this.#latest);
-    const text = JSON.stringify(founding);
-    if (text !== kept) this.#sql.meta.run("founding", text);
+    const hasMemory = this.reader.clusters().length > 0;
+    const founding = foundingAt(this.reader.founding(), hasMemory, now, this.#latest);
+    this.#found(JSON.stringify(founding));
     return founding;
   }
 
@@ -197,10 +185,8 @@ export class Writer {
 
   /** A first day that is over stays so, whatever another gateway decided before it knew. */
   #found(founding: string | undefined): void {
-    const kept = this.reader.meta("founding");
-    if (founding === undefined || founding === kept) return;
-    const { data } = FoundingDay.safeParse(kept && JSON.parse(kept));
-    if (data?.over !== true) this.#sql.meta.run("founding", founding);
+    if (founding === undefined || founding === this.reader.meta("founding")) return;
+    if (this.reader.founding()?.over !== true) this.#sql.meta.run("founding", founding);
   }
 
   /** One cluster's many changes leave others' entries as they are. */
@@ -256,12 +242,4 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
     for (const text of entry.after?.texts ?? []) characters += text.length;
   }
   return parts;
-}
-
-/** Runs steps to their end in one turn. */
-function drain<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
 }

@@ -347,7 +347,7 @@ export class Gateway {
     const before = this.state.live.get(clusterId);
     const sight = { now: unixTime(clock, clock.now()), live: before !== undefined };
     const change = await this.turns.run(
-      writer.prepareInSteps(staged, toStored(meta, clock), sight, this.#parts.limits.endpointsPerService),
+      writer.prepare(staged, toStored(meta, clock), sight, this.#parts.limits.endpointsPerService),
     );
     check(change);
     try {

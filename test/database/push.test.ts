@@ -19,7 +19,7 @@ import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { emptySnapshot, headlessExport, shopSnapshot, snapshots } from "../snapshot/worlds.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { DRIVERS } from "./databases.ts";
-import { patchLines, push, snapshotOf, stage, totalsOf, wholeLines } from "./pushing.ts";
+import { patchLines, prepare, push, snapshotOf, stage, totalsOf, wholeLines } from "./pushing.ts";
 
 function open(driver = 0) {
   const database = DRIVERS[driver]![1]();
@@ -299,7 +299,8 @@ it("pushing the same again writes no row, in whatever order and form it comes", 
     spaced,
   ]) {
     const staged = stage(writer.reader, "west", "whole", again);
-    const change = writer.prepare(
+    const change = prepare(
+      writer,
       staged,
       { generation: 1, pushedAt: 1, renewedAt: 1, expiresAt: 1 },
       { now: 1, live: true },

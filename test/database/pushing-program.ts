@@ -1,7 +1,7 @@
 import { Writer } from "../../src/database/writer.ts";
 import { openDatabase } from "../../src/hosts/node/database.ts";
 import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
-import { metaAt, NOON, patchLines, snapshotOf, stage, wholeLines } from "./pushing.ts";
+import { metaAt, NOON, patchLines, prepare, snapshotOf, stage, wholeLines } from "./pushing.ts";
 
 /** Pushes to a database for ever, whole and in part, and writes the number of each push that was applied. `<path> <number>`: ends with that one, and writes the state. */
 const [path, last = "1000000"] = process.argv.slice(2) as [string, string?];
@@ -22,7 +22,7 @@ for (let number = 0; number <= Number(last); number++) {
           ),
         });
   const staged = stage(writer.reader, "west", number % 7 === 0 ? "whole" : "changes", lines);
-  writer.apply(writer.prepare(staged, metaAt(NOON, number), { now: NOON, live: true }));
+  writer.apply(prepare(writer, staged, metaAt(NOON, number), { now: NOON, live: true }));
   console.log(number);
 }
 console.log(JSON.stringify(snapshotOf(writer.reader, "west")));

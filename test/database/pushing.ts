@@ -1,5 +1,6 @@
-import type { Totals } from "../../src/database/cluster-row.ts";
+import type { ClusterMeta, Totals } from "../../src/database/cluster-row.ts";
 import { KIND_OF, Kind } from "../../src/database/places.ts";
+import type { Change } from "../../src/database/prepare.ts";
 import type { Sight } from "../../src/database/ranks.ts";
 import { entryValue, type Reader } from "../../src/database/reader.ts";
 import { Stage, type Staged } from "../../src/database/stage.ts";
@@ -48,6 +49,15 @@ export function stage(
   return staged.finish();
 }
 
+/** What staged lines change, in one turn. */
+export function prepare(writer: Writer, staged: Staged, meta: ClusterMeta, sight: Sight): Change {
+  const steps = writer.prepare(staged, meta, sight, Number.POSITIVE_INFINITY);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** Applies lines of a push. */
 export function push(
   writer: Writer,
@@ -57,7 +67,7 @@ export function push(
   sight: Sight = { now: NOON, live: true },
 ): Applied {
   const staged = stage(writer.reader, cluster, kind, lines);
-  return writer.apply(writer.prepare(staged, metaAt(sight.now), sight));
+  return writer.apply(prepare(writer, staged, metaAt(sight.now), sight));
 }
 
 /** All that a database has of a cluster. */

@@ -1,21 +1,26 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Database, Statement } from "../../src/database/driver.ts";
 import { Kind, podsKey } from "../../src/database/places.ts";
-import { type Change, NoState } from "../../src/database/prepare.ts";
+import { NoState } from "../../src/database/prepare.ts";
 import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
-import type { ReadLine } from "../../src/snapshot/lines/lines-reader.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
-import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
-import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { DRIVERS } from "./databases.ts";
-import { metaAt, NOON, patchLines, push, snapshotOf, stage, totalsOf, wholeLines } from "./pushing.ts";
+import {
+  metaAt,
+  NOON,
+  patchLines,
+  prepare,
+  push,
+  snapshotOf,
+  stage,
+  totalsOf,
+  wholeLines,
+} from "./pushing.ts";
 
 const DAY = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "database-"));
@@ -135,7 +140,8 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   it("rejects a change that was prepared before another one of the cluster, and takes it after one of another cluster", () => {
     const { database, writer } = open(driver);
     const prepared = (cluster: string) =>
-      writer.prepare(
+      prepare(
+        writer,
         stage(writer.reader, cluster, "whole", wholeLines(shopSnapshot(cluster))),
         metaAt(NOON),
         {
@@ -160,7 +166,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
       exports: Object.fromEntries(names.map((name) => [`shop/${name}`, exported({ exportedAt: at(NOON) })])),
     });
     const prepared = (to: Writer, lines = wholeLines(large)) =>
-      to.prepare(stage(to.reader, "west", "whole", lines), metaAt(NOON), { now: NOON, live: false });
+      prepare(to, stage(to.reader, "west", "whole", lines), metaAt(NOON), { now: NOON, live: false });
     const steps = [...writer.applyInSteps(prepared(writer))];
     expect(steps.length).toBeGreaterThan(4);
     expect(steps.map(({ cluster: { state } }) => state)).toEqual([
@@ -182,7 +188,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     expect(second!.cluster).toMatchObject({ state: "live", isPartial: true });
     expect(writer.reader.isWhole(second!.cluster)).toBe(true);
     const patch = stage(writer.reader, "west", "changes", patchLines("west", { namespaces: { more: {} } }));
-    expect(() => writer.prepare(patch, metaAt(NOON), { now: NOON, live: true })).toThrow(NoState);
+    expect(() => prepare(writer, patch, metaAt(NOON), { now: NOON, live: true })).toThrow(NoState);
     writer.apply(prepared(writer, less));
     expect(snapshotOf(writer.reader, "west")).toMatchObject({ exports: {}, namespaces: { other: {} } });
     expect(writer.reader.cluster("west")).not.toHaveProperty("isPartial");
@@ -224,7 +230,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     for (const kind of ["push", "departure", "expiry", "damage"] as const) {
       push(writer, "west", "whole", base);
       const sight = { now: NOON + 1, live: true };
-      const change = writer.prepare(stage(writer.reader, "west", "whole", next), metaAt(NOON + 1), sight);
+      const change = prepare(writer, stage(writer.reader, "west", "whole", next), metaAt(NOON + 1), sight);
       const before = dump(database);
       for (let most = 0; ; most++) {
         left = most;
@@ -243,59 +249,6 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     expect(failures).toBeGreaterThan(40);
     database.close();
   });
-});
-
-it("whatever the order in which clusters change, decided once, the rows are the same", () => {
-  const pushes = fc.array(fc.tuple(arbitrarySnapshot(fc.constant("any")), fc.boolean()), {
-    minLength: 1,
-    maxLength: 3,
-  });
-  fc.assert(
-    fc.property(
-      fc.record({ east: pushes, north: pushes, west: pushes }),
-      fc.infiniteStream(fc.nat(2)),
-      (given, picks) => {
-        const first = open();
-        const decided = new Map<string, { kind: Change["kind"]; lines: ReadLine[]; change: Change }[]>();
-        let now = NOON;
-        for (const [cluster, all] of Object.entries(given)) {
-          let before: ClusterSnapshot | undefined;
-          decided.set(cluster, []);
-          for (const [any, whole] of all) {
-            const next = { ...any, clusterId: cluster };
-            const kind = whole || before === undefined ? "whole" : "changes";
-            const lines =
-              kind === "whole" ? wholeLines(next) : patchLines(cluster, diffSnapshots(before!, next) ?? {});
-            now += 1000;
-            const staged = stage(first.writer.reader, cluster, kind, lines);
-            const change = first.writer.prepare(staged, metaAt(now), { now, live: before !== undefined });
-            first.writer.apply(change);
-            decided.get(cluster)!.push({ kind, lines, change });
-            before = next;
-          }
-        }
-        const second = open();
-        const queues = [...decided.values()].map((queue) => [...queue]);
-        while (queues.some(({ length }) => length > 0)) {
-          const next = queues[picks.next().value]!.shift();
-          if (next === undefined) continue;
-          const { kind, lines, change } = next;
-          const staged = stage(second.writer.reader, change.cluster, kind, lines);
-          second.writer.apply(second.writer.prepare(staged, change.meta, change.decision));
-        }
-        const [one, other] = [first, second].map(({ database }) => dump(database) as Record<string, unknown>);
-        expect(other).toEqual({ ...one!, log: expect.anything(), meta: expect.anything() });
-        for (const { database, writer } of [first, second]) {
-          for (const row of writer.reader.clusters()) {
-            expect(writer.reader.isWhole(row)).toBe(true);
-            expect(row.totals).toEqual(totalsOf(snapshotOf(writer.reader, row.id)));
-          }
-          database.close();
-        }
-      },
-    ),
-    { numRuns: 200 },
-  );
 });
 
 describe("a damaged row", () => {

@@ -3,7 +3,7 @@ import { Writer } from "../../src/database/writer.ts";
 import { checkBounds } from "../../src/gateway/limits.ts";
 import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import { DEFAULT_LIMITS } from "../config/default-limits.ts";
-import { metaAt, NOON, stage, wholeLines } from "../database/pushing.ts";
+import { metaAt, NOON, prepare, stage, wholeLines } from "../database/pushing.ts";
 import { largestCluster } from "./largest-cluster.ts";
 import { memoryDatabase } from "./open-keyed.ts";
 
@@ -12,7 +12,7 @@ test("the largest cluster that Kubernetes supports is within the default limits,
   const database = memoryDatabase();
   const writer = new Writer(database, () => {});
   const staged = stage(writer.reader, "west", "whole", wholeLines(snapshot));
-  const { totals } = writer.prepare(staged, metaAt(NOON), { now: NOON, live: false });
+  const { totals } = prepare(writer, staged, metaAt(NOON), { now: NOON, live: false });
   checkBounds(DEFAULT_LIMITS, totals);
   expect(totals).toMatchObject({ pods: 150_000, services: 10_000, exports: 10_000, endpoints: 300_000 });
   for (const bound of ["pods", "services", "exports", "endpoints", "ports", "findings"] as const)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateFiles, generateSchemas } from "../../scripts/generate-schema.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { metaAt, NOON, push, snapshotOf, stage } from "../database/pushing.ts";
+import { metaAt, NOON, prepare, push, snapshotOf, stage } from "../database/pushing.ts";
 import { holding } from "./changes.ts";
 import { readAll } from "./lines/bytes.ts";
 import { sealed, snapshotBody } from "./lines/push-lines.ts";
@@ -33,7 +33,7 @@ test("the lines of docs/reference/push-api.md are a whole push of that cluster",
   const read = readAll([Buffer.from(sealed(header!, ...changes))]);
   const { database, writer } = holding(held);
   const staged = stage(writer.reader, held.clusterId, "whole", read);
-  const { entries } = writer.prepare(staged, metaAt(NOON), { now: NOON, live: true });
+  const { entries } = prepare(writer, staged, metaAt(NOON), { now: NOON, live: true });
   expect(entries.flatMap(({ after }) => after?.name ?? [])).toEqual(["shop/web"]);
   database.close();
   expect(new TextDecoder().decode(snapshotBody(held)).split("\n")[0]).toBe(header);

@@ -5,7 +5,7 @@ import { diffJson, mergePatch } from "../../../src/snapshot/json-value.ts";
 import type { SnapshotPatch } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { metaAt, NOON, patchLines, stage } from "../../database/pushing.ts";
+import { metaAt, NOON, patchLines, prepare, stage } from "../../database/pushing.ts";
 import { applyPatch, holding, readLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";
 import { shopSnapshot, snapshots } from "../worlds.ts";
@@ -52,7 +52,7 @@ describe("a patch, as the lines of a push", () => {
     const { database, writer } = holding(shopSnapshot("west"));
     for (const patch of [{}, member("10.0.0.1", { ready: true }), { exports: { "shop/gone": null } }]) {
       const staged = stage(writer.reader, "west", "changes", patchLines("west", patch));
-      expect(writer.prepare(staged, metaAt(NOON), { now: NOON, live: true }).entries).toEqual([]);
+      expect(prepare(writer, staged, metaAt(NOON), { now: NOON, live: true }).entries).toEqual([]);
     }
     database.close();
   });
