@@ -263,13 +263,13 @@ class Unit {
 
   /** @param clusterViews clusters with a view of their own @param audience by its index; 0 for clients outside */
   tree(
-    { key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree,
+    { key, shortestZoneBytes, canonicalZone }: PlannedTree,
     clusterViews: ReadonlySet<string>,
     audience = 0,
   ): TreeScope {
     const apex = this.#names.apex(audienceTree(key, audience));
     const context = { ...this.#context, clusterViews };
-    return { context, key, apex, shortestZoneBytes, canonicalZoneBytes };
+    return { context, key, apex, shortestZoneBytes, canonicalZone };
   }
 
   finish(

@@ -69,7 +69,8 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   ) {
     super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options }, entries.lapsedClusters());
     this.entries = entries;
-    this.rules = rulesOf(merging, this.context.zones);
+    const zones = this.context.zones.map(({ name }) => name);
+    this.rules = rulesOf(merging, zones);
     this.#cache = cache;
     this.#dropped = cache.droppedBytes ?? 0;
   }

@@ -37,10 +37,10 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     this.serial = settings.serial;
     this.clusters = new Map(clusters.map((cluster) => [cluster.clusterId, cluster]));
     this.context = createContext(clusters, settings);
-    const { plan, trees, localities } = this.context;
+    const { trees, zones, localities } = this.context;
     this.frame = new Frame({
-      trees: trees.map(({ key }) => key),
-      zones: plan.zones,
+      trees,
+      zones,
       views: [
         ...clusters.map(({ clusterId }) => clusterId),
         ABSENT_CLUSTER,
@@ -155,7 +155,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
       leaseGroup: 1,
       ttl,
       name: nameOfCandidate(candidate, address),
-      zone: this.frame.trees[this.context.trees.indexOf(planned)]!.canonicalZone,
+      zone: planned.canonicalZone,
     };
   }
 

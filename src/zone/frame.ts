@@ -1,4 +1,4 @@
-import { parseZoneName, type ZoneName } from "../dns/name.ts";
+import type { ZoneName } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import type { TreeKey } from "./name-tree.ts";
 
@@ -8,22 +8,11 @@ export interface LeaseMemo {
   readonly table: Float64Array;
 }
 
-/** The trees of a zone name. */
-export interface ZoneTable {
-  /** Zone name in text with the trailing dot. */
-  readonly name: string;
-  /** The tree for queries without a view and for views without a tree of their own; -1 if the zone does not exist for them. */
-  readonly tree: number;
-  /** Trees of single views, by view index. */
-  readonly byView: readonly (readonly [view: number, tree: number])[];
-}
-
 /** What zones, trees and views there are. */
 interface FrameTables {
-  /** The keys of all trees; tree 0 is the clusterset's. */
-  readonly trees: readonly TreeKey[];
-  /** The first zone of a tree is its canonical one, which owns PTR targets. */
-  readonly zones: readonly ZoneTable[];
+  /** Tree 0 is the clusterset's. */
+  readonly trees: readonly Tree[];
+  readonly zones: readonly Zone[];
   /** Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`. */
   readonly views: readonly string[];
   /** Clusters whose lease expired: exports name them, and nothing depends on their leases. */
@@ -40,8 +29,8 @@ export interface Zone extends ZoneName {
   readonly name: string;
   /** The tree for queries without a view and for views without a tree of their own, or -1. */
   readonly tree: number;
-  /** Trees of single views, by view index; undefined if no view has one. */
-  readonly treeByView: ReadonlyMap<number, number> | undefined;
+  /** Trees of single views, by view index. */
+  readonly treeByView: ReadonlyMap<number, number>;
 }
 
 /** A tree of names, as look-ups need it. */
@@ -65,20 +54,14 @@ export class Frame {
   readonly #viewIndex: ReadonlyMap<string, number>;
   readonly #absentView: number;
 
-  /** @throws {NameError} if the name of a zone is malformed. @throws {RangeError} if a tree has no zone */
-  constructor({ trees, zones: tables, views: own, lapsed = [], negativeTtl }: FrameTables) {
-    const zones = tables.map(zoneOf);
+  constructor({ trees, zones, views: own, lapsed = [], negativeTtl }: FrameTables) {
     const views = [...own, ...lapsed];
     this.views = views;
     this.negativeTtl = negativeTtl;
     this.leaseGroups = [[], own.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
     this.#viewIndex = new Map(views.map((view, index) => [view, index]));
     this.#absentView = this.#viewIndex.get(ABSENT_CLUSTER) ?? -1;
-    this.trees = trees.map((key, tree) => {
-      const canonicalZone = zones.find((zone) => isTreeOf(zone, tree));
-      if (canonicalZone === undefined) throw new RangeError(`tree ${key} has no zone`);
-      return { key, canonicalZone };
-    });
+    this.trees = trees;
     this.zones = zones.toSorted((one, other) => other.labels - one.labels);
   }
 
@@ -98,17 +81,14 @@ export class Frame {
 
   /** The tree that a zone is for a view index, or -1 if the zone does not exist for it. */
   treeFor(zone: Zone, view: number): number {
-    if (view < 0 || zone.treeByView === undefined) return zone.tree;
+    if (view < 0 || zone.treeByView.size === 0) return zone.tree;
     return zone.treeByView.get(view) ?? zone.tree;
   }
 }
 
-function isTreeOf({ tree, treeByView }: Zone, wanted: number): boolean {
-  return tree === wanted || [...(treeByView?.values() ?? [])].includes(wanted);
-}
-
-function zoneOf({ name, tree, byView }: ZoneTable): Zone {
-  return { name, ...parseZoneName(name), tree, treeByView: byView.length > 0 ? new Map(byView) : undefined };
+/** Whether a zone has a tree, for any view. */
+export function isTreeOf({ tree, treeByView }: Zone, wanted: number): boolean {
+  return tree === wanted || [...treeByView.values()].includes(wanted);
 }
 
 /** The region and zone of a client outside every cluster, with the values of nodes' labels (`topology.kubernetes.io/region` and `/zone`). */

@@ -1,7 +1,7 @@
 import { usableAddress } from "../dns/address.ts";
-import { canonicalName, parseName } from "../dns/name.ts";
+import { canonicalName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding } from "../merge/clusterset.ts";
-import { type Locality, localityView } from "./frame.ts";
+import { isTreeOf, type Locality, localityView, type Zone } from "./frame.ts";
 import { Distances, type Origin } from "./kinds/tree-scope.ts";
 import type { TreeKey } from "./name-tree.ts";
 import {
@@ -10,65 +10,42 @@ import {
   type TreePlan,
   type ZoneCluster,
   type ZoneOptions,
-  type ZonePlan,
 } from "./zone-plan.ts";
 
-/** A tree with what compiling names in it needs. */
-export interface PlannedTree {
-  readonly plan: TreePlan;
-  readonly key: TreeKey;
-  /** The names of its zones in text, the canonical one first. */
-  readonly zones: readonly string[];
-  readonly shortestZoneBytes: number;
-  readonly canonicalZoneBytes: number;
-}
+/** A tree with what compiling names in it needs: its zones, the canonical one first, which owns PTR targets. */
+export type PlannedTree = ReturnType<typeof planTrees>[number];
 
 /** What all segments of a generation are compiled with. It depends on settings and clusters, not on services. */
-export interface ZoneContext {
-  readonly options: ZoneOptions;
-  readonly plan: ZonePlan;
-  readonly trees: readonly PlannedTree[];
-  readonly treeByKey: ReadonlyMap<TreeKey, PlannedTree>;
-  /** The clusters that have a view: the live ones, and `ABSENT_CLUSTER` for all others. */
-  readonly clusterViews: ReadonlySet<string>;
-  readonly localities: readonly (readonly [view: string, origin: Origin])[];
-  readonly distances: Distances;
-  /** Hosts by the key of their names, and those whose names have no namespace under the empty key. */
-  readonly hosts: ReadonlyMap<string, readonly PlacedHost[]>;
-  /** The names of all zones in text. */
-  readonly zones: readonly string[];
-  readonly findings: readonly ClusterFinding[];
-}
+export type ZoneContext = ReturnType<typeof createContext>;
 
 /**
  * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none.
  */
-export function createContext(clusters: readonly ZoneCluster[], options: ZoneOptions): ZoneContext {
+export function createContext(clusters: readonly ZoneCluster[], options: ZoneOptions) {
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusters, options, findings);
-  const trees = plan.trees.map((tree, index) => {
-    const zones = zonesOf(plan, index);
-    const bytes = zones.map((name) => parseName(name).length);
-    return {
-      plan: tree,
-      key: tree.key,
-      zones,
-      shortestZoneBytes: Math.min(...bytes),
-      canonicalZoneBytes: bytes[0]!,
-    };
-  });
+  const trees = planTrees(plan);
   return {
     options,
-    plan,
     trees,
-    findings,
-    zones: plan.zones.map(({ name }) => name),
+    findings: findings as readonly ClusterFinding[],
+    zones: plan.zones,
     treeByKey: new Map(trees.map((tree) => [tree.key, tree])),
+    /** The clusters that have a view: the live ones, and `ABSENT_CLUSTER` for all others. */
     clusterViews: new Set([...clusters.map(({ clusterId }) => clusterId), ABSENT_CLUSTER]),
-    localities: distinctLocalities(options).map((locality) => [localityView(locality), originOf(locality)]),
+    localities: distinctLocalities(options).map((place) => [localityView(place), originOf(place)] as const),
     distances: new Distances(clusters),
+    /** Hosts by the key of their names, and those whose names have no namespace under the empty key. */
     hosts: placeHosts(trees, options.hosts),
   };
+}
+
+function planTrees({ trees, zones }: ReturnType<typeof planZones>) {
+  return trees.map((plan, index) => {
+    const own = zones.filter((zone) => isTreeOf(zone, index));
+    const shortestZoneBytes = Math.min(...own.map(({ wire }) => wire.length));
+    return { plan, key: plan.key, zones: own, canonicalZone: own[0]!, shortestZoneBytes };
+  });
 }
 
 /** Only federation zones depend on a locality. */
@@ -80,12 +57,6 @@ function distinctLocalities({ federations, localities }: ZoneOptions): Locality[
 
 function originOf({ region, zone }: Locality): Origin {
   return { clusterId: undefined, region, zones: zone === undefined ? [] : [zone] };
-}
-
-function zonesOf({ zones }: ZonePlan, tree: number): string[] {
-  return zones
-    .filter((zone) => zone.tree === tree || zone.byView.some(([, own]) => own === tree))
-    .map(({ name }) => name);
 }
 
 /** A host in a tree. */
@@ -100,10 +71,7 @@ export interface PlacedHost {
 }
 
 /** Hosts by the key of their names, `<namespace>/<label left of it>`; those whose names have no namespace are under the empty key. */
-function placeHosts(
-  trees: readonly { readonly key: TreeKey; readonly plan: TreePlan; readonly zones: readonly string[] }[],
-  hosts: readonly HostOptions[],
-): Map<string, PlacedHost[]> {
+function placeHosts(trees: readonly PlannedTree[], hosts: readonly HostOptions[]): Map<string, PlacedHost[]> {
   const placed = new Map<string, PlacedHost>();
   for (const { name, addresses } of hosts) {
     const bytes = addresses.map(addressOf);
@@ -149,9 +117,10 @@ function stemLabelsOf(plan: TreePlan, labels: readonly string[]): number {
 }
 
 /** For each zone that contains the name: the labels below that zone. */
-function labelsBelow(name: string, zones: readonly string[]): string[][] {
+function labelsBelow(name: string, zones: readonly Zone[]): string[][] {
   const host = canonicalName(name);
   return zones
+    .map((zone) => zone.name)
     .filter((zone) => host === zone || host.endsWith(`.${zone}`))
     .map((zone) => (host === zone ? [] : host.slice(0, -zone.length - 1).split(".")));
 }

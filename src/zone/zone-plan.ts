@@ -1,7 +1,7 @@
-import { canonicalName } from "../dns/name.ts";
+import { canonicalName, parseZoneName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ClusterZone } from "../snapshot/schema.ts";
-import type { Locality, ZoneTable } from "./frame.ts";
+import type { Locality, Zone } from "./frame.ts";
 import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./name-tree.ts";
 
 /** A live cluster, as zones need it. */
@@ -32,26 +32,20 @@ export type TreePlan = { readonly key: TreeKey } & (
   | { readonly kind: "federation"; readonly zones: FederationZone[] }
 );
 
-/** The zones with their trees: tree 0 is the clusterset's. */
-export interface ZonePlan {
-  readonly trees: readonly TreePlan[];
-  readonly zones: readonly ZoneTable[];
-}
-
 /**
- * Plans the zones. A cluster's own zone that cannot be served (its name is invalid or taken) is a finding.
+ * Plans the zones with their trees: tree 0 is the clusterset's. A cluster's own zone that cannot be served (its name is invalid or taken) is a finding.
  * @throws {NameError} if a configured zone is not a name. @throws {RangeError} if two kinds claim one zone.
  */
 export function planZones(
   clusters: readonly ZoneCluster[],
   options: ZoneOptions,
   findings: ClusterFinding[],
-): ZonePlan {
+): { readonly trees: readonly TreePlan[]; readonly zones: readonly Zone[] } {
   const trees: TreePlan[] = [{ key: CLUSTERSET_TREE, kind: "clusterset" }];
-  const zones = new Map<string, { name: string; tree: number; byView: [number, number][] }>();
+  const zones = new Map<string, ReturnType<typeof zoneOf>>();
   for (const zone of options.zones) {
     const name = canonicalName(zone);
-    zones.set(name, { name, tree: 0, byView: [] });
+    zones.set(name, zoneOf(name, 0));
   }
   if (zones.size === 0) throw new RangeError("a gateway needs at least one zone");
   for (const { name: federation, zone, domain } of options.federations)
@@ -68,24 +62,27 @@ export function planZones(
         throw new RangeError(
           `the zone ${name} is claimed by federation ${federation} and by another kind of zone`,
         );
-      if (tree === undefined)
-        zones.set(name, {
-          name,
-          tree: trees.push({ key: federationTree(name), kind: "federation", zones: [plan] }) - 1,
-          byView: [],
-        });
-      else tree.zones.push(plan);
+      if (tree !== undefined) {
+        tree.zones.push(plan);
+        continue;
+      }
+      trees.push({ key: federationTree(name), kind: "federation", zones: [plan] });
+      zones.set(name, zoneOf(name, trees.length - 1));
     }
   for (const [view, cluster] of clusters.entries()) {
     if (!hasLocalZone(cluster)) continue;
     const name = readLocalName(cluster, zones, findings);
     if (name === undefined) continue;
-    const zone = zones.get(name) ?? { name, tree: -1, byView: [] };
-    const key = localTree(cluster.clusterId);
-    zone.byView.push([view, trees.push({ key, kind: "cluster-local", cluster }) - 1]);
+    const zone = zones.get(name) ?? zoneOf(name, -1);
+    trees.push({ key: localTree(cluster.clusterId), kind: "cluster-local", cluster });
+    zone.treeByView.set(view, trees.length - 1);
     zones.set(name, zone);
   }
   return { trees, zones: [...zones.values()] };
+}
+
+function zoneOf(name: string, tree: number) {
+  return { name, ...parseZoneName(name), tree, treeByView: new Map<number, number>() };
 }
 
 function hasLocalZone(cluster: ZoneCluster): cluster is LocalCluster {

@@ -410,5 +410,5 @@ export function listZones(
 // A cluster's zone with a taken name is a finding and exists in no view.
 function isServed({ frame }: KeyWorld, name: string, clusterId: string): boolean {
   const zone = frame.zones.find((one) => one.name === name);
-  return zone?.treeByView?.has(frame.viewOf(clusterId)) === true;
+  return zone?.treeByView.has(frame.viewOf(clusterId)) === true;
 }

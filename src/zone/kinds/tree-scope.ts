@@ -1,6 +1,7 @@
 import { usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { Zone } from "../frame.ts";
 import type { NameTree, TreeKey } from "../name-tree.ts";
 import type { RecordSets } from "../record-block.ts";
 import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse-candidate.ts";
@@ -26,9 +27,9 @@ export interface TreeScope {
   readonly key: TreeKey;
   /** The node of its apex. */
   readonly apex: number;
-  /** The lengths in bytes of its shortest zone and of its canonical one. */
+  /** The length in bytes of its shortest zone. */
   readonly shortestZoneBytes: number;
-  readonly canonicalZoneBytes: number;
+  readonly canonicalZone: Zone;
 }
 
 /** The object whose names are compiled; findings name it. */
@@ -111,8 +112,8 @@ export class ServiceScope {
 
   /** Wants the PTR record of an address for a name, where that name fits the canonical zone. */
   reverse(bytes: Uint8Array, node: number, target: ReverseWish): void {
-    const { canonicalZoneBytes, context } = this.tree;
-    if (context.names.nameBytes(node) + canonicalZoneBytes > MAX_NAME_BYTES) return;
+    const { canonicalZone, context } = this.tree;
+    if (context.names.nameBytes(node) + canonicalZone.wire.length > MAX_NAME_BYTES) return;
     context.addReverse(bytes, { source: this.#sourceOf(target), label: target.label });
   }
 
