@@ -33,7 +33,7 @@ import {
 } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
-import { addressOf, type PlacedHost } from "../zone/zone-context.ts";
+import { addressOf } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   audienceTree,
@@ -84,7 +84,6 @@ export interface MergedEntries extends MergedView {
   readonly findings: readonly ClusterFinding[];
 }
 
-const NO_HOSTS: readonly PlacedHost[] = [];
 const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
 
 /**
@@ -138,7 +137,7 @@ export function mergeViews(
 
 /** Compiles the names of a service in the clusterset's zones. */
 export function compileClustersetKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
-  const hosts = context.hosts.get(key) ?? NO_HOSTS;
+  const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, merged.audiences);
   for (const [audience, { service, likeOutside }] of unit.byAudience(merged).entries()) {
@@ -151,7 +150,7 @@ export function compileClustersetKey(context: ZoneContext, key: string, merged: 
 
 /** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
 export function compileFederationKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
-  const hosts = context.hosts.get(key) ?? NO_HOSTS;
+  const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "federation");
   const unit = new Unit(context, trees, hosts, merged.audiences);
   for (const [audience, { service }] of unit.byAudience(merged).entries())
@@ -179,7 +178,7 @@ export function compileLocalKey(
 ): CompiledUnit {
   const slash = key.indexOf("/");
   const [namespace, label] = [key.slice(0, slash), key.slice(slash + 1)];
-  const unit = new Unit(context, [tree], context.hosts.get(key) ?? NO_HOSTS);
+  const unit = new Unit(context, [tree], context.hosts.get(key));
   const services = entries.localServices(clusterId, namespace, label);
   const pods = zone?.pods === "verified" ? entries.localPods(clusterId, namespace, label) : [];
   const hasNamespace = entries.hasNamespace(clusterId, namespace);
@@ -203,7 +202,7 @@ export function compilePods(
   const { plan } = tree;
   if (plan.kind !== "cluster-local") return [];
   const { clusterId } = plan.cluster;
-  const unit = new Unit(context, [tree], NO_HOSTS);
+  const unit = new Unit(context, [tree], undefined);
   const own = unit.tree(tree, context.clusterViews);
   for (const pod of pods)
     for (const key of keysOfPod(pod)) {
@@ -224,7 +223,7 @@ class Unit {
   constructor(
     { options, localities }: ZoneContext,
     trees: readonly PlannedTree[],
-    hosts: readonly PlacedHost[],
+    hosts: ReturnType<ZoneContext["hosts"]["get"]>,
     audiences: readonly AudienceView[] = [],
   ) {
     this.#audiences = audiences;
@@ -241,7 +240,7 @@ class Unit {
       addReverse: (bytes, candidate) => this.#reverse.push([bytes, candidate]),
     };
     // The name of a host is not a service's.
-    for (const { tree, labels, addresses } of hosts)
+    for (const { tree, labels, addresses } of hosts ?? [])
       for (const [apex, key] of keys.entries()) {
         if (!isAudienceTree(key, tree)) continue;
         const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);

@@ -3,7 +3,6 @@ import { canonicalName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding } from "../merge/clusterset.ts";
 import { isTreeOf, type Locality, localityView, type Zone } from "./frame.ts";
 import { Distances, type Origin } from "./kinds/tree-scope.ts";
-import type { TreeKey } from "./name-tree.ts";
 import {
   type HostOptions,
   planZones,
@@ -59,42 +58,27 @@ function originOf({ region, zone }: Locality): Origin {
   return { clusterId: undefined, region, zones: zone === undefined ? [] : [zone] };
 }
 
-/** A host in a tree. */
-export interface PlacedHost {
-  readonly tree: TreeKey;
-  /** The labels of its relative name, the leftmost first. */
-  readonly labels: readonly string[];
-  /** How many of them are the name of a namespace; 0 without one. */
-  readonly stemLabels: number;
-  /** The addresses of its name, from all hosts with that name. */
-  readonly addresses: Uint8Array[];
-}
-
-/** Hosts by the key of their names, `<namespace>/<label left of it>`; those whose names have no namespace are under the empty key. */
-function placeHosts(trees: readonly PlannedTree[], hosts: readonly HostOptions[]): Map<string, PlacedHost[]> {
-  const placed = new Map<string, PlacedHost>();
-  for (const { name, addresses } of hosts) {
+/**
+ * The trees' hosts, those of one name as one, by the key of their names, `<namespace>/<label left of it>`; those whose names have no namespace are under the empty key.
+ */
+function placeHosts(trees: readonly PlannedTree[], hosts: readonly HostOptions[]) {
+  const all = hosts.flatMap(({ name, addresses }) => {
     const bytes = addresses.map(addressOf);
-    for (const { key: tree, plan, zones } of trees)
-      for (const labels of labelsBelow(name, zones)) {
-        const key = `${tree} ${labels.join(".")}`;
-        const known = placed.get(key) ?? {
-          tree,
-          labels,
-          stemLabels: stemLabelsOf(plan, labels),
-          addresses: [],
-        };
-        placed.set(key, known);
-        known.addresses.push(...bytes);
-      }
-  }
-  const byKey = new Map<string, PlacedHost[]>();
-  for (const host of placed.values()) {
-    const { labels, stemLabels } = host;
-    const key = stemLabels === 0 ? "" : `${labels.at(-stemLabels)}/${labels.at(-stemLabels - 1)}`;
-    byKey.set(key, [...(byKey.get(key) ?? []), host]);
-  }
-  return byKey;
+    return trees.flatMap(({ key: tree, plan, zones }) =>
+      labelsBelow(name, zones).map((labels) => ({
+        tree,
+        labels,
+        key: keyOf(plan, labels),
+        addresses: bytes,
+      })),
+    );
+  });
+  const same = Map.groupBy(all, ({ tree, labels }) => `${tree} ${labels.join(".")}`);
+  const placed = Array.from(same.values(), (some) => ({
+    ...some[0]!,
+    addresses: some.flatMap(({ addresses }) => addresses),
+  }));
+  return Map.groupBy(placed, ({ key }) => key);
 }
 
 /** @throws {RangeError} for text that is not an IP address */
@@ -105,15 +89,15 @@ export function addressOf(address: string): Uint8Array {
   return bytes;
 }
 
-/** How many labels of a name are the name of a namespace, if it has one and a label left of it; otherwise 0. */
-function stemLabelsOf(plan: TreePlan, labels: readonly string[]): number {
+/** @param labels of a relative name, the leftmost first @returns empty without a namespace and a label left of it */
+function keyOf(plan: TreePlan, labels: readonly string[]): string {
   const first = labels.at(-1);
-  if (plan.kind === "federation") {
-    const isFederation = plan.zones.some(({ federation }) => federation.toLowerCase() === labels.at(-2));
-    return first === "svc" && isFederation && labels.length > 3 ? 3 : 0;
-  }
-  const isServices = first === "svc" || (plan.kind === "cluster-local" && first === "pod");
-  return isServices && labels.length > 2 ? 2 : 0;
+  const isFederation = plan.kind === "federation";
+  const isStem = isFederation
+    ? first === "svc" && plan.zones.some(({ federation }) => federation.toLowerCase() === labels.at(-2))
+    : first === "svc" || (plan.kind === "cluster-local" && first === "pod");
+  const stem = isFederation ? 3 : 2;
+  return isStem && labels.length > stem ? `${labels.at(-stem)}/${labels.at(-stem - 1)}` : "";
 }
 
 /** For each zone that contains the name: the labels below that zone. */
