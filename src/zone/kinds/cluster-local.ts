@@ -8,7 +8,7 @@ import {
   isObjectLabel,
   type PlacedEndpoint,
   podLabels,
-  writeEndpointRecords,
+  writeHeadless,
   writePortRecords,
 } from "./endpoint-records.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
@@ -27,52 +27,43 @@ interface LocalKey {
   readonly pods: readonly string[];
 }
 
-/** The context of a cluster's own zone: its reverse names exist only in its own view. */
-interface LocalScope {
-  readonly tree: TreeScope;
-  readonly cluster: LocalKey;
-  readonly clusters: readonly string[];
+/** Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one name, the older one wins. */
+export function compileClusterLocal(tree: TreeScope, local: LocalKey): void {
+  const { clusterId, services } = local;
+  const leaseGroup = tree.context.names.leaseGroup([clusterId]);
+  const placed = Array.from(services, ([key, service]) => ({
+    key,
+    service,
+    since: Date.parse(service.createdAt),
+  }))
+    .sort((one, other) => one.since - other.since || compareText(one.key, other.key))
+    .flatMap((one) => placeService(tree, local, { ...one, clusterId, leaseGroup }) ?? []);
+  for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(one);
+  for (const one of placed)
+    if (one.service.serviceType === "ExternalName") compileExternalName(one);
+    else if (one.hasClusterIPs) compileClusterIP(one);
+    else compileHeadless(one);
+  compilePods(tree, local, leaseGroup);
+}
+
+/** A Service of a cluster. */
+interface OwnService {
+  readonly key: string;
+  readonly service: LocalService;
+  /** When it was created, in Unix milliseconds. */
+  readonly since: number;
+  readonly clusterId: string;
   readonly leaseGroup: number;
 }
 
-/** Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one name, the older one wins. */
-export function compileClusterLocal(tree: TreeScope, cluster: LocalKey): void {
-  const { clusterId, key, services, pods } = cluster;
-  const clusters = [clusterId];
-  const scope = { tree, cluster, clusters, leaseGroup: tree.context.names.leaseGroup(clusters) };
-  const oldestFirst = Array.from(services, ([own, service]) => {
-    return { key: own, service, since: Date.parse(service.createdAt) };
-  }).sort((one, other) => one.since - other.since || compareText(one.key, other.key));
-  const placed = oldestFirst.flatMap(
-    ({ key: own, service, since }) => placeService(scope, own, service, since) ?? [],
-  );
-  for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
-  for (const one of placed) compileLocalService(scope, one);
-  compilePods(scope, key.slice(key.indexOf("/") + 1), pods);
-}
-
 /** A Service with a valid name. */
-interface PlacedService {
-  readonly scope: ServiceScope;
-  readonly service: LocalService;
-  readonly name: string;
-  readonly namespace: string;
-  /** When it was created, in Unix milliseconds. */
-  readonly since: number;
-  readonly hasClusterIPs: boolean;
-  readonly serviceNode: () => number;
-}
+type PlacedService = NonNullable<ReturnType<typeof placeService>>;
 
-function placeService(
-  { tree, cluster }: LocalScope,
-  key: string,
-  service: LocalService,
-  since: number,
-): PlacedService | undefined {
+function placeService(tree: TreeScope, { hasNamespace }: LocalKey, own: OwnService) {
+  const { key, service, clusterId } = own;
   const slash = key.indexOf("/");
   const namespace = key.slice(0, slash);
   const name = key.slice(slash + 1);
-  const { clusterId, hasNamespace } = cluster;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!hasNamespace) {
     scope.report(
@@ -92,44 +83,25 @@ function placeService(
   }
   const serviceNode = () => scope.top(`${namespace}.svc`, name);
   const hasClusterIPs = service.serviceType !== "ExternalName" && !service.headless;
-  return { scope, service, name, namespace, since, hasClusterIPs, serviceNode };
+  return { ...own, scope, name, namespace, hasClusterIPs, serviceNode };
 }
 
 /**
  * Section 2.3.3: the PTR record of each cluster IP. It comes before those of endpoints: an author of EndpointSlices must not take the reverse name
  * of another Service's cluster IP.
  */
-function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedService): void {
-  const { scope, service, serviceNode, name, namespace, since } = placed;
+function pointToClusterIPs(placed: PlacedService): void {
+  const { scope, service, serviceNode, name, namespace, since, clusterId } = placed;
+  const wish = { view: clusterId, rank: 0, since, clusters: [clusterId], above: [namespace, "svc"] } as const;
   for (const text of service.clusterIPs ?? []) {
-    const bytes = scope.address(text, cluster.clusterId);
-    if (bytes === undefined) continue;
-    const above = [namespace, "svc"];
-    scope.reverse(bytes, serviceNode(), {
-      view: cluster.clusterId,
-      rank: 0,
-      since,
-      clusters,
-      above,
-      label: name,
-    });
+    const bytes = scope.address(text, clusterId);
+    if (bytes !== undefined) scope.reverse(bytes, serviceNode(), { ...wish, label: name });
   }
 }
 
-function compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): void {
-  const { service, hasClusterIPs } = placed;
-  const { clusterId } = cluster;
-  if (service.serviceType === "ExternalName") compileExternalName(placed, clusterId, leaseGroup);
-  else if (hasClusterIPs) compileClusterIP(placed, clusterId, leaseGroup);
-  else compileHeadless(placed, clusterId, leaseGroup);
-}
-
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
-function compileClusterIP(
-  { scope, service, serviceNode }: PlacedService,
-  reportedBy: string,
-  leaseGroup: number,
-): void {
+function compileClusterIP(placed: PlacedService): void {
+  const { scope, service, serviceNode, clusterId: reportedBy, leaseGroup } = placed;
   const { clusterIPs = [], ports } = service;
   const node = serviceNode();
   const sets = new RecordSets();
@@ -145,15 +117,13 @@ function compileClusterIP(
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): void {
-  const { scope, service, serviceNode, name, namespace, since } = placed;
-  const { endpoints: groups, publishNotReadyAddresses = false } = service;
-  const { ttl } = scope.tree.context;
+function compileHeadless(placed: PlacedService): void {
+  const { scope, service, serviceNode, name, namespace, since, clusterId: reportedBy } = placed;
   const endpoints: PlacedEndpoint[] = [];
   const wish = { view: reportedBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
-  for (const { ports, members } of inOrder(groups))
+  for (const { ports, members } of inOrder(service.endpoints))
     for (const { address, hostname, ready } of inOrder(members)) {
-      if (ready === false && !publishNotReadyAddresses) continue;
+      if (ready === false && service.publishNotReadyAddresses !== true) continue;
       const bytes = scope.address(address, reportedBy);
       if (bytes === undefined) continue;
       const label = endpointLabel(scope, hostname, bytes, reportedBy);
@@ -161,14 +131,7 @@ function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: 
       const reverse = { ...wish, label: label === hostname ? label : undefined };
       endpoints.push({ bytes, ports, reportedBy, node, reverse });
     }
-  if (endpoints.length === 0) return;
-  const node = serviceNode();
-  const own = new RecordSets();
-  for (const { bytes } of endpoints) {
-    own.addAddress(bytes, ttl, leaseGroup);
-  }
-  own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup));
-  scope.write(node, own, reportedBy);
+  writeHeadless(scope, serviceNode, endpoints);
 }
 
 /** Values by ascending key: equal tables have them in one order, whatever the order in which they were filled. */
@@ -179,11 +142,8 @@ function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
 }
 
 /** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
-function compileExternalName(
-  { scope, service, name, namespace }: PlacedService,
-  reportedBy: string,
-  leaseGroup: number,
-): void {
+function compileExternalName(placed: PlacedService): void {
+  const { scope, service, name, namespace, clusterId: reportedBy, leaseGroup } = placed;
   const { externalName, ownedName } = service;
   const labels = ownedName === undefined ? [name] : ownedName.toLowerCase().split(".");
   if (!labels.every((label) => isHostLabel(label.replace(/^_/, "")))) {
@@ -213,21 +173,19 @@ function compileExternalName(
 }
 
 /** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>` for the addresses of real pods. */
-function compilePods(
-  { tree, cluster, leaseGroup }: LocalScope,
-  label: string,
-  pods: readonly string[],
-): void {
+function compilePods(tree: TreeScope, local: LocalKey, leaseGroup: number): void {
+  const { clusterId, hasNamespace, pods } = local;
   const { names, ttl } = tree.context;
+  const label = local.key.slice(local.key.indexOf("/") + 1);
   for (const key of [...pods].sort()) {
     const slash = key.indexOf("/");
     const namespace = key.slice(0, slash);
     const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) });
-    if (!cluster.hasNamespace || !isObjectLabel(namespace)) continue;
-    const bytes = scope.address(key.slice(slash + 1), cluster.clusterId);
+    if (!hasNamespace || !isObjectLabel(namespace)) continue;
+    const bytes = scope.address(key.slice(slash + 1), clusterId);
     // A pod with two labels has two keys: each has one of its names.
     if (bytes === undefined || !podLabels(bytes).includes(label)) continue;
-    const node = scope.name(`${namespace}.pod`, [label], cluster.clusterId);
+    const node = scope.name(`${namespace}.pod`, [label], clusterId);
     if (node === undefined || names.hasRecords(node)) continue;
     const sets = new RecordSets();
     sets.addAddress(bytes, ttl, leaseGroup);

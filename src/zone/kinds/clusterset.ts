@@ -8,7 +8,7 @@ import {
   isObjectLabel,
   type PlacedEndpoint,
   type PortTarget,
-  writeEndpointRecords,
+  writeHeadless,
   writePortRecords,
 } from "./endpoint-records.ts";
 import { ServiceScope, type TreeScope } from "./tree-scope.ts";
@@ -125,11 +125,9 @@ function addressSets(
   return sets;
 }
 
-/** Specification 2.4: a headless service. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
+/** Specification 2.4: a headless service. */
 function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
-  const { names, ttl } = scope.tree.context;
   const endpoints: PlacedEndpoint[] = [];
-  const reporters = new Set<string>();
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
     const bytes = scope.address(address, reportedBy);
@@ -154,15 +152,6 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
       above: [...(cluster ?? []), service.name, service.namespace, "svc"],
     };
     endpoints.push({ bytes, ports, reportedBy, node, reverse });
-    reporters.add(reportedBy);
   }
-  if (endpoints.length === 0) return;
-  const node = serviceNode();
-  const group = names.leaseGroup([...reporters]);
-  const own = new RecordSets();
-  for (const { bytes } of endpoints) {
-    own.addAddress(bytes, ttl, group);
-  }
-  own.addAll(writeEndpointRecords(scope, node, endpoints, group));
-  scope.write(node, own, endpoints[0]!.reportedBy);
+  writeHeadless(scope, serviceNode, endpoints);
 }

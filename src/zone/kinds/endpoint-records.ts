@@ -35,32 +35,32 @@ export function endpointLabel(
   return addressLabel(bytes);
 }
 
-/** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
-export function writeEndpointRecords(
+/** Writes the names of a headless service and of its endpoints. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
+export function writeHeadless(
   scope: ServiceScope,
-  serviceNode: number,
+  serviceNode: () => number,
   endpoints: readonly PlacedEndpoint[],
-  leaseGroup: number,
-): RecordSets {
+): void {
+  if (endpoints.length === 0) return;
+  const { names, ttl } = scope.tree.context;
+  const serviceName = serviceNode();
+  const group = names.leaseGroup([...new Set(endpoints.map(({ reportedBy }) => reportedBy))]);
+  const own = new RecordSets();
   const targets: PortTarget[] = [];
-  for (const { node, ports, reportedBy } of endpoints) {
+  for (const { bytes, node, ports, reportedBy } of endpoints) {
+    own.addAddress(bytes, ttl, group);
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
   }
-  const { all } = writePortRecords(scope, serviceNode, targets, leaseGroup);
+  own.addAll(writePortRecords(scope, serviceName, targets, group).all);
   writeHosts(scope, endpoints);
-  return all;
+  scope.write(serviceName, own, endpoints[0]!.reportedBy);
 }
 
+/** A, AAAA and PTR of each endpoint. */
 function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
   const { names, ttl } = scope.tree.context;
-  const byNode = new Map<number, PlacedEndpoint[]>();
-  for (const endpoint of endpoints) {
-    if (endpoint.node === undefined) continue;
-    const sharing = byNode.get(endpoint.node);
-    if (sharing === undefined) byNode.set(endpoint.node, [endpoint]);
-    else sharing.push(endpoint);
-  }
-  for (const [node, sharing] of byNode) {
+  for (const [node, sharing] of Map.groupBy(endpoints, (endpoint) => endpoint.node)) {
+    if (node === undefined) continue;
     const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))];
     const group = names.leaseGroup(clusters);
     const sets = new RecordSets();
@@ -81,15 +81,9 @@ export interface PortTarget {
   readonly reportedBy: string;
 }
 
-/** SRV records for the service's own name: of its own, and in views by their indices. */
-interface PortRecords {
-  readonly all: RecordSets;
-  readonly byView: ReadonlyMap<number, RecordSets>;
-}
-
 /**
  * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them
- * for the service's own name. Unnamed ports have none.
+ * for the service's own name, in all views and in those that have others. Unnamed ports have none.
  * @param views the targets in views that have others, by the indices of the views in the segment
  */
 export function writePortRecords(
@@ -98,7 +92,7 @@ export function writePortRecords(
   targets: readonly PortTarget[],
   leaseGroup: number,
   views: ReadonlyMap<number, readonly PortTarget[]> = new Map(),
-): PortRecords {
+) {
   const collect = (some: readonly PortTarget[]) => collectPorts(scope, serviceNode, some, leaseGroup);
   const own = collect(targets);
   const inViews = [...views].map(([view, some]) => [view, collect(some)] as const);
@@ -117,12 +111,12 @@ function collectPorts(
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
-): { readonly all: RecordSets; readonly byNode: ReadonlyMap<number, RecordSets> } {
+) {
   const { ttl } = scope.tree.context;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
   // Endpoints of one EndpointSlice share their port objects.
-  const judged = new Map<PortTarget["port"], NamedPort | undefined>();
+  const judged = new Map<PortTarget["port"], ReturnType<typeof namePort>>();
   for (const { port, node, reportedBy } of targets) {
     if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, reportedBy, byNode));
     const named = judged.get(port);
@@ -133,19 +127,14 @@ function collectPorts(
   return { all, byNode };
 }
 
-/** A port with the sets of its name `_<port>._<protocol>`; undefined if that name is too long. */
-interface NamedPort {
-  readonly number: number;
-  readonly sets: RecordSets | undefined;
-}
-
+/** A port with the sets of its name `_<port>._<protocol>`; without them if that name is too long. */
 function namePort(
   scope: ServiceScope,
   serviceNode: number,
   port: PortTarget["port"],
   reportedBy: string,
   byNode: Map<number, RecordSets>,
-): NamedPort | undefined {
+) {
   const labels = portLabels(port);
   if (labels.kind === "odd") scope.report(reportedBy, labels.reason, labels.message);
   if (labels.kind !== "named") return undefined;
@@ -190,41 +179,23 @@ export function isObjectLabel(text: string): boolean {
   return isHostLabel(text) && text === text.toLowerCase();
 }
 
-/** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has none. */
-type PortLabels =
-  | {
-      readonly kind: "named";
-      readonly portLabel: string;
-      readonly protocolLabel: string;
-      readonly number: number;
-    }
-  | { readonly kind: "unnamed" }
-  | { readonly kind: "odd"; readonly reason: string; readonly message: string };
-
-/** Validates a port. The protocol defaults to TCP, as in the API server. */
-export function portLabels({ name, protocol, port }: ServicePort | EndpointPort): PortLabels {
-  const shown = () => `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
-  if (port < 1 || port > 65535)
-    return {
-      kind: "odd",
-      reason: "InvalidPortNumber",
-      message: `${shown()} is outside 1 to 65535: it gets no SRV record`,
-    };
-  if (name === "") return { kind: "unnamed" };
+/**
+ * The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has none. The protocol defaults to TCP, as in the API
+ * server.
+ */
+export function portLabels({ name, protocol, port }: ServicePort | EndpointPort) {
+  const odd = (reason: string, why: string) => {
+    const shown = `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
+    return { kind: "odd", reason, message: `${shown} ${why}: it gets no SRV record` } as const;
+  };
+  if (port < 1 || port > 65535) return odd("InvalidPortNumber", "is outside 1 to 65535");
+  if (name === "") return { kind: "unnamed" } as const;
   const protocolLabel = PROTOCOLS.get(protocol.toUpperCase());
   if (protocolLabel === undefined)
-    return {
-      kind: "odd",
-      reason: "InvalidProtocol",
-      message: `${shown()} has a protocol that is not TCP, UDP or SCTP: it gets no SRV record`,
-    };
+    return odd("InvalidProtocol", "has a protocol that is not TCP, UDP or SCTP");
   if (!isHostLabel(name) || name.length + 1 > MAX_LABEL_BYTES)
-    return {
-      kind: "odd",
-      reason: "InvalidPortName",
-      message: `${shown()} has a name that cannot be a DNS label: it gets no SRV record`,
-    };
-  return { kind: "named", portLabel: `_${name.toLowerCase()}`, protocolLabel, number: port };
+    return odd("InvalidPortName", "has a name that cannot be a DNS label");
+  return { kind: "named", portLabel: `_${name.toLowerCase()}`, protocolLabel, number: port } as const;
 }
 
 /**
