@@ -25,21 +25,12 @@ export function compileFederatedService(
   const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
   const stem = `${namespace}.${federation}.svc`;
   writeName(writer, stem, [name], offers);
-  const shards = new Map<string, Offer[]>();
-  for (const offer of offers) addTo(shards, offer.clusterId, offer);
-  for (const [clusterId, shard] of shards) {
+  for (const [clusterId, shard] of Map.groupBy(offers, (offer) => offer.clusterId)) {
     const labels = clusterIdLabels(clusterId);
-    if (labels === undefined) continue;
-    const node = writeName(writer, stem, [...labels, name], shard);
+    const node = labels && writeName(writer, stem, [...labels, name], shard);
     if (node !== undefined) writeHosts(writer, node, shard);
   }
-  writePlaces(writer, name, stem, offers);
-}
-
-function addTo(lists: Map<string, Offer[]>, key: string, offer: Offer): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [offer]);
-  else list.push(offer);
+  for (const [place, some] of placesOf(writer, offers)) writeName(writer, `${stem}.${place}`, [name], some);
 }
 
 interface NameWriter {
@@ -61,9 +52,9 @@ function originsOf(
   ];
 }
 
-function writePlaces(writer: NameWriter, name: string, stem: string, offers: readonly Offer[]): void {
-  const { scope, distances } = writer;
-  const byPlace = new Map<string, Offer[]>();
+/** Offers by the labels of their region, and of their topology zone in it. */
+function placesOf({ scope, distances }: NameWriter, offers: readonly Offer[]): Map<string, Offer[]> {
+  const places = new Map<string, Offer[]>();
   const add = (labels: readonly string[], offer: Offer) => {
     if (!labels.every((label) => isHostLabel(label))) {
       scope.report(
@@ -73,7 +64,10 @@ function writePlaces(writer: NameWriter, name: string, stem: string, offers: rea
       );
       return;
     }
-    addTo(byPlace, labels.join(".").toLowerCase(), offer);
+    const place = labels.join(".").toLowerCase();
+    const known = places.get(place);
+    if (known === undefined) places.set(place, [offer]);
+    else known.push(offer);
   };
   for (const offer of offers) {
     const { region, zones } = distances.localityOf(offer.clusterId);
@@ -81,18 +75,15 @@ function writePlaces(writer: NameWriter, name: string, stem: string, offers: rea
     add([region], offer);
     for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
   }
-  for (const [place, some] of byPlace) writeName(writer, `${stem}.${place}`, [name], some);
+  return places;
 }
 
 /** Names of single endpoints of a headless service, below the shard's name. */
-function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offer[]): void {
-  const byLabel = new Map<string, Offer[]>();
-  for (const offer of offers) {
-    if (offer.kind !== "endpoint") continue;
-    const label = endpointLabel(writer.scope, offer.hostname, offer.bytes, offer.reportedBy);
-    addTo(byLabel, label, offer);
-  }
-  for (const [label, some] of byLabel) writeName(writer, shardNode, [label], some);
+function writeHosts(writer: NameWriter, shardNode: number, shard: readonly Offer[]): void {
+  const endpoints = shard.filter(({ kind }) => kind === "endpoint");
+  const labelOf = ({ hostname, bytes, reportedBy }: Offer) =>
+    endpointLabel(writer.scope, hostname, bytes!, reportedBy);
+  for (const [label, some] of Map.groupBy(endpoints, labelOf)) writeName(writer, shardNode, [label], some);
 }
 
 /** @param parent a node, or the labels of a namespace, see `ServiceScope.name` */
@@ -120,12 +111,11 @@ function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
   const { context } = scope.tree;
   const sets = new RecordSets();
   const group = context.names.leaseGroup(offers.map(({ reportedBy }) => reportedBy));
-  const hosts = offers.filter((offer) => offer.kind === "name");
-  for (const offer of offers) {
-    if (offer.kind !== "name") sets.addAddress(offer.bytes, context.ttl | KEEP_ORDER, group);
-  }
+  const hosts = offers.filter(({ kind }) => kind === "name");
+  for (const { bytes } of offers)
+    if (bytes !== undefined) sets.addAddress(bytes, context.ttl | KEEP_ORDER, group);
   if (sets.isEmpty && hosts.length > 0) {
-    sets.addRdata(RecordType.CNAME, hosts[0]!.wire, context.ttl, group);
+    sets.addRdata(RecordType.CNAME, hosts[0]!.wire!, context.ttl, group);
     hosts.shift();
   }
   for (const { reportedBy, target } of hosts)
@@ -137,49 +127,48 @@ function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
   return sets;
 }
 
-interface OfferBase {
+/** An address or host name of a shard. */
+interface Offer {
+  readonly kind: "clusterIP" | "external" | "endpoint" | "name";
   /** The shard. */
   readonly clusterId: string;
   readonly reportedBy: string;
-  /** Topology zone of an endpoint. */
-  readonly zone: string | undefined;
+  /** The topology zone and the hostname of an endpoint. */
+  readonly zone?: string | undefined;
+  readonly hostname?: string | undefined;
+  /** The address; undefined for a host name. */
+  readonly bytes?: Uint8Array;
+  /** The host name. */
+  readonly target?: string;
+  readonly wire?: Uint8Array;
 }
-
-/** An address or host name of a shard. */
-type Offer =
-  | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly bytes: Uint8Array })
-  | (OfferBase & {
-      readonly kind: "endpoint";
-      readonly bytes: Uint8Array;
-      readonly hostname: string | undefined;
-    })
-  | (OfferBase & { readonly kind: "name"; readonly target: string; readonly wire: Uint8Array });
 
 /** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
 function offersOf(
   scope: ServiceScope,
-  service: ClustersetService,
+  { shards, endpoints }: ClustersetService,
   clients: "internal" | "external",
 ): Offer[] {
-  const offers: Offer[] = [];
-  for (const { clusterId, clusterIPs, externalAddresses, externalNames } of service.shards) {
-    const base = { clusterId, reportedBy: clusterId, zone: undefined };
-    const addAddresses = (kind: "clusterIP" | "external", addresses: readonly string[]) => {
-      for (const text of addresses) {
+  const isInternal = clients === "internal";
+  const offers = shards.flatMap(({ clusterId, clusterIPs, externalAddresses, externalNames }) => {
+    const base = { clusterId, reportedBy: clusterId };
+    const at = (kind: Offer["kind"], addresses: readonly string[]) =>
+      addresses.flatMap((text): Offer[] => {
         const bytes = scope.address(text, clusterId);
-        if (bytes !== undefined) offers.push({ ...base, kind, bytes });
-      }
-    };
-    if (clients === "internal") addAddresses("clusterIP", clusterIPs);
-    addAddresses("external", externalAddresses);
-    for (const target of externalNames)
-      offers.push({ ...base, kind: "name", target, wire: parseName(target) });
-  }
-  if (clients === "internal")
-    for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
+        return bytes === undefined ? [] : [{ ...base, kind, bytes }];
+      });
+    const names = (target: string): Offer => ({ ...base, kind: "name", target, wire: parseName(target) });
+    return [
+      ...(isInternal ? at("clusterIP", clusterIPs) : []),
+      ...at("external", externalAddresses),
+      ...externalNames.map(names),
+    ];
+  });
+  if (isInternal)
+    for (const { clusterId, reportedBy, address, hostname, zone } of endpoints) {
       const bytes = scope.address(address, reportedBy);
       if (bytes !== undefined)
-        offers.push({ clusterId, reportedBy, zone, kind: "endpoint", bytes, hostname });
+        offers.push({ kind: "endpoint", clusterId, reportedBy, zone, hostname, bytes });
     }
   return offers;
 }
