@@ -44,7 +44,6 @@ export class ServiceScope {
   readonly tree: TreeScope;
   readonly #subject: Subject;
   readonly #reported = new Set<string>();
-  readonly #sources = new Map<string, CandidateSource>();
   /** Endpoints of one cluster come one after the other, so that nearly all have the source of the one before. */
   #lastSource: CandidateSource | undefined;
 
@@ -118,33 +117,13 @@ export class ServiceScope {
   }
 
   #sourceOf(wish: ReverseWish): CandidateSource {
-    const { view, rank, since, clusters, above, claimants = [] } = wish;
-    const { namespace, name } = this.#subject;
-    const { key: tree, context } = this.tree;
     const last = this.#lastSource;
     if (last !== undefined && isSourceOf(last, wish)) return last;
-    const { ttl } = context;
-    const id = [view ?? "", rank, since, clusters, above, claimants].join("|");
-    let source = this.#sources.get(id);
-    if (source === undefined) {
-      // Nearly always they are the same clusters, and a list of one takes as much memory as five addresses.
-      const shared = areSameTexts(claimants, clusters) ? clusters : claimants;
-      source = {
-        namespace,
-        name,
-        tree,
-        view,
-        rank,
-        since,
-        ttl,
-        clusters,
-        above,
-        claimants: shared,
-      };
-      this.#sources.set(id, source);
-    }
-    this.#lastSource = source;
-    return source;
+    const { label: _, claimants = [], ...own } = wish;
+    const { key: tree, context } = this.tree;
+    const { namespace, name } = this.#subject;
+    this.#lastSource = { namespace, name, tree, ttl: context.ttl, ...own, claimants };
+    return this.#lastSource;
   }
 
   /** Records a finding on the subject, once for each cluster, reason and message. */
