@@ -1,7 +1,7 @@
 import { parseAddress, usableAddress } from "../dns/address.ts";
 import { canonicalName } from "../dns/name.ts";
 import type { EndpointPort } from "../snapshot/schema.ts";
-import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
+import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint, ServiceName } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
 import { compareText } from "./order.ts";
 
@@ -50,7 +50,7 @@ interface AddressRules {
  * source count.
  */
 export function chooseAddresses(
-  service: { readonly namespace: string; readonly name: string },
+  service: ServiceName,
   contributions: readonly Contribution[],
   viewers: readonly string[],
   { order, countsForOthers, since, ownAddresses = new Map(), endpoints }: AddressRules,
@@ -91,12 +91,14 @@ export function chooseAddresses(
     }
   }
 
-  const standing = function* (): Generator<Reported> {
-    for (const [clusterId, { addresses }] of clusterSetIPs)
-      if (countsForOthers(clusterId)) yield { clusterId, addresses };
-  };
   const gather = (source: AddressSource): ClustersetAddresses => {
-    if (source === "ClusterSetIP") return unite(source, standing());
+    if (source === "ClusterSetIP") {
+      const counted = [...clusterSetIPs].filter(([clusterId]) => countsForOthers(clusterId));
+      return unite(
+        source,
+        counted.map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+      );
+    }
     if (source === "LoadBalancer") {
       const united = unite(source, loadBalancers);
       const [first] = namedBalancers.toSorted((one, other) =>
@@ -111,13 +113,13 @@ export function chooseAddresses(
       const { clusterId, hostname } = first;
       return { source, addresses: [], hostname, reportedBy: [clusterId] };
     }
-    const union = new AddressUnion();
     const ports = new Map<string, EndpointPort>();
-    for (const { reportedBy, address, ports: own } of endpoints()) {
-      union.add(reportedBy, keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]));
+    const reports = endpoints().map(({ reportedBy: clusterId, address, ports: own }) => {
       for (const port of own) ports.set(`${port.name}/${port.protocol || "TCP"}/${port.port}`, port);
-    }
-    return { ...union.finish(source), ...(ports.size > 0 && { ports: [...ports.values()] }) };
+      const addresses = keepAddresses(clusterId, "EndpointSlice", "endpoints.addresses", [address]);
+      return { clusterId, addresses };
+    });
+    return { ...unite(source, reports), ...(ports.size > 0 && { ports: [...ports.values()] }) };
   };
   const gathered = new Map<AddressSource, ClustersetAddresses>();
   const addressesOf = (source: AddressSource): ClustersetAddresses => {
@@ -182,7 +184,7 @@ function whyLeftOut(
 
 /** What clusters contribute, without the host names of load balancers to which no CNAME record can lead; each of those is a finding. @param zones of the gateway */
 export function keepHostNames(
-  service: { readonly namespace: string; readonly name: string },
+  service: ServiceName,
   contributions: readonly Contribution[],
   zones: readonly string[],
 ): { readonly usable: readonly Contribution[]; readonly findings: readonly ClusterFinding[] } {
@@ -248,38 +250,19 @@ interface Reported {
 }
 
 /** Distinct addresses, with the clusters that report some. */
-class AddressUnion {
-  readonly #addresses = new Set<string>();
-  readonly #reportedBy = new Set<string>();
-
-  add(clusterId: string, addresses: readonly string[]): void {
-    for (const address of addresses) this.#addresses.add(address);
-    if (addresses.length > 0) this.#reportedBy.add(clusterId);
-  }
-
-  finish(source: AddressSource): ClustersetAddresses {
-    const reportedBy = [...this.#reportedBy].sort(compareText);
-    return { source, addresses: [...this.#addresses], reportedBy };
-  }
-}
-
-function unite(source: AddressSource, reports: Iterable<Reported>): ClustersetAddresses {
-  const union = new AddressUnion();
-  for (const { clusterId, addresses } of reports) union.add(clusterId, addresses);
-  return union.finish(source);
+function unite(source: AddressSource, reports: readonly Reported[]): ClustersetAddresses {
+  const used = reports.filter(({ addresses }) => addresses.length > 0);
+  return {
+    source,
+    addresses: [...new Set(used.flatMap(({ addresses }) => addresses))],
+    reportedBy: [...new Set(used.map(({ clusterId }) => clusterId))].sort(compareText),
+  };
 }
 
 function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
   if (left === right) return true;
   if (left.addresses.length !== right.addresses.length || left.hostname !== right.hostname) return false;
-  if (!samePorts(left.ports, right.ports)) return false;
+  if (JSON.stringify(left.ports) !== JSON.stringify(right.ports)) return false;
   const some = new Set(right.addresses);
   return left.addresses.every((address) => some.has(address));
-}
-
-function samePorts(
-  left: readonly EndpointPort[] | undefined,
-  right: readonly EndpointPort[] | undefined,
-): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }

@@ -1,5 +1,11 @@
 import type { EndpointPort, Finding, ServicePort } from "../snapshot/schema.ts";
 
+/** A service, by its name. */
+export interface ServiceName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** An endpoint of a clusterset service that may be answered with: ready, or published although not ready. */
 export interface ClustersetEndpoint {
   /** The cluster the endpoint runs in; from import mode it is the source-cluster label as written. */

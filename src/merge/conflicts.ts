@@ -1,12 +1,10 @@
-import type { Conflict } from "./clusterset.ts";
+import type { Conflict, ServiceName } from "./clusterset.ts";
 import type { Declaration } from "./declaration.ts";
 import { describePort, type PortUnion } from "./endpoints.ts";
 import { compareText } from "./order.ts";
 
 /** The service that declarations are about, and where they come from. */
-export interface ConflictSubject {
-  readonly namespace: string;
-  readonly name: string;
+export interface ConflictSubject extends ServiceName {
   readonly declaredBy: "service export" | "service import";
   /** Whether the operator has named the first one as the owner. */
   readonly isPinned?: boolean;

@@ -63,21 +63,13 @@ const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
  * millisecond; equal instants by cluster id (KEP-1645, Global Properties). An adjusted time replaces the reported one.
  */
 export function declareExports(contributions: readonly Contribution[]): Declaration[] {
-  const exporters: { at: number; clusterId: string; exported: ExportedService }[] = [];
-  for (const contribution of contributions) {
-    const { clusterId, exported } = contribution;
-    if (exported !== undefined) exporters.push({ at: exportedSince(contribution), clusterId, exported });
-  }
-  if (exporters.length > 1)
-    exporters.sort((left, right) =>
-      left.at === right.at ? compareText(left.clusterId, right.clusterId) : left.at - right.at,
-    );
-  return exporters.map(({ clusterId, exported }) => ({
-    ...declareGlobalProperties(clusterId, exported),
-    type: exported.headless ? "Headless" : "ClusterSetIP",
-    labels: exported.exportedLabels ?? NOTHING,
-    annotations: exported.exportedAnnotations ?? NOTHING,
-    ipFamilies: exported.ipFamilies ?? [],
+  const exporters = contributions.filter(({ exported }) => exported !== undefined);
+  return inOrder(exporters, exportedSince).map(({ clusterId, exported }) => ({
+    ...declareGlobalProperties(clusterId, exported!),
+    type: exported!.headless ? "Headless" : "ClusterSetIP",
+    labels: exported!.exportedLabels ?? NOTHING,
+    annotations: exported!.exportedAnnotations ?? NOTHING,
+    ipFamilies: exported!.ipFamilies ?? [],
   }));
 }
 
@@ -86,17 +78,23 @@ export function declareExports(contributions: readonly Contribution[]): Declarat
  * As in CoreDNS, everything that is not `Headless` is a ClusterSetIP service, a missing type too.
  */
 export function declareImports(contributions: readonly Contribution[]): Declaration[] {
-  const importers: { since: number; clusterId: string; imported: ImportedService }[] = [];
-  for (const { clusterId, imported, importedSince = Number.MAX_VALUE } of contributions)
-    if (imported !== undefined) importers.push({ since: importedSince, clusterId, imported });
-  importers.sort((left, right) => left.since - right.since || compareText(left.clusterId, right.clusterId));
-  return importers.map(({ clusterId, imported }) => ({
-    ...declareGlobalProperties(clusterId, imported),
-    type: imported.type === "Headless" ? "Headless" : "ClusterSetIP",
+  const importers = contributions.filter(({ imported }) => imported !== undefined);
+  const since = ({ importedSince = Number.MAX_VALUE }: Contribution) => importedSince;
+  return inOrder(importers, since).map(({ clusterId, imported }) => ({
+    ...declareGlobalProperties(clusterId, imported!),
+    type: imported!.type === "Headless" ? "Headless" : "ClusterSetIP",
     labels: NOTHING,
     annotations: NOTHING,
     ipFamilies: [],
   }));
+}
+
+/** By time, then by cluster id. */
+function inOrder(contributions: readonly Contribution[], timeOf: (one: Contribution) => number) {
+  return contributions.toSorted((one, other) => {
+    const [left, right] = [timeOf(one), timeOf(other)];
+    return left === right ? compareText(one.clusterId, other.clusterId) : left - right;
+  });
 }
 
 function declareGlobalProperties(clusterId: string, reported: ExportedService | ImportedService) {

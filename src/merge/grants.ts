@@ -1,5 +1,5 @@
 import type { EndpointGroups } from "../snapshot/schema.ts";
-import type { ClusterFinding } from "./clusterset.ts";
+import type { ClusterFinding, ServiceName } from "./clusterset.ts";
 import type { AdjustedTime, Contribution } from "./declaration.ts";
 
 /** For which other source clusters the imports of a cluster count, by cluster id: all, or some. One that is absent speaks for itself alone. */
@@ -24,7 +24,7 @@ const MOST_LISTED = 10;
  * @param grants undefined where each cluster speaks for all
  */
 export function applyGrants(
-  service: { readonly namespace: string; readonly name: string },
+  service: ServiceName,
   contributions: readonly Contribution[],
   grants: Grants | undefined,
 ): GrantedContributions {

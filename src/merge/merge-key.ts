@@ -1,5 +1,5 @@
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER, type OwnAddresses } from "./addresses.ts";
-import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
+import type { ClusterFinding, ClustersetService, Conflict, ServiceName } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
 import type { Grants } from "./grants.ts";
 import { createPinTable, PINNED, type Pins, type PinTable } from "./grants.ts";
@@ -66,8 +66,8 @@ export function mergeKey(
 ): MergedKey {
   const { contributions, ownAddresses, findings } = countParts(key, parts, rules.pins);
   if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
-  const [namespace, name] = [namespaceOf(key), nameOf(key)];
-  const merged = mergeService(namespace, name, contributions, viewers, rules, ownAddresses);
+  const named = { namespace: namespaceOf(key), name: nameOf(key) };
+  const merged = mergeService(named, contributions, viewers, rules, ownAddresses);
   return { ...merged, findings: [...findings, ...merged.findings] };
 }
 
@@ -101,7 +101,7 @@ export function countParts(key: string, parts: KeyParts, pins: PinTable): Counte
 }
 
 function findMissingOwner(
-  service: { readonly namespace: string; readonly name: string },
+  service: ServiceName,
   owner: string,
   contributions: readonly Contribution[],
 ): ClusterFinding[] {

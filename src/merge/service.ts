@@ -6,7 +6,7 @@ import {
   NO_ADDRESSES,
   type OwnAddresses,
 } from "./addresses.ts";
-import type { ClusterFinding, ClustersetService, Conflict, Shard } from "./clusterset.ts";
+import type { ClusterFinding, ClustersetService, ServiceName, Shard } from "./clusterset.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
   type AdjustedTime,
@@ -19,13 +19,6 @@ import {
 } from "./declaration.ts";
 import { describePort, gatherEndpoints, type PortUnion, unitePorts } from "./endpoints.ts";
 import { applyGrants, type GrantedContributions, type Grants, PINNED } from "./grants.ts";
-
-/** One service with what there is to say of it. */
-interface MergedService {
-  readonly service: ClustersetService;
-  readonly conflicts: readonly Conflict[];
-  readonly findings: readonly ClusterFinding[];
-}
 
 /** What a service is merged by. */
 export interface ServiceRules {
@@ -48,7 +41,7 @@ export interface DeclaredService extends GrantedContributions {
 
 /** Orders what clusters contribute to one service, at least one contribution, by who decides. */
 export function declareService(
-  service: { readonly namespace: string; readonly name: string },
+  service: ServiceName,
   reported: readonly Contribution[],
   grants?: Grants,
 ): DeclaredService {
@@ -68,19 +61,15 @@ export function declareService(
  * `viewers` are the clusters that have the namespace, `ownAddresses` those of ServiceImports that workers made from the desired state.
  */
 export function mergeService(
-  namespace: string,
-  name: string,
+  named: ServiceName,
   reported: readonly Contribution[],
   viewers: readonly string[],
   { outsideOrder, grants, zones }: ServiceRules,
   ownAddresses?: OwnAddresses,
-): MergedService {
-  const { usable, findings: hostNames } = keepHostNames({ namespace, name }, reported, zones);
-  const { contributions, countsForOthers, findings, isExported, declarations, union } = declareService(
-    { namespace, name },
-    usable,
-    grants,
-  );
+) {
+  const { usable, findings: hostNames } = keepHostNames(named, reported, zones);
+  const declared = declareService(named, usable, grants);
+  const { contributions, countsForOthers, findings, isExported, declarations, union } = declared;
   const winner = declarations[0]!;
   const exporters = isExported ? declarations.map(({ clusterId }) => clusterId) : [];
   const headless = winner.type === "Headless";
@@ -88,7 +77,7 @@ export function mergeService(
   const endpoints = headless ? gatherEndpoints(contributions) : [];
   const chosen = headless
     ? NO_ADDRESSES
-    : chooseAddresses({ namespace, name }, contributions, viewers, {
+    : chooseAddresses(named, contributions, viewers, {
         order: outsideOrder,
         countsForOthers,
         since,
@@ -97,8 +86,7 @@ export function mergeService(
       });
   const reporters = new Set(declarations.map(({ clusterId }) => clusterId));
   const service: ClustersetService = {
-    namespace,
-    name,
+    ...named,
     type: winner.type,
     ports: union.united.map(({ port }) => port),
     ...statedProperties(winner),
@@ -115,8 +103,7 @@ export function mergeService(
     endpoints,
   };
   const subject: ConflictSubject = {
-    namespace,
-    name,
+    ...named,
     declaredBy: isExported ? "service export" : "service import",
     isPinned: contributions.some(
       ({ clusterId, adjusted }) => clusterId === winner.clusterId && adjusted === PINNED,
@@ -126,8 +113,7 @@ export function mergeService(
     clusterId,
     reason: "DuplicatePort",
     kind: isExported ? "Service" : "ServiceImport",
-    namespace,
-    name,
+    ...named,
     message: `port ${JSON.stringify(describePort(port))} repeats the name or the number of an earlier port; it is left out`,
   }));
   return {
@@ -135,8 +121,8 @@ export function mergeService(
     conflicts: findConflicts(subject, declarations, union),
     findings: [
       ...findings,
-      ...findImplausible(namespace, name, contributions),
-      ...findUntyped(namespace, name, contributions),
+      ...findImplausible(named, contributions),
+      ...findUntyped(named, contributions),
       ...duplicates,
       ...hostNames,
       ...chosen.findings,
@@ -173,11 +159,7 @@ const IMPLAUSIBLE: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>
 };
 
 /** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
-function findImplausible(
-  namespace: string,
-  name: string,
-  contributions: readonly Contribution[],
-): ClusterFinding[] {
+function findImplausible(named: ServiceName, contributions: readonly Contribution[]): ClusterFinding[] {
   const exporters = contributions.filter(({ exported }) => exported !== undefined);
   return exporters.flatMap((claimant) => {
     const { clusterId, exported, adjusted } = claimant;
@@ -189,30 +171,17 @@ function findImplausible(
     const because = adjusted.because ?? (exporters.some(isOvertaking) ? "unseen" : undefined);
     if (because === undefined || (because === "unseen" && exporters.length === 1)) return [];
     const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${inSeconds(adjusted.counts)}`;
-    return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
+    return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", ...named, message };
   });
 }
 
-function findUntyped(
-  namespace: string,
-  name: string,
-  contributions: readonly Contribution[],
-): ClusterFinding[] {
-  const findings: ClusterFinding[] = [];
-  for (const { clusterId, imported } of contributions) {
-    if (imported === undefined || imported.type === "ClusterSetIP" || imported.type === "Headless") continue;
+function findUntyped(named: ServiceName, contributions: readonly Contribution[]): ClusterFinding[] {
+  return contributions.flatMap(({ clusterId, imported }) => {
+    if (imported === undefined || imported.type === "ClusterSetIP" || imported.type === "Headless") return [];
     const type = imported.type === undefined ? "no spec.type" : `spec.type ${JSON.stringify(imported.type)}`;
     const message = `has ${type}, which is neither ClusterSetIP nor Headless; it is taken for ClusterSetIP`;
-    findings.push({
-      clusterId,
-      reason: "UnknownImportType",
-      kind: "ServiceImport",
-      namespace,
-      name,
-      message,
-    });
-  }
-  return findings;
+    return { clusterId, reason: "UnknownImportType", kind: "ServiceImport", ...named, message };
+  });
 }
 
 /**

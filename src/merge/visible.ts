@@ -19,34 +19,16 @@ import {
   withoutView,
 } from "./visibility.ts";
 
-/**
- * What exists of the entries of a snapshot, one by one. An entry of which everything exists is the object itself, and one entry always gives
- * the same object. What rests on hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster that
- * exists exports or reports endpoints of.
- */
-export interface EntryFilter {
-  /** Whether all clusters and namespaces exist, so that every export and import does. */
-  readonly hidesNoService: boolean;
-  /** Whether some addresses of a service that exists do not. */
-  readonly hidesAddresses: boolean;
-  /** Whether an import may not exist in a namespace that does. */
-  readonly hidesImports: boolean;
-  hasCluster(clusterId: string): boolean;
-  hasNamespace(namespace: string): boolean;
-  exported(key: string, service: ExportedService): ExportedService | undefined;
-  /** @param isExported whether a cluster that exists exports the service, in a namespace that it has */
-  imported(key: string, service: ImportedService, isExported: () => boolean): ImportedService | undefined;
-  local(key: string, service: LocalService): LocalService | undefined;
-  hasPod(key: string): boolean;
-  hasFinding(finding: Finding): boolean;
-  zone(zone: ClusterZone): ClusterZone;
-}
+/** What exists of the entries of a snapshot, one by one. */
+export type EntryFilter = NonNullable<ReturnType<typeof createEntryFilter>>;
 
 /**
- * What is visible, whatever its view; undefined where everything is.
+ * What is visible of the entries of a snapshot, whatever its view; undefined where everything is. An entry of which everything exists is the object itself, and one
+ * entry always gives the same object. What rests on hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster that exists
+ * exports or reports endpoints of.
  * @throws {RangeError} for a visibility that contradicts itself, or has a range that is none
  */
-export function createEntryFilter(visibility: Visibility): EntryFilter | undefined {
+export function createEntryFilter(visibility: Visibility) {
   checkVisibility(visibility);
   if (visibilityKey(withoutView(visibility)) === "") return undefined;
   const clusters = visibility.clusters && new Set(visibility.clusters);
@@ -60,31 +42,35 @@ export function createEntryFilter(visibility: Visibility): EntryFilter | undefin
   });
   const visibleImport = createImportVisibility(clusters, addresses);
   return {
+    /** Whether all clusters and namespaces exist, so that every export and import does. */
     hidesNoService: clusters === undefined && namespaces === undefined,
+    /** Whether some addresses of a service that exists do not. */
     hidesAddresses: addresses !== undefined,
+    /** Whether an import may not exist in a namespace that does. */
     hidesImports: clusters !== undefined,
-    hasCluster: (clusterId) => clusters?.has(clusterId) ?? true,
+    hasCluster: (clusterId: string) => clusters?.has(clusterId) ?? true,
     hasNamespace,
-    exported(key, service) {
+    exported(key: string, service: ExportedService): ExportedService | undefined {
       if (!isThere(key)) return undefined;
       const seen = visibleExport(service);
       return addresses === undefined ? seen : addresses.exported(seen);
     },
-    imported(key, service, isExported) {
+    /** @param isExported whether a cluster that exists exports the service, in a namespace that it has */
+    imported(key: string, service: ImportedService, isExported: () => boolean): ImportedService | undefined {
       if (!isThere(key)) return undefined;
       const seen = visibleImport(service);
       const isBacked = clusters === undefined || Object.keys(seen.endpoints).length > 0 || isExported();
       return isBacked ? seen : undefined;
     },
-    local(key, service) {
+    local(key: string, service: LocalService): LocalService | undefined {
       if (!isThere(key)) return undefined;
       return addresses === undefined ? service : addresses.local(service);
     },
-    hasPod: (key) => isThere(key) && addresses?.pod(nameOf(key)) !== false,
+    hasPod: (key: string) => isThere(key) && addresses?.pod(nameOf(key)) !== false,
     // What a cluster says in words may name other clusters, addresses and host names.
-    hasFinding: ({ namespace }) =>
+    hasFinding: ({ namespace }: Finding) =>
       clusters === undefined && addresses === undefined && namespace !== undefined && hasNamespace(namespace),
-    zone: (zone) => (addresses === undefined ? zone : addresses.zone(zone)),
+    zone: (zone: ClusterZone) => (addresses === undefined ? zone : addresses.zone(zone)),
   };
 }
 
@@ -102,22 +88,14 @@ function createImportVisibility(
   });
 }
 
-/** Takes away the addresses and CNAME targets that do not exist. What loses none stays the object that it is, what loses the same stays equal by identity. */
-interface VisibleAddresses {
-  exported(service: ExportedService): ExportedService;
-  imported(service: ImportedService): ImportedService;
-  /** Undefined for an ExternalName Service whose target does not exist. */
-  local(service: LocalService): LocalService | undefined;
-  /** The address of a pod. */
-  pod(address: string): boolean;
-  zone(zone: ClusterZone): ClusterZone;
-}
+type VisibleAddresses = NonNullable<ReturnType<typeof createVisibleAddresses>>;
 
 /**
- * The addresses and CNAME targets that are visible; undefined where all are. The entry of a source cluster is no address: it stays.
+ * Takes away the addresses and CNAME targets that do not exist; undefined where all are visible. What loses none stays the object that it is, what loses the same stays
+ * equal by identity. The entry of a source cluster is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
-function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {
+function createVisibleAddresses(visibility: Visibility) {
   const { addressSources, addressRanges, targets = addressRanges && [] } = visibility;
   if (addressSources === undefined && targets === undefined) return undefined;
   const hidesAddresses = addressSources !== undefined || addressRanges !== undefined;
@@ -142,7 +120,7 @@ function createVisibleAddresses(visibility: Visibility): VisibleAddresses | unde
   const groups = memoize((endpoints: EndpointGroups): EndpointGroups => filterRecord(endpoints, group));
 
   return {
-    exported: memoize((service) => {
+    exported: memoize((service: ExportedService) => {
       const { clusterIPs, loadBalancer, externalIPs, nodes, endpoints } = service;
       const isBalancer = has("LoadBalancer");
       return unlessSame(service, {
@@ -157,13 +135,14 @@ function createVisibleAddresses(visibility: Visibility): VisibleAddresses | unde
         endpoints: groups(endpoints),
       });
     }),
-    imported: memoize((service) =>
+    imported: memoize((service: ImportedService) =>
       unlessSame(service, {
         ips: filterList(service.ips, has("ClusterSetIP")),
         endpoints: filterRecord(service.endpoints, groups),
       }),
     ),
-    local: memoize((service) =>
+    /** Undefined for an ExternalName Service whose target does not exist. */
+    local: memoize((service: LocalService) =>
       service.serviceType === "ExternalName" && !isTarget(service.externalName ?? "")
         ? undefined
         : unlessSame(service, {
@@ -173,8 +152,9 @@ function createVisibleAddresses(visibility: Visibility): VisibleAddresses | unde
     ),
     pod: has("Endpoint"),
     // Names that spell any address would have those that do not exist, too.
-    zone: memoize((zone) =>
-      zone.pods === "insecure" && hidesAddresses ? { ...zone, pods: "disabled" } : zone,
+    zone: memoize(
+      (zone: ClusterZone): ClusterZone =>
+        zone.pods === "insecure" && hidesAddresses ? { ...zone, pods: "disabled" } : zone,
     ),
   };
 }

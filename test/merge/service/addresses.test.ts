@@ -165,8 +165,7 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
   ])("a host name that is %s leaves the endpoints, with one finding", (_, hostname) => {
     const rules = rulesOf({}, ["clusterset.local."]);
     const { service, findings } = mergeService(
-      "shop",
-      "web",
+      { namespace: "shop", name: "web" },
       [
         {
           clusterId: "a",

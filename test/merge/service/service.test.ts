@@ -26,7 +26,7 @@ const importer = (clusterId: string, parts: Partial<ImportedService> = {}, impor
   importedSince,
 });
 const merge = (contributions: Contribution[], grants?: Grants) =>
-  mergeService("shop", "web", contributions, [], rulesOf({ grants }));
+  mergeService({ namespace: "shop", name: "web" }, contributions, [], rulesOf({ grants }));
 const idsOf = (declarations: readonly { clusterId: string }[]) =>
   declarations.map(({ clusterId }) => clusterId);
 
