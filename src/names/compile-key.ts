@@ -1,17 +1,6 @@
 import { RecordType } from "../dns/name.ts";
-import {
-  type Audience,
-  audiencesOf,
-  MOST_AUDIENCES,
-  restrictionsOf,
-  withoutExports,
-} from "../merge/audience.ts";
-import {
-  ABSENT_CLUSTER,
-  type ClusterFinding,
-  type ClustersetService,
-  type Conflict,
-} from "../merge/clusterset.ts";
+import { audiencesOf, MOST_AUDIENCES, restrictionsOf, withoutExports } from "../merge/audience.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Conflict } from "../merge/clusterset.ts";
 import { type MergeRules, mergeKey } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { LocalService } from "../snapshot/schema.ts";
@@ -64,25 +53,8 @@ export interface CompiledUnit {
   readonly reverse: WantedNames;
 }
 
-/** A service as some views have it. */
-interface MergedView {
-  /** Clusters whose view is that of clients outside, where that of others is not. */
-  readonly likeOutside: readonly string[];
-  readonly service: ClustersetService | undefined;
-}
-
-/** The views of an audience, and the service as they have it. */
-interface AudienceView extends Pick<Audience, "views">, MergedView {}
-
 /** What a service is merged to for clients outside, and for clusters that every export reaches, and what there is to say of it. */
-export interface MergedEntries extends MergedView {
-  /** By audience, first those that every export reaches; none where all are. */
-  readonly audiences: readonly AudienceView[];
-  /** The clusters that have a part in it, one that does not count or is not live too. */
-  readonly clusters: readonly string[];
-  readonly conflicts: readonly Conflict[];
-  readonly findings: readonly ClusterFinding[];
-}
+export type MergedEntries = ReturnType<typeof mergeEntries>;
 
 const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
 
@@ -90,7 +62,7 @@ const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
  * Merges what clusters have of a service. `byCluster` has the clusters with addresses of their own, and `ABSENT_CLUSTER` for all others: so it does not
  * depend on which other clusters there are.
  */
-export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules): MergedEntries {
+export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules) {
   const { contributions, clusters, parts } = entries;
   const all = mergeViews(key, entries, rules);
   const restrictions = restrictionsOf(key, entries, rules.pins);
@@ -100,7 +72,14 @@ export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules
     return { views, service, likeOutside };
   });
   const findings = [...all.findings, ...findTooMany(key, [...restrictions.keys()], audiences.length)];
-  return { ...all, findings, clusters: parts, audiences };
+  return {
+    ...all,
+    findings,
+    /** The clusters that have a part in it, one that does not count or is not live too. */
+    clusters: parts,
+    /** By audience, first those that every export reaches; none where all are. */
+    audiences,
+  };
 }
 
 function findTooMany(key: string, exporters: readonly string[], audiences: number): ClusterFinding[] {
@@ -121,7 +100,7 @@ export function mergeViews(
   key: string,
   { contributions, clusters }: Pick<KeyEntries, "contributions" | "clusters">,
   rules: MergeRules,
-): Omit<MergedEntries, "audiences" | "clusters"> {
+) {
   const own = contributions.filter(
     ({ clusterId, imported, managed }) => (imported ?? managed) !== undefined && clusters.has(clusterId),
   );
@@ -131,6 +110,7 @@ export function mergeViews(
   const hasInside = service?.byCluster.has(ABSENT_CLUSTER) === true;
   return {
     ...merged,
+    /** Clusters whose view is that of clients outside, where that of others is not. */
     likeOutside: hasInside ? viewers.filter((one) => !service.byCluster.has(one)) : [],
   };
 }
@@ -140,12 +120,12 @@ export function compileClustersetKey(context: ZoneContext, key: string, merged: 
   const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, merged.audiences);
-  for (const [audience, { service, likeOutside }] of unit.byAudience(merged).entries()) {
-    for (const clusterId of likeOutside) unit.addView(clusterId);
+  for (const [audience, { service, likeOutside }] of inAudiences(merged).entries()) {
+    for (const clusterId of likeOutside) unit.names.view(clusterId);
     if (service !== undefined)
       compileClustersetService(unit.tree(trees[0]!, new Set(service.byCluster.keys()), audience), service);
   }
-  return unit.finish(merged, merged.service !== undefined);
+  return unit.finish(merged.service !== undefined, merged);
 }
 
 /** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
@@ -153,7 +133,7 @@ export function compileFederationKey(context: ZoneContext, key: string, merged: 
   const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "federation");
   const unit = new Unit(context, trees, hosts, merged.audiences);
-  for (const [audience, { service }] of unit.byAudience(merged).entries())
+  for (const [audience, { service }] of inAudiences(merged).entries())
     for (const tree of trees)
       for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
         compileFederatedService(
@@ -162,10 +142,7 @@ export function compileFederationKey(context: ZoneContext, key: string, merged: 
           service!,
           context.distances,
         );
-  return unit.finish(
-    { clusters: merged.clusters, conflicts: [], findings: [] },
-    merged.service !== undefined,
-  );
+  return unit.finish(merged.service !== undefined, { clusters: merged.clusters });
 }
 
 /** Compiles the names of a key in a cluster's own zone. */
@@ -189,7 +166,7 @@ export function compileLocalKey(
     services,
     pods,
   });
-  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] }, false);
+  return unit.finish(false, { clusters: [clusterId] });
 }
 
 /** Compiles the names of pods of a cluster's own zone. @param pods `<namespace>/<address>` @returns what is found */
@@ -209,14 +186,19 @@ export function compilePods(
       const hasNamespace = entries.hasNamespace(clusterId, namespaceOf(key));
       compileClusterLocal(own, { clusterId, key, hasNamespace, services: NO_SERVICES, pods: [pod] });
     }
-  return unit.finish({ clusters: [clusterId], conflicts: [], findings: [] }, false).findings;
+  return unit.finish(false, { clusters: [clusterId] }).findings;
+}
+
+/** The service as each audience has it, first as clients outside do. */
+function inAudiences(merged: MergedEntries): readonly Pick<MergedEntries, "service" | "likeOutside">[] {
+  return [merged, ...merged.audiences.slice(1)];
 }
 
 /** Compiles into some trees. */
 class Unit {
-  readonly #names: NameTree;
+  readonly names: NameTree;
   readonly #context: Omit<KeyContext, "clusterViews">;
-  readonly #audiences: readonly AudienceView[];
+  readonly #audiences: MergedEntries["audiences"];
   readonly #findings: ClusterFinding[] = [];
   readonly #reverse: [Uint8Array, ReverseCandidate][] = [];
 
@@ -224,16 +206,16 @@ class Unit {
     { options, localities }: ZoneContext,
     trees: readonly PlannedTree[],
     hosts: ReturnType<ZoneContext["hosts"]["get"]>,
-    audiences: readonly AudienceView[] = [],
+    audiences: MergedEntries["audiences"] = [],
   ) {
     this.#audiences = audiences;
     const count = Math.max(1, audiences.length);
     const keys = trees.flatMap(({ key }) =>
       Array.from({ length: count }, (_, index) => audienceTree(key, index)),
     );
-    this.#names = new NameTree(keys);
+    this.names = new NameTree(keys);
     this.#context = {
-      names: this.#names,
+      names: this.names,
       localities,
       ttl: options.ttl,
       findings: this.#findings,
@@ -243,21 +225,11 @@ class Unit {
     for (const { tree, labels, addresses } of hosts ?? [])
       for (const [apex, key] of keys.entries()) {
         if (!isAudienceTree(key, tree)) continue;
-        const node = labels.reduceRight((parent, label) => this.#names.child(parent, label), apex);
+        const node = labels.reduceRight((parent, label) => this.names.child(parent, label), apex);
         const sets = new RecordSets();
         for (const bytes of addresses) sets.addAddress(bytes, options.ttl, 0);
-        this.#names.setRecords(node, sets);
+        this.names.setRecords(node, sets);
       }
-  }
-
-  /** The service as each audience has it, first as clients outside do. */
-  byAudience(merged: MergedEntries): readonly MergedView[] {
-    return [merged, ...this.#audiences.slice(1)];
-  }
-
-  /** Adds a view that has no records of its own. */
-  addView(name: string): void {
-    this.#names.view(name);
   }
 
   /** @param clusterViews clusters with a view of their own @param audience by its index; 0 for clients outside */
@@ -266,17 +238,17 @@ class Unit {
     clusterViews: ReadonlySet<string>,
     audience = 0,
   ): TreeScope {
-    const apex = this.#names.apex(audienceTree(key, audience));
+    const apex = this.names.apex(audienceTree(key, audience));
     const context = { ...this.#context, clusterViews };
     return { context, key, apex, shortestZoneBytes, canonicalZone };
   }
 
   finish(
-    { clusters, conflicts, findings }: Pick<MergedEntries, "clusters" | "conflicts" | "findings">,
     hasService: boolean,
+    { clusters, conflicts = [], findings = [] }: Pick<MergedEntries, "clusters"> & Partial<MergedEntries>,
   ): CompiledUnit {
     const audiences = this.#audiences.map(({ views }) => views);
-    const key = this.#names.isEmpty ? undefined : writeKey(this.#names, { audiences });
+    const key = this.names.isEmpty ? undefined : writeKey(this.names, { audiences });
     const hasAudiences = audiences.length > 1;
     // Audiences have much in common.
     const found = hasAudiences ? distinct(this.#findings) : this.#findings;
