@@ -116,7 +116,10 @@ function writeTargetAddresses(
   }
 }
 
-/** A client keeps its view: only endpoints with the same view are listed. */
+/**
+ * The RDATA of SVCB records (RFC 9460 section 2.2): priority, target, then the parameters in the order of their keys, without those that have no value. A client
+ * keeps its view: only endpoints with the same view are listed.
+ */
 function bindingsFor(
   { addresses, endpoints }: DesignatedResolver,
   target: Uint8Array,
@@ -124,17 +127,23 @@ function bindingsFor(
 ): Uint8Array[] {
   const path = view === undefined ? "/dns-query{?dns}" : `/clusters/${view}/dns-query{?dns}`;
   const usable = endpoints.filter((endpoint) => endpoint.protocol === "https" || endpoint.view === view);
-  return usable.map(({ protocol, port }, index) =>
-    encodeServiceBinding({
-      priority: index + 1,
-      target,
-      alpn: [protocol === "https" ? "h2" : "dot"],
-      port: port === DEFAULT_PORTS[protocol] ? undefined : port,
-      ipv4Hints: addresses.filter(({ length }) => length === 4),
-      ipv6Hints: addresses.filter(({ length }) => length === 16),
-      dohPath: protocol === "https" ? path : undefined,
-    }),
-  );
+  const hints = (bytes: number) =>
+    addresses.flatMap((address) => (address.length === bytes ? [...address] : []));
+  return usable.map(({ protocol, port }, index) => {
+    const isHttps = protocol === "https";
+    const all: readonly (readonly [key: number, value: readonly number[]])[] = [
+      // The name of the protocol comes after its length (RFC 9460 section 7.1.1).
+      [Key.ALPN, ascii(isHttps ? "\x02h2" : "\x03dot")],
+      [Key.PORT, port === DEFAULT_PORTS[protocol] ? [] : word(port)],
+      [Key.IPV4HINT, hints(4)],
+      [Key.IPV6HINT, hints(16)],
+      [Key.DOHPATH, isHttps ? ascii(path) : []],
+    ];
+    const parameters = all.flatMap(([key, value]) =>
+      value.length === 0 ? [] : [...word(key), ...word(value.length), ...value],
+    );
+    return Uint8Array.from([...word(index + 1), ...target, ...parameters]);
+  });
 }
 
 /** The SOA record of a locally served zone (RFC 6303 section 3). @returns the number of written records: 0 if it does not fit */
@@ -172,50 +181,8 @@ function serviceOf({ name }: DesignatedResolver) {
   return parseZoneName(`_dns.${name}`);
 }
 
-/** An SVCB record of a designated resolver (RFC 9461). */
-interface ServiceBinding {
-  /** Smaller ones are preferred; from 1 (RFC 9460 section 2.4.1). */
-  readonly priority: number;
-  /** The target's name in wire form. */
-  readonly target: Uint8Array;
-  /** ALPN protocol names in ASCII (RFC 9460 section 7.1.1). */
-  readonly alpn: readonly string[];
-  /** Undefined for the protocol's own port (RFC 9460 section 7.2). */
-  readonly port: number | undefined;
-  /** The addresses of the target, 4 bytes each (RFC 9460 section 7.3). */
-  readonly ipv4Hints: readonly Uint8Array[];
-  /** 16 bytes each. */
-  readonly ipv6Hints: readonly Uint8Array[];
-  /** The URI template's path of DNS over HTTPS, in ASCII (RFC 9461 section 5); undefined for other protocols. */
-  readonly dohPath: string | undefined;
-}
-
 /** SvcParamKeys (RFC 9460 section 14.3.2, RFC 9461 section 5). */
 const Key = { ALPN: 1, PORT: 3, IPV4HINT: 4, IPV6HINT: 6, DOHPATH: 7 } as const;
-
-/** The RDATA of an SVCB record (RFC 9460 section 2.2): priority, target, then the parameters in the order of their keys. */
-function encodeServiceBinding(binding: ServiceBinding): Uint8Array<ArrayBuffer> {
-  const { priority, target, alpn, port, ipv4Hints, ipv6Hints, dohPath } = binding;
-  const bytes = [...word(priority), ...target];
-  const parameter = (key: number, value: readonly number[]) => {
-    if (value.length > 0) bytes.push(...word(key), ...word(value.length), ...value);
-  };
-  parameter(
-    Key.ALPN,
-    alpn.flatMap((name) => [name.length, ...ascii(name)]),
-  );
-  parameter(Key.PORT, port === undefined ? [] : word(port));
-  parameter(
-    Key.IPV4HINT,
-    ipv4Hints.flatMap((address) => [...address]),
-  );
-  parameter(
-    Key.IPV6HINT,
-    ipv6Hints.flatMap((address) => [...address]),
-  );
-  parameter(Key.DOHPATH, dohPath === undefined ? [] : ascii(dohPath));
-  return Uint8Array.from(bytes);
-}
 
 function word(value: number): number[] {
   return [value >>> 8, value & 0xff];
