@@ -245,23 +245,7 @@ export class Gateway {
   refuseOther(clusterId: string, instance: string | undefined): void {
     this.state.expireNow();
     const meta = this.state.live.get(clusterId);
-    if (meta === undefined) return;
-    const contentions = this.#contentions;
-    refuseOtherInstance(
-      {
-        clusterId,
-        meta,
-        get contention() {
-          return contentions.get(clusterId);
-        },
-        set contention(contention) {
-          if (contention === undefined) contentions.delete(clusterId);
-          else contentions.set(clusterId, contention);
-        },
-      },
-      instance,
-      this.#parts,
-    );
+    if (meta !== undefined) refuseOtherInstance(this.#contentions, clusterId, meta, instance, this.#parts);
   }
 
   /**

@@ -15,39 +15,32 @@ export interface Contention {
   readonly last: number;
 }
 
-/** A cluster with a lease. */
-interface Leased {
-  readonly clusterId: string;
-  readonly meta: ClusterMeta;
-  contention: Contention | undefined;
-}
-
 /** Milliseconds after its last attempt for which another instance counts as there. Workers try at least once a minute. */
 const COUNTS_FOR = 180_000;
 
 /**
  * Lets only the instance that holds a cluster's lease push: two workers with one cluster id would replace each other's state with each push.
  * A request without an instance, and one for a lease without an instance, is let through.
- * @throws {OtherInstance}
+ * @param contentions by cluster @throws {OtherInstance}
  */
 export function refuseOtherInstance(
-  held: Leased | undefined,
+  contentions: Map<string, Contention>,
+  clusterId: string,
+  { instance: holder, expiresAt }: ClusterMeta,
   instance: string | undefined,
   { clock, onEvent }: { readonly clock: Pick<Clock, "now">; readonly onEvent: OnGatewayEvent },
 ): void {
-  if (held === undefined) return;
-  const { clusterId, meta, contention } = held;
+  const contention = contentions.get(clusterId);
   const now = clock.now();
-  const holder = meta.instance;
-  if (instance === undefined || holder === undefined || instance === holder || meta.expiresAt <= now) {
+  if (instance === undefined || holder === undefined || instance === holder || expiresAt <= now) {
     if (contention === undefined || now - contention.last < COUNTS_FOR) return;
-    held.contention = undefined;
+    contentions.delete(clusterId);
     onEvent({ event: "other-instance-gone", clusterId, instance: contention.instance });
     return;
   }
-  held.contention = { instance, since: contention?.since ?? now, last: now };
+  contentions.set(clusterId, { instance, since: contention?.since ?? now, last: now });
   if (contention === undefined) onEvent({ event: "other-instance", clusterId, holder, instance });
-  const seconds = Math.ceil((meta.expiresAt - now) / 1000);
+  const seconds = Math.ceil((expiresAt - now) / 1000);
   throw new OtherInstance(
     `another worker pushes for "${clusterId}": its instance ${holder} holds the lease for ${seconds} s more, and this is instance ${instance}. They read different clusters or folders: give one of them another --cluster-id, or stop it`,
   );
