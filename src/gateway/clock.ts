@@ -78,27 +78,11 @@ export function createSteadyClock({ setTimer }: Pick<Clock, "setTimer"> = system
 
 /** How long the thread works before queries have their turn, in milliseconds. */
 const TURN_MILLISECONDS = 1;
-/** The first turn of urgent work: one changed service is compiled within it. */
-const URGENT_MILLISECONDS = 2;
 /** Steps of a turn at most: in a Worker the clock does not move while it computes. */
 const MOST_STEPS = 256;
 
 /** What turns are measured and separated by. */
-interface TurnClock {
-  /** Milliseconds that never go back. */
-  now(): number;
-  /** Runs something after the other work that waits for the thread now. Default: a timer of 0 ms. */
-  nextTurn?(run: () => void): void;
-  setTimer(milliseconds: number, run: () => void): unknown;
-}
-
-/** How work is run in turns. */
-interface TurnOptions {
-  /** Steps of a turn at most. Default: 256. */
-  readonly mostSteps?: number;
-  /** Whether the work has a turn at once, whatever else had one, and then every other one. What ends within the first has ended when `run` returns. */
-  readonly isUrgent?: boolean;
-}
+type TurnClock = Pick<Clock, "now" | "nextTurn" | "setTimer">;
 
 interface Turn {
   readonly endsAt: number;
@@ -110,14 +94,11 @@ type Waiting = (turn: Turn) => void;
 /**
  * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order of arrival, so that a query waits for
  * few of them, however many pushes are read, compared and compiled. Work that begins has its first steps before the rest, in the time of one turn for
- * all that begins between two turns: small pushes do not wait for large ones. Urgent work has every other turn, so that compiling does not wait for
- * everyone who pushes.
+ * all that begins between two turns: small pushes do not wait for large ones.
  */
 export class Turns {
   readonly #clock: TurnClock;
   readonly #waiting: Waiting[] = [];
-  readonly #urgent: Waiting[] = [];
-  #wasUrgent = false;
   #isScheduled = false;
   /** What begins has this turn. Undefined if nothing began in this turn of the event loop. */
   #first: Turn | undefined;
@@ -126,15 +107,12 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** Runs steps to their end. */
-  async run<Result>(
-    steps: Generator<void, Result>,
-    { mostSteps = MOST_STEPS, isUrgent = false }: TurnOptions = {},
-  ): Promise<Result> {
-    let turn = isUrgent ? this.#begin(URGENT_MILLISECONDS) : this.#firstTurn();
+  /** Runs steps to their end. @param mostSteps of a turn */
+  async run<Result>(steps: Generator<void, Result>, mostSteps = MOST_STEPS): Promise<Result> {
+    let turn = this.#firstTurn();
     for (;;) {
       if (turn.steps++ >= mostSteps || this.#clock.now() >= turn.endsAt) {
-        turn = await this.#next(isUrgent);
+        turn = await this.#next();
         turn.steps++;
       }
       const step = steps.next();
@@ -148,13 +126,13 @@ export class Turns {
     return this.#first;
   }
 
-  #begin(milliseconds = TURN_MILLISECONDS): Turn {
-    return { endsAt: this.#clock.now() + milliseconds, steps: 0 };
+  #begin(): Turn {
+    return { endsAt: this.#clock.now() + TURN_MILLISECONDS, steps: 0 };
   }
 
-  #next(isUrgent: boolean): Promise<Turn> {
+  #next(): Promise<Turn> {
     const { promise, resolve } = Promise.withResolvers<Turn>();
-    (isUrgent ? this.#urgent : this.#waiting).push(resolve);
+    this.#waiting.push(resolve);
     this.#schedule();
     return promise;
   }
@@ -165,14 +143,9 @@ export class Turns {
     inNextTurn(this.#clock, () => {
       this.#isScheduled = false;
       this.#first = undefined;
-      this.#take()?.(this.#begin());
-      if (this.#waiting.length + this.#urgent.length > 0) this.#schedule();
+      this.#waiting.shift()?.(this.#begin());
+      if (this.#waiting.length > 0) this.#schedule();
     });
-  }
-
-  #take(): Waiting | undefined {
-    this.#wasUrgent = this.#urgent.length > 0 && (!this.#wasUrgent || this.#waiting.length === 0);
-    return (this.#wasUrgent ? this.#urgent : this.#waiting).shift();
   }
 }
 

@@ -35,8 +35,7 @@ export async function stageLines(
   const { limits, turns } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
   const body = new LinesBody(reading, start);
-  for await (const part of readBytes(request, reading))
-    await turns.run(body.take(part), { mostSteps: MOST_STEPS });
+  for await (const part of readBytes(request, reading)) await turns.run(body.take(part), MOST_STEPS);
   return body.finish();
 }
 

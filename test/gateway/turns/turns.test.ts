@@ -21,9 +21,7 @@ describe("turns", () => {
   test("of large pushes one has each turn, in the order in which they came", async () => {
     const { turns, next, waiting } = openTurns();
     const done: string[] = [];
-    const all = Promise.all(
-      ["a", "b", "c"].map((name) => turns.run(stepsOf(name, 80, done), { mostSteps: 32 })),
-    );
+    const all = Promise.all(["a", "b", "c"].map((name) => turns.run(stepsOf(name, 80, done), 32)));
     const turnsOf: string[] = [];
     while (done.length < 240) {
       const before = done.length;
@@ -46,9 +44,9 @@ describe("turns", () => {
       for (const name of stepsOf("a", 40, done)) yield name;
       throw new Error("the first one");
     })();
-    const first = turns.run(failing, { mostSteps: 32 }).catch(({ message }) => message);
-    const second = turns.run(stepsOf("b", 40, done), { mostSteps: 32 });
-    const third = turns.run(stepsOf("c", 40, done), { mostSteps: 32 });
+    const first = turns.run(failing, 32).catch(({ message }) => message);
+    const second = turns.run(stepsOf("b", 40, done), 32);
+    const third = turns.run(stepsOf("c", 40, done), 32);
     while (done.length < 120) await next();
     for (let left = 0; left < 3; left++) await next();
     expect(await Promise.all([first, second, third])).toEqual(["the first one", "b", "c"]);
@@ -86,39 +84,5 @@ describe("turns", () => {
     expect(done.length).toBeLessThan(1000);
     while (waiting() > 0) await next();
     await large;
-  });
-
-  test("urgent work has every other turn, whatever else waits", async () => {
-    const { turns, next, waiting } = openTurns();
-    const done: string[] = [];
-    const limit = { mostSteps: 10 };
-    const all = Promise.all([
-      ...["a", "b", "c"].map((name) => turns.run(stepsOf(name, 40, done), limit)),
-      turns.run(stepsOf("urgent", 40, done), { ...limit, isUrgent: true }),
-    ]);
-    const turnsOf: string[] = [];
-    while (waiting() > 0) {
-      const before = done.length;
-      await next();
-      turnsOf.push(...new Set(done.slice(before)));
-    }
-    await all;
-    expect(turnsOf.slice(0, 7)).toEqual(["urgent", "a", "urgent", "b", "urgent", "c", "a"]);
-  });
-
-  test("urgent work has a longer turn at once, whatever began before", async () => {
-    const { turns, pass, next, waiting } = openTurns();
-    const done: string[] = [];
-    const taking = function* (name: string) {
-      for (const step of stepsOf(name, 5, done)) {
-        pass(0.5);
-        yield step;
-      }
-    };
-    const before = turns.run(taking("a"));
-    const urgent = turns.run(taking("b"), { isUrgent: true });
-    expect(done).toEqual(["a", "a", "b", "b", "b", "b"]);
-    while (waiting() > 0) await next();
-    await Promise.all([before, urgent]);
   });
 });
