@@ -291,7 +291,10 @@ class KeyChecks {
   /** Offset of the end of the names. */
   #end = 0;
   #trees = 0;
-  #blocks: BlockChecks | undefined;
+  #terms = 0;
+  #views = 0;
+  /** The offsets that SRV records have as targets. */
+  readonly #targets: number[] = [];
   readonly #names = new Set<number>();
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
@@ -316,6 +319,7 @@ class KeyChecks {
     );
     this.#end = words[KeyHeader.heapEnd]!;
     const terms = words[KeyHeader.terms]!;
+    this.#terms = terms;
     const names = words[KeyHeader.names]!;
     check(this.#end >= KEY_HEADER_BYTES && this.#end <= bytes.length, "the names of a key end outside of it");
     const offsetsAt = align(this.#end);
@@ -328,8 +332,7 @@ class KeyChecks {
     );
     const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "a key"));
     this.#trees = tables.trees.length;
-    const blocks = new BlockChecks(bytes, { end: this.#end, terms, views: tables.views.length });
-    this.#blocks = blocks;
+    this.#views = tables.views.length;
     for (let at = tablesAt - TERMS_BYTES * terms; at < tablesAt; at += TERMS_BYTES)
       check(read16(bytes, at + 4) < tables.leaseGroups.length, "a set has an unknown lease group");
     let next = KEY_HEADER_BYTES;
@@ -342,8 +345,7 @@ class KeyChecks {
       before = node;
     }
     check(next === this.#end, "the names of a key do not end where they should");
-    for (const target of blocks.targets)
-      check(this.#names.has(target), "an SRV record has an unknown target");
+    for (const target of this.#targets) check(this.#names.has(target), "an SRV record has an unknown target");
     return tables;
   }
 
@@ -370,7 +372,7 @@ class KeyChecks {
     }
     this.#names.add(node);
     if ((form & KeyForm.records) === 0) return end;
-    return this.#blocks!.check(end, (form & KeyForm.variants) !== 0);
+    return this.#checkBlock(end, (form & KeyForm.variants) !== 0);
   }
 
   #isBefore(one: number, other: number): boolean {
@@ -385,63 +387,9 @@ class KeyChecks {
     }
     return false;
   }
-}
-
-/** @throws {FormatError} if they are malformed */
-function readTables(value: unknown): KeyTables {
-  const tables = (value ?? {}) as Partial<Record<keyof KeyTables, unknown>>;
-  const { trees, views, leaseGroups, audiences } = tables;
-  check(isNames(trees) && trees.length <= MOST_TREES, "a key has no table of trees");
-  check(isNames(views), "a key has no table of views");
-  check(
-    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
-    "a key has no table of lease groups",
-  );
-  const hasTrees = (_: unknown, index: number) =>
-    index === 0 || trees.some((tree) => tree.endsWith(audienceTree("", index)));
-  check(
-    Array.isArray(audiences) && audiences.every(isNames) && audiences.every(hasTrees),
-    "a key has no table of audiences",
-  );
-  return { trees, views, leaseGroups, audiences };
-}
-
-/** Whether a value is a list of distinct texts. */
-function isNames(value: unknown): value is readonly string[] {
-  return (
-    Array.isArray(value) &&
-    value.every((name) => typeof name === "string") &&
-    new Set(value).size === value.length
-  );
-}
-
-/** The bounds that record blocks are checked by. */
-interface BlockBounds {
-  /** The offset of the end of the heap. */
-  readonly end: number;
-  /** Their number. */
-  readonly terms: number;
-  readonly views: number;
-}
-
-/** Checks the record blocks in a heap. */
-class BlockChecks {
-  /** The offsets that SRV records have as targets: whether they are names is left to the caller. */
-  readonly targets: number[] = [];
-  readonly #bytes: Uint8Array;
-  readonly #end: number;
-  readonly #terms: number;
-  readonly #views: number;
-
-  constructor(bytes: Uint8Array, { end, terms, views }: BlockBounds) {
-    this.#bytes = bytes;
-    this.#end = end;
-    this.#terms = terms;
-    this.#views = views;
-  }
 
   /** Checks a block. @returns the offset after it @throws {FormatError} for anything that a look-up could follow out of the heap */
-  check(block: number, hasVariants: boolean): number {
+  #checkBlock(block: number, hasVariants: boolean): number {
     const bytes = this.#bytes;
     let position = this.#checkList(block);
     if (!hasVariants) return position;
@@ -480,7 +428,7 @@ class BlockChecks {
     if (fixed > 0) {
       this.#need(at, count * fixed);
       if (type === RecordType.SRV)
-        for (let index = 0; index < count; index++) this.targets.push(targetOf(bytes, at + index * fixed));
+        for (let index = 0; index < count; index++) this.#targets.push(targetOf(bytes, at + index * fixed));
       return at + count * fixed;
     }
     for (let index = 0; index < count; index++) {
@@ -496,6 +444,34 @@ class BlockChecks {
   #need(at: number, length: number): void {
     check(at + length <= this.#end, "a record block ends outside the heap");
   }
+}
+
+/** @throws {FormatError} if they are malformed */
+function readTables(value: unknown): KeyTables {
+  const tables = (value ?? {}) as Partial<Record<keyof KeyTables, unknown>>;
+  const { trees, views, leaseGroups, audiences } = tables;
+  check(isNames(trees) && trees.length <= MOST_TREES, "a key has no table of trees");
+  check(isNames(views), "a key has no table of views");
+  check(
+    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
+    "a key has no table of lease groups",
+  );
+  const hasTrees = (_: unknown, index: number) =>
+    index === 0 || trees.some((tree) => tree.endsWith(audienceTree("", index)));
+  check(
+    Array.isArray(audiences) && audiences.every(isNames) && audiences.every(hasTrees),
+    "a key has no table of audiences",
+  );
+  return { trees, views, leaseGroups, audiences };
+}
+
+/** Whether a value is a list of distinct texts. */
+function isNames(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.every((name) => typeof name === "string") &&
+    new Set(value).size === value.length
+  );
 }
 
 /** Checks that RDATA is one name. */
