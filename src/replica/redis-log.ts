@@ -22,16 +22,7 @@ const ROWS_AT_ONCE = 256;
 /** Seconds after which the engine removes rows that did not come to count: those of a gateway that died. Each part that is sent begins them anew. */
 const STAGED_FOR = 600;
 
-const Head = z.tuple([
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string(),
-]);
+const Head = z.array(z.string()).length(8);
 /** What `APPEND` writes of a cluster. */
 const RECORD = /^(\d+) \d+ (.*)$/s;
 
@@ -40,9 +31,13 @@ export class RedisLog implements SharedLog {
   readonly #connection: RedisConnection;
   /** Waits for entries most of the time. */
   readonly #waiting: RedisConnection;
-  readonly #keys: LogKeys;
+  readonly #keys: ReturnType<typeof keysBelow>;
 
-  private constructor(connection: RedisConnection, waiting: RedisConnection, keys: LogKeys) {
+  private constructor(
+    connection: RedisConnection,
+    waiting: RedisConnection,
+    keys: ReturnType<typeof keysBelow>,
+  ) {
     this.#connection = connection;
     this.#waiting = waiting;
     this.#keys = keys;
@@ -56,7 +51,7 @@ export class RedisLog implements SharedLog {
     const connection = await RedisConnection.open(address);
     try {
       await refuseEviction(connection);
-      const log = new RedisLog(connection, await RedisConnection.open(address), new LogKeys(prefix));
+      const log = new RedisLog(connection, await RedisConnection.open(address), keysBelow(prefix));
       await log.head(0);
       return log;
     } catch (error) {
@@ -68,8 +63,8 @@ export class RedisLog implements SharedLog {
   async head(after: number): Promise<LogHead> {
     const { head, log } = this.#keys;
     const reply = Head.parse(await this.#connection.script(HEAD, [head, log], [String(after)]));
-    const [format, name, position, id, founding, next, before, now] = reply;
-    if (format !== "" && format !== FORMAT_VERSION) throw otherFormat(format);
+    const [format, name = "", position, id = "", founding, next = "", before = "", now] = reply;
+    if (format !== "" && format !== FORMAT_VERSION) throw otherFormat(format!);
     return {
       log: name,
       position: Number(position),
@@ -376,35 +371,18 @@ function rank(text: string): number | null {
 const FORMAT_VERSION = "2";
 
 /** The names of all keys. The braces are a hash tag: in a cluster of the engine one node has all of them. */
-class LogKeys {
-  readonly #prefix: string;
-
-  constructor(prefix: string) {
-    this.#prefix = `{${prefix}}`;
-  }
-
-  /** A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, and for trimming `bytes` and `mark`. */
-  get head(): string {
-    return `${this.#prefix}:head`;
-  }
-
-  /** A stream: an entry at each position. */
-  get log(): string {
-    return `${this.#prefix}:log`;
-  }
-
-  /** A hash: by cluster id the sum of its row, when its lease ends by the engine's clock, and the row. */
-  get clusters(): string {
-    return `${this.#prefix}:clusters`;
-  }
-
-  /** A hash: the rows of a cluster, see `row-text.ts`. */
-  rows(cluster: string): string {
-    return `${this.#prefix}:rows:${cluster}`;
-  }
-
-  /** A list: rows of a change that are too large for its entry, fields and values in turns. */
-  change(id: string): string {
-    return `${this.#prefix}:change:${id}`;
-  }
+function keysBelow(prefix: string) {
+  const below = `{${prefix}}`;
+  return {
+    /** A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, and for trimming `bytes` and `mark`. */
+    head: `${below}:head`,
+    /** A stream: an entry at each position. */
+    log: `${below}:log`,
+    /** A hash: by cluster id the sum of its row, when its lease ends by the engine's clock, and the row. */
+    clusters: `${below}:clusters`,
+    /** A hash: the rows of a cluster, see `rowTexts`. */
+    rows: (cluster: string) => `${below}:rows:${cluster}`,
+    /** A list: rows of a change that are too large for its entry, fields and values in turns. */
+    change: (id: string) => `${below}:change:${id}`,
+  };
 }
