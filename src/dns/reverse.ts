@@ -1,9 +1,12 @@
 import { isMapped, parseAddress } from "./address.ts";
+import { formatName } from "./name.ts";
 
 // The wire forms of in-addr.arpa and ip6.arpa (RFC 1035 section 3.5, RFC 3596 section 2.5), in lower case.
 const IN_ADDR_ARPA = Uint8Array.from([7, 105, 110, 45, 97, 100, 100, 114, 4, 97, 114, 112, 97, 0]);
 const IP6_ARPA = Uint8Array.from([3, 105, 112, 54, 4, 97, 114, 112, 97, 0]);
 const ARPA = IP6_ARPA.subarray(4);
+const ABOVE_REVERSE_NAMES =
+  /^(?:(?:(?:(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])\.){0,3}in-addr|(?:[0-9a-f]\.){0,31}ip6)\.)?arpa\.$/;
 const IP6_NAME_BYTES = 32 * 2 + IP6_ARPA.length;
 const ZERO = 0x30;
 
@@ -64,22 +67,7 @@ function readInAddrArpa(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 
  * address before them.
  */
 export function isAboveReverseNames(name: Uint8Array, length: number): boolean {
-  for (const zone of [IN_ADDR_ARPA, IP6_ARPA]) {
-    if (length === ARPA.length && endsWith(name, length, ARPA)) return true;
-    if (length < zone.length || !endsWith(name, length, zone)) continue;
-    const labels: string[] = [];
-    let position = 0;
-    while (position < length - zone.length) {
-      const end = position + name[position]! + 1;
-      labels.push(String.fromCharCode(...name.subarray(position + 1, end)));
-      position = end;
-    }
-    if (position !== length - zone.length) continue;
-    return zone === IP6_ARPA
-      ? labels.length < 32 && labels.every((label) => /^[0-9a-f]$/.test(label))
-      : labels.length < 4 && labels.every((label) => /^(0|[1-9]\d{0,2})$/.test(label) && Number(label) < 256);
-  }
-  return false;
+  return endsWith(name, length, ARPA) && ABOVE_REVERSE_NAMES.test(formatName(name));
 }
 
 /** The reverse name of an address of 4 or 16 bytes, in text with the trailing dot. */
