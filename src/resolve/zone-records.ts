@@ -125,14 +125,7 @@ export function withSourceCluster(
 }
 
 function readClusterId(message: Uint8Array, start: number, end: number): string | undefined {
-  if (end === start || end - start > MOST_CLUSTER_ID_BYTES) return undefined;
-  let text = "";
-  for (let index = start; index < end; index++) {
-    const byte = message[index]!;
-    const isLetter = byte >= 0x61 && byte <= 0x7a;
-    const isDigit = byte >= 0x30 && byte <= 0x39;
-    if (!isLetter && !isDigit && byte !== 0x2d && byte !== 0x2e) return undefined;
-    text += String.fromCharCode(byte);
-  }
-  return text;
+  if (end - start > MOST_CLUSTER_ID_BYTES) return undefined;
+  const text = String.fromCharCode(...message.subarray(start, end));
+  return /^[a-z0-9.-]+$/.test(text) ? text : undefined;
 }
