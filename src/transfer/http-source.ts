@@ -178,25 +178,15 @@ function declaredLength(response: Response): number | undefined {
 
 /** Without a length that can be trusted, bytes are counted while they arrive. */
 async function readChunks(response: Response, most: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  for (const reader = response.body?.getReader(); reader !== undefined; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > most) {
-      await reader.cancel();
-      throw tooLong(what, most, "more");
-    }
-    chunks.push(value);
+  // Leaving the loop cancels the body.
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > most) throw tooLong(what, most, "more");
+    chunks.push(chunk);
   }
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 function tooLong(what: string, most: number, has: string): Error {
@@ -205,14 +195,11 @@ function tooLong(what: string, most: number, has: string): Error {
 
 /** Resolves after a time, or once `until` has settled. */
 export function sleep(clock: Clock, milliseconds: number, until?: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.setTimer(milliseconds, resolve);
-    const end = () => {
-      cancel();
-      resolve();
-    };
-    until?.then(end, end);
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.setTimer(milliseconds, resolve);
+  const end = () => resolve();
+  until?.then(end, end);
+  return promise.finally(cancel);
 }
 
 /**
