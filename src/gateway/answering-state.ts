@@ -4,8 +4,7 @@ import type { Reader } from "../database/reader.ts";
 import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
-import type { Answer, Leases } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/message-writer.ts";
+import type { Leases } from "../resolve/answer.ts";
 import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
@@ -229,12 +228,7 @@ export class AnsweringState {
     };
     return {
       current,
-      answer: (
-        query: Uint8Array,
-        given: string | undefined,
-        now: number,
-        transport?: Transport,
-      ): Answer | undefined => {
+      answer: (query, given, now, transport) => {
         const client = { view: view ?? given, transport };
         const served = current(now);
         if (served === undefined) return queries.notReady(query, client);
