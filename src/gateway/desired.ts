@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { hexOf, Kind } from "../database/places.ts";
 import type { Reach } from "../desired/desired-service.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
@@ -233,42 +234,34 @@ function hasAny(keys: Iterable<string>): boolean {
 
 /** When things changed last, the newest changes up to a number of things. */
 export class RecentChanges {
-  /** In the order of versions. */
-  readonly #versions = new Map<string, number>();
-  readonly #most: number;
-  #forgotten: number;
+  readonly #versions: LRUCache<string, number>;
+  /** The version up to which changes may be forgotten. */
+  forgotten: number;
 
   /**
    * @param most things that are remembered
    * @param forgotten the version up to which nothing is known
    */
   constructor(most: number, forgotten = 0) {
-    this.#most = most;
-    this.#forgotten = forgotten;
-  }
-
-  /** The version up to which changes may be forgotten. */
-  get forgotten(): number {
-    return this.#forgotten;
+    this.forgotten = forgotten;
+    const dispose = (version: number, _: string, reason: string) => {
+      if (reason === "evict") this.forgotten = version;
+    };
+    this.#versions = new LRUCache({ max: most, dispose });
   }
 
   /** Takes over that something changed with a version, which is the newest. */
   note(name: string, version: number): void {
-    this.#versions.delete(name);
     this.#versions.set(name, version);
-    if (this.#versions.size <= this.#most) return;
-    const [oldest, forgotten] = this.#versions.entries().next().value!;
-    this.#versions.delete(oldest);
-    this.#forgotten = forgotten;
   }
 
   hasChanged(name: string, after: number): boolean {
-    return (this.#versions.get(name) ?? 0) > after;
+    return (this.#versions.peek(name) ?? 0) > after;
   }
 
-  /** What changed after a version. */
+  /** What changed after a version, in the order of versions. */
   *since(after: number): Generator<string> {
-    for (const [name, version] of this.#versions) if (version > after) yield name;
+    for (const name of this.#versions.rkeys()) if (this.hasChanged(name, after)) yield name;
   }
 }
 
@@ -375,29 +368,24 @@ interface ControlledCluster {
 }
 
 /** The control plane of a gateway. Hosts that serve none do not pass it, and do not load its code. */
-export interface Control {
-  readonly clusters: readonly ControlledCluster[];
-  /** By which addresses other clusters reach the endpoints of one. */
-  readonly reachOf: (clusterId: string) => Reach;
-  createFeed(parts: FeedParts): DesiredFeed;
-  /** Ends all streams, such as when the gateway stops, and each that begins later. */
-  close(): void;
-}
+export type Control = ReturnType<typeof createControl>;
 
 /** The control plane for some clusters. @param reach how others reach their endpoints, by cluster id. Default: by the addresses of pods */
 export function createControl(
   clusters: readonly ControlledCluster[],
   reach: ReadonlyMap<string, Reach> = new Map(),
-): Control {
+) {
   const feeds: DesiredFeed[] = [];
   return {
     clusters,
-    reachOf: (clusterId) => reach.get(clusterId) ?? "pods",
-    createFeed: (parts) => {
+    /** By which addresses other clusters reach the endpoints of one. */
+    reachOf: (clusterId: string) => reach.get(clusterId) ?? "pods",
+    createFeed: (parts: FeedParts) => {
       const feed = new DesiredFeed(parts);
       feeds.push(feed);
       return feed;
     },
+    /** Ends all streams, such as when the gateway stops, and each that begins later. */
     close: () => {
       for (const feed of feeds) feed.close();
     },
