@@ -22,30 +22,16 @@ export interface GatewayLimits extends SnapshotBounds {
   readonly pushDelaySeconds: number;
 }
 
-const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
-  namespaces: ["TOO_MANY_NAMESPACES", "namespaces"],
-  exports: ["TOO_MANY_EXPORTS", "exports"],
-  imports: ["TOO_MANY_IMPORTS", "imports"],
-  services: ["TOO_MANY_SERVICES", "services"],
-  pods: ["TOO_MANY_PODS", "pods"],
-  endpoints: ["TOO_MANY_ENDPOINTS", "endpoints"],
-  ports: ["TOO_MANY_PORTS", "ports of services and endpoints"],
-  findings: ["TOO_MANY_FINDINGS", "findings"],
-  metadataCharacters: ["METADATA_TOO_LARGE", "characters of exported labels and annotations"],
-};
-
 /**
  * Checks that a snapshot is within the bounds for one cluster.
  * @throws {PushRefused} naming the setting
  */
 export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): void {
-  for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
-    if (totals[key] <= limits[key]) continue;
-    const [code, what] = REFUSALS[key];
-    throw new PushRefused(
-      code,
-      `the snapshot has ${totals[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
-    );
+  for (const [code, row] of Object.entries(PUSH_REFUSALS)) {
+    if (!("what" in row) || totals[row.limit] <= limits[row.limit]) continue;
+    const { limit, what } = row;
+    const message = `the snapshot has ${totals[limit]} ${what}; the most is ${limits[limit]} (limits.${limit})`;
+    throw new PushRefused(code as PushRefusal, message);
   }
 }
 
@@ -92,19 +78,24 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
   );
 }
 
-/** Why a push is not taken although it is well formed: the status of the response, and the setting under `limits` whose bound it exceeds. */
+/** Why a push is not taken although it is well formed: the status of the response, and the setting under `limits` whose bound it exceeds; of a snapshot, what it
+ * has too many of. */
 export const PUSH_REFUSALS = {
   LEASE_OUT_OF_RANGE: { status: 422, limit: undefined },
   TOO_MANY_CLUSTERS: { status: 503, limit: "clusters" },
-  TOO_MANY_NAMESPACES: { status: 413, limit: "namespaces" },
-  TOO_MANY_EXPORTS: { status: 413, limit: "exports" },
-  TOO_MANY_IMPORTS: { status: 413, limit: "imports" },
-  TOO_MANY_SERVICES: { status: 413, limit: "services" },
-  TOO_MANY_PODS: { status: 413, limit: "pods" },
-  TOO_MANY_ENDPOINTS: { status: 413, limit: "endpoints" },
-  TOO_MANY_PORTS: { status: 413, limit: "ports" },
-  TOO_MANY_FINDINGS: { status: 413, limit: "findings" },
-  METADATA_TOO_LARGE: { status: 413, limit: "metadataCharacters" },
+  TOO_MANY_NAMESPACES: { status: 413, limit: "namespaces", what: "namespaces" },
+  TOO_MANY_EXPORTS: { status: 413, limit: "exports", what: "exports" },
+  TOO_MANY_IMPORTS: { status: 413, limit: "imports", what: "imports" },
+  TOO_MANY_SERVICES: { status: 413, limit: "services", what: "services" },
+  TOO_MANY_PODS: { status: 413, limit: "pods", what: "pods" },
+  TOO_MANY_ENDPOINTS: { status: 413, limit: "endpoints", what: "endpoints" },
+  TOO_MANY_PORTS: { status: 413, limit: "ports", what: "ports of services and endpoints" },
+  TOO_MANY_FINDINGS: { status: 413, limit: "findings", what: "findings" },
+  METADATA_TOO_LARGE: {
+    status: 413,
+    limit: "metadataCharacters",
+    what: "characters of exported labels and annotations",
+  },
   SERVICE_TOO_LARGE: { status: 413, limit: "endpointsPerService" },
   SNAPSHOT_TOO_LARGE: { status: 413, limit: "snapshotCharacters" },
 } as const;
