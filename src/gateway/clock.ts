@@ -150,7 +150,7 @@ export class Turns {
 }
 
 /** Runs something after the other work that waits for the thread now; a timer of 0 ms runs more than 1 ms later. */
-function inNextTurn(clock: TurnClock, run: () => void): void {
+export function inNextTurn(clock: TurnClock, run: () => void): void {
   if (clock.nextTurn === undefined) clock.setTimer(0, run);
   else clock.nextTurn(run);
 }

@@ -7,7 +7,7 @@ import { unixTime } from "../gateway/clock.ts";
 import type { StoreTrouble } from "../gateway/gateway-types.ts";
 import { type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
 import type { LogEntry, SharedLog } from "./shared-log.ts";
-import { SharedClock } from "./shared-log.ts";
+import { sharedClock } from "./shared-log.ts";
 
 /** Milliseconds until a change is decided again whose cluster another gateway changed, at most. */
 const PAUSE = 100;
@@ -35,7 +35,7 @@ interface OwnChange {
 export class Replica implements SharedOrder {
   readonly isShared = true;
   /** By which times in rows are to be read and written. */
-  readonly clock: SharedClock;
+  readonly clock: ReturnType<typeof sharedClock>;
   readonly #parts: ReplicaParts;
   readonly #database: ReplicatedDatabase;
   readonly #own = new Map<string, OwnChange>();
@@ -58,7 +58,7 @@ export class Replica implements SharedOrder {
 
   /** Brings a database to what a log has. @throws {StoreError} if the log cannot be read */
   static async open(log: SharedLog, parts: OrderParts): Promise<Replica> {
-    const replica = new Replica({ ...parts, log, clock: new SharedClock(parts.clock) });
+    const replica = new Replica({ ...parts, log, clock: sharedClock(parts.clock) });
     await replica.#check();
     replica.#isRunning = true;
     return replica;

@@ -20,12 +20,12 @@ import {
 } from "../database/writer.ts";
 import type { OrderParts } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
-import type { LogEntry, LogHead, SharedClock, SharedCluster, SharedLog } from "./shared-log.ts";
+import type { LogEntry, LogHead, SharedCluster, SharedLog, sharedClock } from "./shared-log.ts";
 
 /** What a database and a log are brought together by. */
 export interface ReplicaParts extends OrderParts {
   readonly log: SharedLog;
-  readonly clock: SharedClock;
+  readonly clock: ReturnType<typeof sharedClock>;
 }
 
 /**
