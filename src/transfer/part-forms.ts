@@ -118,18 +118,6 @@ export interface Loaded<Value> {
 /** The names of a key, and the clusters that have a part in it. */
 export type LoadedKey = Pick<CompiledUnit, "key" | "clusters">;
 export type LoadedReverse = Pick<CompiledUnit, "reverse" | "hasAudiences" | "clusters">;
-export interface LoadedList {
-  readonly names: ReadonlySet<string>;
-  readonly common: string | undefined;
-  readonly clusters: ReadonlySet<string>;
-}
-export interface LoadedClaims {
-  /** By address, in hexadecimal digits. */
-  readonly claims: ReadonlyMap<string, readonly AddressClaim[]>;
-  /** That have some of them. */
-  readonly clusters: ReadonlySet<string>;
-}
-
 export function writeJson(value: unknown): Bytes {
   return new TextEncoder().encode(JSON.stringify(value));
 }
@@ -186,18 +174,18 @@ export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
 }
 
 /** @throws {Error} for bytes that are not well-formed */
-export function readList(bytes: Bytes): Loaded<LoadedList> {
+export function readList(bytes: Bytes) {
   const { at, names, common, clusters = [] } = readJson(ListForm, bytes);
   return { at, value: { names: new Set(names), common, clusters: new Set(clusters) } };
 }
 
 /** @throws {Error} for bytes that are not well-formed */
-export function readClaims(bytes: Bytes): Loaded<LoadedClaims> {
+export function readClaims(bytes: Bytes) {
   const { at, claims } = readJson(ClaimsForm, bytes);
   const byAddress = new Map(
     Object.entries(claims).map(([hex, all]) => [
       hex,
-      all.map(([clusterId, key, basis, order]) => ({ clusterId, key, basis, order })),
+      all.map(([clusterId, key, basis, order]): AddressClaim => ({ clusterId, key, basis, order })),
     ]),
   );
   const clusters = new Set([...byAddress.values()].flat().map(({ clusterId }) => clusterId));

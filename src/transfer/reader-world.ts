@@ -11,9 +11,7 @@ import type { PartCache } from "./part-cache.ts";
 import type { ListKind, PartKind, PartName } from "./part-forms.ts";
 import {
   type Loaded,
-  type LoadedClaims,
   type LoadedKey,
-  type LoadedList,
   type LoadedReverse,
   readBelow,
   readClaims,
@@ -123,7 +121,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     const hex = hexOf(address);
     const bucket = claimBucket(hex);
     const changed = this.#parts.changes.ofClaims(bucket, this.#clustersOf("claims", { bucket }));
-    const claims = this.#part<LoadedClaims>("claims", { bucket }, changed, readClaims);
+    const claims = this.#part("claims", { bucket }, changed, readClaims);
     if ("missing" in claims) {
       const isClaimed = this.#isListed("ranges", "", claimedRange(bucket), changed);
       if (isClaimed !== true) return isClaimed || NO_CLAIMS;
@@ -194,8 +192,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     }
   }
 
-  #list(list: ListKind, of: string, prefix: string, changed: Mark): LoadedList | Wanting {
-    return this.#part<LoadedList>("names", { list, of, prefix }, changed, readList);
+  #list(list: ListKind, of: string, prefix: string, changed: Mark) {
+    return this.#part("names", { list, of, prefix }, changed, readList);
   }
 
   #unitPart<Value extends Pick<LoadedKey, "clusters">>(
