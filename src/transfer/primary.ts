@@ -8,6 +8,7 @@ import {
   readClaims,
 } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
+import type { AnsweringState } from "../gateway/answering-state.ts";
 import type { Turns } from "../gateway/clock.ts";
 import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
@@ -42,12 +43,7 @@ const MOST_LISTED = 1000;
 
 /** What a primary is put together from. */
 export interface PrimaryParts {
-  readonly gateway: {
-    /** Of the newest change in the answers. */
-    readonly position: number;
-    /** By `visibilityKey`. */
-    readonly scopes: ReadonlyMap<string, ScopedGateway>;
-  };
+  readonly gateway: Pick<AnsweringState, "position" | "scopes">;
   /** Of the same database. */
   readonly reader: Reader;
   readonly turns: Pick<Turns, "run">;
