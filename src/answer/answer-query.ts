@@ -107,7 +107,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         const forwarded = stubs.forward(query, view.cluster);
         if (forwarded !== undefined)
           return whenThere(query, forwarded, (asked, { answer, outcome }) => {
-            counters.forwarded(outcome);
+            counters.forwarded.hit(outcome);
             count(asked, answer);
             const fitting = fitAnswer(asked, answer, transport);
             return { answer: fitting, view, isPrivate, variesByCredential, isForwarded: true };

@@ -1,3 +1,4 @@
+import { Tally } from "../limits/counters.ts";
 import type { DropReason } from "./scrub.ts";
 
 /**
@@ -31,19 +32,11 @@ interface UpstreamCount {
 
 /** Counts as plain numbers; the metrics exporter reads them on demand. */
 export class ForwardCounters {
-  readonly results = new Map<ForwardResult, number>();
+  readonly results = new Tally<ForwardResult>();
   readonly upstreams = new Map<string, UpstreamCount>();
   /** Removed records of answers, by reason. */
-  readonly droppedRecords = new Map<DropReason, number>();
+  readonly droppedRecords = new Tally<DropReason>(["unrelated", "own-zone", "private-address"]);
   hedges = 0;
-
-  dropped(reason: DropReason, count: number): void {
-    this.droppedRecords.set(reason, (this.droppedRecords.get(reason) ?? 0) + count);
-  }
-
-  count(result: ForwardResult): void {
-    this.results.set(result, (this.results.get(result) ?? 0) + 1);
-  }
 
   /** Counts one exchange with an upstream. */
   exchanged(upstream: string, milliseconds: number, error: Error | undefined): void {

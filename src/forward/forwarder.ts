@@ -144,7 +144,7 @@ export class Forwarder {
   }
 
   #give(message: Uint8Array, query: Query, kept: CachedAnswer, result: ForwardResult): OutsideAnswer {
-    this.counters.count(result);
+    this.counters.results.hit(result);
     const now = performance.now();
     const isStale = result === "stale";
     const answer = kept.answer(message, query, now, isStale);
@@ -158,7 +158,7 @@ export class Forwarder {
   /** If a query may not go to upstreams: a function that makes the answer. */
   #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
-      this.counters.count(result);
+      this.counters.results.hit(result);
       const outcome = rcode === ResponseCode.REFUSED ? "refused" : "servfail";
       const answer = answerWith(message, query, rcode, outcome, error);
       return {
@@ -227,7 +227,7 @@ export class Forwarder {
         : (address: Uint8Array) => privateAddresses.isPrivate(address);
     const isTrusted = (name: string) => privateAddresses.isTrusted(name);
     const scrubbed = scrubAnswer(answer, { isOurs, isPrivate, isTrusted });
-    for (const [reason, count] of scrubbed?.dropped ?? []) this.counters.dropped(reason, count);
+    for (const [reason, count] of scrubbed?.dropped ?? []) this.counters.droppedRecords.hit(reason, count);
     return scrubbed && { answer: scrubbed.answer, upstream };
   }
 

@@ -80,14 +80,14 @@ export class Outside {
     if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
-      forwarder?.counters.count("local");
+      forwarder?.counters.results.hit("local");
       return { answer: answerLocally(message, query, local, given.isAncestor === true) };
     }
     // A query without RD would reveal what is in the cache.
     if (forwarder === undefined || (query.flags & HeaderFlag.RD) === 0)
       return { answer: isKnown ? answerOutOfZone(message, query, "refuse", false) : given };
     if (!this.#isAllowed(client)) {
-      forwarder.counters.count("prohibited");
+      forwarder.counters.results.hit("prohibited");
       return {
         answer: answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.PROHIBITED),
       };

@@ -124,7 +124,7 @@ export function createApp(parts: AppParts): App {
   /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
   const notAdmitted = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
     const { outcome, status, code, message, challenge } = rejection;
-    accessCounters.rejected(outcome);
+    accessCounters.rejected.hit(outcome);
     const headers = {
       ...(challenge !== undefined && { "www-authenticate": challenge }),
       ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
@@ -155,7 +155,7 @@ export function createApp(parts: AppParts): App {
   };
 
   const answersFor = ({ rule }: Admitted): RuleAnswers => {
-    accessCounters.admitted(rule.name);
+    accessCounters.admitted.hit(rule.name);
     return answersOf.get(rule)!;
   };
 
@@ -172,7 +172,7 @@ export function createApp(parts: AppParts): App {
   const loginRoutes = createLoginRoutes({
     access,
     version: parts.version,
-    onRejection: ({ outcome }) => accessCounters.rejected(outcome),
+    onRejection: ({ outcome }) => accessCounters.rejected.hit(outcome),
   });
   const hono = createHono({ ...parts, ...(hasLogin && { loginRoutes }) }, counters, {
     notFound,
@@ -319,7 +319,7 @@ export function createHono(
   if (pushRoutes !== undefined) {
     app.use(`${MOUNTS.push}/*`, async (c, next) => {
       await next();
-      counters.pushed(knownMethod(c.req.method), c.res.status);
+      counters.pushed.hit(`${knownMethod(c.req.method)} ${c.res.status}`);
     });
     app.route(MOUNTS.push, pushRoutes);
   }
@@ -339,7 +339,7 @@ export function createHono(
     const pages = c.env?.answers?.pages;
     if (pages === undefined || !prefersHtml(request.header("accept")))
       return toResponse(ends.notFound(request, c.env?.answers));
-    counters.rejected(404);
+    counters.rejected.hit(404);
     return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
   });
   app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));

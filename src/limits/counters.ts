@@ -59,18 +59,22 @@ export const LIMITS = [
 
 export type Limit = (typeof LIMITS)[number];
 
-/** Counts how often each limit acted. The metrics exporter reads it on demand. */
-export class LimitCounters {
-  readonly #counts = new Map<Limit, number>(LIMITS.map((limit) => [limit, 0]));
-
-  /** Counts that a limit rejected, cut off or closed something. */
-  hit(limit: Limit): void {
-    this.#counts.set(limit, this.#counts.get(limit)! + 1);
+/** How often each key was counted. The metrics exporter reads it on demand. */
+export class Tally<Key> extends Map<Key, number> {
+  /** @param known keys that are there although they were never counted */
+  constructor(known: readonly Key[] = []) {
+    super(known.map((key) => [key, 0]));
   }
 
-  /** Every limit, also those that never acted. */
-  counts(): ReadonlyMap<Limit, number> {
-    return this.#counts;
+  hit(key: Key, times = 1): void {
+    this.set(key, (this.get(key) ?? 0) + times);
+  }
+}
+
+/** How often each limit rejected, cut off or closed something. */
+export class LimitCounters extends Tally<Limit> {
+  constructor() {
+    super(LIMITS);
   }
 }
 
@@ -83,23 +87,17 @@ type ErrorSource = (typeof ERROR_SOURCES)[number];
 export class ConnectionErrors {
   /** Listeners for `error` events, one for each source: adding one costs no closure. */
   readonly listeners: Readonly<Record<ErrorSource, (error: Error) => void>>;
-  readonly #counts = new Map<ErrorSource, number>(ERROR_SOURCES.map((source) => [source, 0]));
-  readonly #log: (source: ErrorSource, error: Error) => void;
+  readonly counts = new Tally(ERROR_SOURCES);
 
   /** @param log called for every error. Default: errors are only counted */
   constructor(log: (source: ErrorSource, error: Error) => void = () => {}) {
-    this.#log = log;
-    const listeners = ERROR_SOURCES.map((source) => [source, (error: Error) => this.#seen(source, error)]);
+    const listeners = ERROR_SOURCES.map((source) => [
+      source,
+      (error: Error) => {
+        this.counts.hit(source);
+        log(source, error);
+      },
+    ]);
     this.listeners = Object.fromEntries(listeners);
-  }
-
-  /** Every source, also those without an error. */
-  counts(): ReadonlyMap<ErrorSource, number> {
-    return this.#counts;
-  }
-
-  #seen(source: ErrorSource, error: Error): void {
-    this.#counts.set(source, this.#counts.get(source)! + 1);
-    this.#log(source, error);
   }
 }

@@ -6,16 +6,20 @@ import type { MessageWriter } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { writeSoa } from "./zone-records.ts";
 
-/** The outcome of a query, for metrics and logs. */
-export type Outcome =
-  | "answer"
-  | "nodata"
-  | "nxdomain"
-  | "refused"
-  | "formerr"
-  | "notimp"
-  | "badvers"
-  | "servfail";
+/** The outcomes of queries, for metrics and logs. */
+export const OUTCOMES = [
+  "answer",
+  "nodata",
+  "nxdomain",
+  "refused",
+  "formerr",
+  "notimp",
+  "badvers",
+  "servfail",
+] as const;
+
+/** The outcome of a query. */
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** An answer in wire format. */
 export interface Answer {

@@ -123,7 +123,7 @@ describe("a listener with a query for a name out of zone", () => {
 
 describe("the duration histogram", () => {
   const countOf = ({ counters }: ReturnType<typeof handlerOf>) =>
-    counters.durations().buckets.reduce((sum, count) => sum + count, 0);
+    counters.durations.buckets.reduce((sum, count) => sum + count, 0);
 
   it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
     "counts a forwarded answer from the cache, over $name",

@@ -120,7 +120,9 @@ describe("an answer of an upstream", () => {
     await clock.advance(1);
     await ask(QUERY);
     expect(asked).toHaveLength(2);
-    expect([...forwarder.counters.droppedRecords]).toEqual([["private-address", 2]]);
+    expect([...forwarder.counters.droppedRecords].filter(([, count]) => count > 0)).toEqual([
+      ["private-address", 2],
+    ]);
   });
 
   it("with a private address is passed on if that upstream, or the name, may have one", async () => {

@@ -16,7 +16,7 @@ function openLog(rate = { perSecond: 1, burst: 2 }) {
     counters,
     () => clock.now,
   );
-  const leftOut = () => counters.counts().get("audit.linesPerSecond");
+  const leftOut = () => counters.get("audit.linesPerSecond");
   return { audit, lines, clock, leftOut };
 }
 const refused = (client: string): AuditEntry => ({ action: "push", outcome: "refused", status: 401, client });

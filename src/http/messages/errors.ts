@@ -213,7 +213,7 @@ export const NOTHING_HERE =
  */
 export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
   return (request, status, code, explanation, headers) => {
-    counters.rejected(status);
+    counters.rejected.hit(status);
     const json = wantsJson(request);
     const text = json
       ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))

@@ -90,6 +90,17 @@ export function byLabels<Labels extends object>(
   return Array.from(counts, ({ count, ...labels }) => ({ labels: labels as Series["labels"], value: count }));
 }
 
+/** Values by keys that are the values of several labels, with spaces between them. */
+export function bySpaces(
+  labels: readonly string[],
+  counts: Iterable<readonly [string, number]>,
+): readonly Series[] {
+  return Array.from(counts, ([key, value]) => {
+    const values = key.split(" ");
+    return { labels: Object.fromEntries(labels.map((label, index) => [label, values[index]!])), value };
+  });
+}
+
 /** The values of a histogram. @param bounds of its buckets @param buckets a count for each bound (not cumulative), and one for larger values */
 export function histogramSeries(
   bounds: readonly number[],

@@ -12,6 +12,7 @@ import type { ControlCounts } from "../push/desired.ts";
 import {
   byLabel,
   byLabels,
+  bySpaces,
   counter,
   gauge,
   histogram,
@@ -93,35 +94,35 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
   counter(
     "clusterset_doh_rejected_requests_total",
     "Requests rejected before they became DNS queries, by HTTP status.",
-    (from) => byLabel("status", from.rejections()),
+    (from) => byLabel("status", from.rejected),
   ),
   counter("clusterset_doh_pushes_total", "Requests to the push API, by method and HTTP status.", (from) =>
-    byLabels(from.pushes()),
+    bySpaces(["method", "status"], from.pushed),
   ),
   counter(
     "clusterset_doh_forwarded_queries_total",
     "DNS queries below a registered federation, by outcome at its name servers.",
-    (from) => byLabel("outcome", from.forwards()),
+    (from) => byLabel("outcome", from.forwarded),
   ),
   counter(
     "clusterset_doh_rate_limited_queries_total",
     "UDP queries above the rate limit of their client's network: dropped, or answered truncated.",
-    (from) => byLabel("action", from.rateLimits()),
+    (from) => byLabel("action", from.rateLimited),
   ),
   counter(
     "clusterset_doh_malformed_messages_total",
     "Messages over plain DNS and DNS over TLS that are not queries and got no answer, by transport.",
-    (from) => byLabel("transport", from.malformedMessages()),
+    (from) => byLabel("transport", from.malformed),
   ),
   counter(
     "clusterset_doh_limited_total",
     "Actions of limits, by the limit's key in the configuration (docs/reference/limits.md).",
-    (from) => byLabel("limit", from.limits.counts()),
+    (from) => byLabel("limit", from.limits),
   ),
   counter(
     "clusterset_doh_connection_errors_total",
     "Errors of connections, streams and sockets, by source. Each ended only that connection or stream.",
-    (from) => byLabel("source", from.errors.counts()),
+    (from) => byLabel("source", from.errors.counts),
   ),
   counter(
     "clusterset_doh_damaged_rows_total",
@@ -131,7 +132,7 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
   histogram(
     "clusterset_doh_query_duration_seconds",
     "Time from a decoded query to its answer in wire format.",
-    (from) => histogramSeries(DURATION_BOUNDS, from.durations()),
+    (from) => histogramSeries(DURATION_BOUNDS, from.durations),
   ),
 ];
 
@@ -229,14 +230,7 @@ const forwardMetrics = (): Metric<Forwarder>[] => [
   counter(
     "clusterset_doh_upstream_dropped_records_total",
     "Records that were left out of answers of upstreams, by reason.",
-    ({ counters: { droppedRecords } }) =>
-      byLabel(
-        "reason",
-        (["unrelated", "own-zone", "private-address"] as const).map((reason) => [
-          reason,
-          droppedRecords.get(reason) ?? 0,
-        ]),
-      ),
+    ({ counters }) => byLabel("reason", counters.droppedRecords),
   ),
   counter("clusterset_doh_upstream_failures_total", "Failed queries to upstreams.", ({ counters }) =>
     byLabel(
@@ -341,7 +335,11 @@ const gatewayMetrics = (): Metric<Reading>[] => [
   counter(
     "clusterset_doh_access_total",
     "Requests by access rule and outcome.",
-    ({ access }) => access && byLabels(access.counts()),
+    ({ access }) =>
+      access && [
+        ...Array.from(access.admitted, ([rule, value]) => ({ labels: { rule, outcome: "admitted" }, value })),
+        ...Array.from(access.rejected, ([outcome, value]) => ({ labels: { rule: "", outcome }, value })),
+      ],
   ),
   ...where(({ process }: Reading) => process, processMetrics()),
 ];

@@ -28,7 +28,7 @@ const running: Listener[] = [];
 const clients: StreamClient[] = [];
 let errors: Error[] = [];
 let limits = new LimitCounters();
-const hits = () => Object.fromEntries([...limits.counts()].filter(([, count]) => count > 0));
+const hits = () => Object.fromEntries([...limits].filter(([, count]) => count > 0));
 afterEach(async () => {
   vi.restoreAllMocks();
   clearInterval(passing);

@@ -117,7 +117,7 @@ describe("an error of a connection", () => {
     const request = frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders());
     socket.write(Buffer.concat([PREFACE, request, frame(FRAME.data, 0, 0, Buffer.from("x"))]));
     await gone;
-    const seen = errors.counts();
+    const seen = errors.counts;
     expect(seen.get("http2")).toBe(1);
   });
 
@@ -131,7 +131,7 @@ describe("an error of a connection", () => {
     const garbled = secure(port, "http/1.1");
     garbled.write("no HTTP\r\n\r\n");
     expect(await untilMatch(garbled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /);
-    expect([errors.counts().get("tls"), errors.counts().get("http1")]).toEqual([1, 1]);
+    expect([errors.counts.get("tls"), errors.counts.get("http1")]).toEqual([1, 1]);
   });
 });
 

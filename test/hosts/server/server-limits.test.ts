@@ -62,7 +62,7 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
       },
     },
   });
-  const hits = () => Object.fromEntries([...counters.counts()].filter(([, count]) => count > 0));
+  const hits = () => Object.fromEntries([...counters].filter(([, count]) => count > 0));
   return { port, requests, hits };
 }
 

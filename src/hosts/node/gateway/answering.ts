@@ -96,7 +96,7 @@ function createListenerAnswers(parts: AnsweringParts): ListenerParts["answerAt"]
     };
     const answer = createAnswerMessage(answerQuery, endpoint, counters);
     return (query, clientAddress) => {
-      accessCounters.admitted(rule.name);
+      accessCounters.admitted.hit(rule.name);
       return answer(query, clientAddress);
     };
   };

@@ -128,7 +128,7 @@ function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts
   const verdict = parts.rateLimit.take(client.address);
   if (verdict !== "answer") {
     const answer = verdict === "truncate" ? answerTruncated(query, parts.transport) : undefined;
-    parts.counters.rateLimited(answer === undefined ? "dropped" : "truncated");
+    parts.counters.rateLimited.hit(answer === undefined ? "dropped" : "truncated");
     if (answer !== undefined) send(socket, answer, client, parts);
     return;
   }
@@ -223,7 +223,7 @@ export function createAnswerMessage(
   const { name } = endpoint.transport;
   const answerOf = (answered: Answered | Unanswered): Answer | undefined => {
     if (typeof answered !== "string") return answered.answer;
-    counters.malformed(name);
+    counters.malformed.hit(name);
     return undefined;
   };
   return (query, clientAddress) => {

@@ -3,6 +3,7 @@ import type { ListenAddress } from "../../../config/values.ts";
 import {
   byLabel,
   byLabels,
+  bySpaces,
   counter,
   gauge,
   type Metric,
@@ -147,11 +148,7 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
       counter(
         "clusterset_doh_control_writes_total",
         "Writes to the API server by verb and kind, rejected ones included.",
-        ({ writes }) =>
-          Array.from(writes, ([what, value]) => {
-            const [verb, kind] = what.split(" ") as [string, string];
-            return { labels: { verb, kind }, value };
-          }),
+        ({ writes }) => bySpaces(["verb", "kind"], writes),
       ),
       counter(
         "clusterset_doh_control_events_dropped_total",
