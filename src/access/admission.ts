@@ -1,9 +1,16 @@
-import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
+import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import type { ClientAddress, ClientCertificate, ClientRequest } from "./client.ts";
-import { AccessRejected, type CertificatePattern, describeCertificate, fitsCertificate } from "./client.ts";
+import {
+  AccessRejected,
+  type CertificateIdentity,
+  type CertificatePattern,
+  describeCertificate,
+  fitsCertificate,
+  UNTRUSTED_CERTIFICATE,
+} from "./client.ts";
 import type { CredentialMemory } from "./memory.ts";
 import type { OidcCredential } from "./oidc.ts";
-import type { AccessRules, Admission, Admitted, NotAdmitted } from "./rule.ts";
+import { type AccessRules, type Admission, type Admitted, type NotAdmitted, RULE_STATUS } from "./rule.ts";
 import {
   BearerTable,
   bearerToken,
@@ -34,147 +41,115 @@ export interface AccessControl {
  * @throws {RangeError} if a secret is not a SHA-256, or for an invalid address
  */
 export function createAdmit(settings: AdmitSettings): Admit {
-  const { rules, credentials } = settings;
-  const open = rules.public && { rule: rules.public };
+  const { rules, credentials, clock, memory, sha256 = sha256BySubtle } = settings;
+  const open: Admitted | undefined = rules.public && { rule: rules.public };
   if (open !== undefined && !credentials.some(showsAnything)) return () => open;
-  const table = new RuleTable(settings);
-  return (request) => table.admit(request);
-}
 
-function showsAnything({ name: _, ...shown }: RuleCredentials): boolean {
-  return Object.values(shown).some((list) => list !== undefined && list.length > 0);
-}
-
-class RuleTable {
-  readonly #settings: AdmitSettings;
-  readonly #digest: (text: string) => MaybePromise<Uint8Array>;
-  readonly #public: Admitted | undefined;
-  readonly #rejections: Rejections;
-  readonly #bearer: BearerTable<Admitted>;
-  readonly #pathTokens: SecretTable<Admitted>;
-  readonly #hostTokens: SecretTable<Admitted>;
-  readonly #certificates: readonly (readonly [Admitted, CertificatePattern])[];
-  readonly #addresses: readonly (readonly [Admitted, AddressRange])[];
-  readonly #passwords: PasswordTable<Admitted>;
-
-  constructor(settings: AdmitSettings) {
-    const { rules, credentials, clock, sha256 = sha256BySubtle } = settings;
-    this.#settings = settings;
-    this.#digest = (text) => sha256(new TextEncoder().encode(text));
-    this.#public = rules.public && { rule: rules.public };
-    const each = <Value>(read: (rule: RuleCredentials) => readonly Value[] | undefined) =>
-      credentials.flatMap((shown) => {
-        const admitted = { rule: rules.of(shown.name) };
-        return (read(shown) ?? []).map((value) => [admitted, value] as const);
-      });
-    this.#bearer = new BearerTable({
-      secrets: each(({ bearer }) => bearer).map(([holder, tokenSha256]) => ({ holder, tokenSha256 })),
-      oidc: each(({ oidc }) => oidc).map(([holder, credential]) => ({ ...credential, holder })),
-      setting: "access.rules",
-      sha256,
-      ...(clock !== undefined && { clock }),
+  const each = <Value>(read: (rule: RuleCredentials) => readonly Value[] | undefined) =>
+    credentials.flatMap((shown) => {
+      const admitted: Admitted = { rule: rules.of(shown.name) };
+      return (read(shown) ?? []).map((value) => [admitted, value] as const);
     });
-    this.#pathTokens = new SecretTable(each(({ pathTokens }) => pathTokens));
-    this.#hostTokens = new SecretTable(each(({ hostTokens }) => hostTokens));
-    this.#passwords = new PasswordTable(
-      each(({ basic }) => basic),
-      sha256,
-    );
-    this.#certificates = each(({ certificates }) => certificates);
-    this.#addresses = each(({ addresses }) => addresses && parseAddressRanges(addresses));
-    this.#rejections = new Rejections(knownKinds(credentials));
-  }
+  const tokens = new BearerTable({
+    secrets: each(({ bearer }) => bearer).map(([holder, tokenSha256]) => ({ holder, tokenSha256 })),
+    oidc: each(({ oidc }) => oidc).map(([holder, credential]) => ({ ...credential, holder })),
+    setting: "access.rules",
+    sha256,
+    ...(clock !== undefined && { clock }),
+  });
+  const pathTokens = new SecretTable(each((rule) => rule.pathTokens));
+  const hostTokens = new SecretTable(each((rule) => rule.hostTokens));
+  const passwords = new PasswordTable(
+    each(({ basic }) => basic),
+    sha256,
+  );
+  const certificates = each((rule) => rule.certificates);
+  const addresses = each((rule) => rule.addresses && parseAddressRanges(rule.addresses));
+  const kinds = knownKinds(credentials);
+  const digestOf = (text: string) => sha256(new TextEncoder().encode(text));
 
-  admit(request: ShownRequest): MaybePromise<Admission> {
-    return orElse(this.#byPath(request), () =>
-      orElse(this.#byHost(request), () =>
-        orElse(this.#byAuthorization(request), () => this.#byConnection(request)),
-      ),
-    );
-  }
-
-  #byPath({ url }: ShownRequest): MaybePromise<Admitted | undefined> {
-    if (this.#pathTokens.size === 0) return undefined;
-    const path = readPathToken(url);
+  const byPath = ({ url }: ShownRequest): MaybePromise<Admitted | undefined> => {
+    const path = pathTokens.size === 0 ? undefined : readPathToken(url);
     if (path === undefined) return undefined;
-    return andThen(this.#digest(path.token), (digest) => {
-      const admitted = this.#pathTokens.find(digest);
+    return andThen(digestOf(path.token), (digest) => {
+      const admitted = pathTokens.find(digest);
       return admitted && { ...admitted, path };
     });
-  }
+  };
 
-  #byHost({ host }: ShownRequest): MaybePromise<Admitted | undefined> {
-    if (this.#hostTokens.size === 0) return undefined;
-    const token = readHostToken(host, this.#settings.hostNames);
+  const byHost = ({ host }: ShownRequest): MaybePromise<Admitted | undefined> => {
+    const token = hostTokens.size === 0 ? undefined : readHostToken(host, settings.hostNames);
     if (token === undefined) return undefined;
-    return andThen(this.#digest(token), (digest) => {
-      const admitted = this.#hostTokens.find(digest);
+    return andThen(digestOf(token), (digest) => {
+      const admitted = hostTokens.find(digest);
       return admitted && { ...admitted, isByHost: true };
     });
-  }
+  };
+
+  /** With a public rule the token may be that of a cluster that pushes, which decides the query's view. */
+  const unknownToken = (why: Why = UNKNOWN_TOKEN): Admission =>
+    open !== undefined && settings.publicHasTokens
+      ? open
+      : notAdmitted(kinds, "unknown", why, `${BEARER}, error="invalid_token"`);
+
+  const byToken = (authorization: string): MaybePromise<Admission> => {
+    const firstOf = ([admitted]: Iterable<Admitted> = []) => admitted ?? unknownToken();
+    const refuse = (error: unknown): Admission => {
+      if (error instanceof AccessRejected) return unknownToken(error);
+      throw error;
+    };
+    try {
+      const token = bearerToken(authorization);
+      if (token === undefined) return unknownToken();
+      const holders = tokens.holdersOf(token);
+      return holders instanceof Promise ? holders.then(firstOf, refuse) : firstOf(holders);
+    } catch (error) {
+      return refuse(error);
+    }
+  };
 
   /** Undefined if there is no field of a scheme that a rule has. */
-  #byAuthorization(request: ShownRequest): MaybePromise<Admission | undefined> {
-    const { bearer, basic } = this.#rejections.kinds;
+  const byAuthorization = (request: ShownRequest): MaybePromise<Admission | undefined> => {
+    const { bearer, basic } = kinds;
     const authorization = bearer || basic ? request.header("authorization") : null;
     if (authorization === null) return undefined;
-    const { memory } = this.#settings;
     const { client } = request;
     const remembered = memory?.find(client, authorization);
     if (remembered !== undefined) return remembered;
     if (bearer && /^bearer(?: |$)/i.test(authorization)) {
-      const admission = this.#byToken(authorization);
-      if (!(admission instanceof Promise) && admission.rule !== undefined && this.#bearer.hasSecretsOnly)
+      const admission = byToken(authorization);
+      if (!(admission instanceof Promise) && admission.rule !== undefined && tokens.hasSecretsOnly)
         memory?.keep(client, authorization, admission);
       return admission;
     }
     if (!basic || !/^basic(?: |$)/i.test(authorization)) return undefined;
     return andThen(
-      this.#passwords.find(authorization),
-      (admitted) => admitted ?? this.#rejections.unknownPassword(),
+      passwords.find(authorization),
+      (admitted) => admitted ?? notAdmitted(kinds, "unknown", UNKNOWN_PASSWORD),
     );
-  }
+  };
 
-  #byToken(authorization: string): MaybePromise<Admission> {
-    const refuse = (error: unknown): Admission => {
-      if (error instanceof AccessRejected) return this.#unknownToken(error);
-      throw error;
-    };
-    try {
-      const token = bearerToken(authorization);
-      if (token === undefined) return this.#unknownToken();
-      const holders = this.#bearer.holdersOf(token);
-      if (!(holders instanceof Promise)) return this.#firstOf(holders);
-      return holders.then((late) => this.#firstOf(late), refuse);
-    } catch (error) {
-      return refuse(error);
-    }
-  }
-
-  #firstOf(holders: ReadonlySet<Admitted> | undefined): Admission {
-    const [admitted] = holders ?? [];
-    return admitted ?? this.#unknownToken();
-  }
-
-  /** With a public rule the token may be that of a cluster that pushes, which decides the query's view. */
-  #unknownToken(why?: AccessRejected): Admission {
-    if (this.#public !== undefined && this.#settings.publicHasTokens) return this.#public;
-    return this.#rejections.unknownToken(why);
-  }
-
-  #byConnection(request: ShownRequest): Admission {
-    const shown = this.#certificates.length === 0 ? undefined : request.client;
+  const byConnection = (request: ShownRequest): Admission => {
+    const shown = certificates.length === 0 ? undefined : request.client;
     const identity = shown?.certificate === "verified" ? shown.certificateIdentity : undefined;
     if (identity !== undefined)
-      for (const [admitted, pattern] of this.#certificates)
-        if (fitsCertificate(pattern, identity)) return admitted;
-    if (this.#addresses.length > 0) {
-      const address = readSocketAddress(this.#settings.clientAddress(request) ?? "");
+      for (const [admitted, pattern] of certificates) if (fitsCertificate(pattern, identity)) return admitted;
+    if (addresses.length > 0) {
+      const address = readSocketAddress(settings.clientAddress(request) ?? "");
       if (address !== undefined)
-        for (const [admitted, range] of this.#addresses) if (isInRange(address, range)) return admitted;
+        for (const [admitted, range] of addresses) if (isInRange(address, range)) return admitted;
     }
-    return this.#public ?? this.#rejections.nothingKnown(shown, identity && describeCertificate(identity));
-  }
+    return open ?? nothingKnown(kinds, shown, identity);
+  };
+
+  return (request) =>
+    orElse(byPath(request), () =>
+      orElse(byHost(request), () => orElse(byAuthorization(request), () => byConnection(request))),
+    );
+}
+
+function showsAnything({ name: _, ...shown }: RuleCredentials): boolean {
+  return Object.values(shown).some((list) => list !== undefined && list.length > 0);
 }
 
 /** The parts of a request that decide its rule. */
@@ -240,78 +215,51 @@ const BEARER = 'Bearer realm="clusterset-doh"';
 /** RFC 7617 section 2.1. */
 const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
 
-/** The errors for requests that no rule admits. */
-export class Rejections {
-  readonly kinds: KnownKinds;
+/** Why a request is not admitted. */
+type Why = Pick<NotAdmitted, "code" | "message">;
 
-  constructor(kinds: KnownKinds) {
-    this.kinds = kinds;
-  }
+const UNKNOWN_TOKEN: Why = { code: "UNKNOWN_TOKEN", message: "the gateway does not know this bearer token" };
+const UNKNOWN_PASSWORD: Why = {
+  code: "UNKNOWN_PASSWORD",
+  message: "the gateway does not know this user name and password",
+};
 
-  /** An unknown bearer token (RFC 6750 section 3.1), with the reason if there is one. */
-  unknownToken(why?: AccessRejected): NotAdmitted {
-    const { code, message } = why ?? {
-      code: "UNKNOWN_TOKEN" as const,
-      message: "the gateway does not know this bearer token",
-    };
-    if (code === "KEYS_UNAVAILABLE") return { outcome: "unknown", status: 503, code, message };
-    if (code === "UNKNOWN_SUBJECT") return { outcome: "unknown", status: 403, code, message };
-    return this.#unauthorized("unknown", code, message, `${BEARER}, error="invalid_token"`);
-  }
+/**
+ * The error for a request that no rule admits; a 401 has challenges for the schemes that rules have.
+ * @param bearer the challenge of the scheme Bearer (RFC 6750 section 3.1)
+ */
+function notAdmitted(
+  kinds: KnownKinds,
+  outcome: NotAdmitted["outcome"],
+  { code, message }: Why,
+  bearer = BEARER,
+): NotAdmitted {
+  const status = RULE_STATUS[code];
+  const challenges = [kinds.bearer && bearer, kinds.basic && BASIC].filter((one) => one !== false);
+  return { outcome, status, code, message, challenge: status === 401 ? challenges.join(", ") : undefined };
+}
 
-  unknownPassword(): NotAdmitted {
-    return this.#unauthorized(
-      "unknown",
-      "UNKNOWN_PASSWORD",
-      "the gateway does not know this user name and password",
-      BEARER,
-    );
-  }
-
-  /** A request without a credential, or with a certificate that no rule names; `certificate` describes a verified one. */
-  nothingKnown(shown: ClientCertificate | undefined, certificate: string | undefined): NotAdmitted {
-    const { bearer, basic } = this.kinds;
-    if (certificate !== undefined)
-      return {
-        outcome: "unknown",
-        status: 403,
-        code: "UNKNOWN_CERTIFICATE",
-        message: `no rule is for the client certificate with ${certificate}: add one to the gateway's access.rules`,
-      };
-    if (shown?.certificate === "refused")
-      return {
-        outcome: "unknown",
-        status: 403,
-        code: "CERTIFICATE_REFUSED",
-        message:
-          "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
-      };
-    if (bearer || basic) {
-      const ways = [bearer && "a bearer token", basic && "a user name and password"].filter(
-        (way) => way !== false,
-      );
-      const message = `this gateway answers known clients only: an Authorization field with ${ways.join(", or ")} is required`;
-      return this.#unauthorized("missing", "TOKEN_REQUIRED", message, BEARER);
-    }
-    return {
-      outcome: "missing",
-      status: 403,
-      code: this.kinds.certificates ? "CERTIFICATE_REQUIRED" : "NOT_ADMITTED",
-      message: this.kinds.certificates
-        ? "this gateway answers known clients only: a client certificate is required"
-        : "this gateway answers known clients only, and this request has no credential",
-    };
-  }
-
-  /** @param bearerChallenge the challenge of the scheme Bearer */
-  #unauthorized(
-    outcome: NotAdmitted["outcome"],
-    code: NotAdmitted["code"],
-    message: string,
-    bearerChallenge: string,
-  ): NotAdmitted {
-    const { bearer, basic } = this.kinds;
-    const challenge = [bearer && bearerChallenge, basic && BASIC].filter((one) => one !== false).join(", ");
-    return { outcome, status: 401, code, message, challenge };
-  }
+/** The error for a request without a credential, or with a certificate that no rule names. @param identity of a verified certificate */
+function nothingKnown(
+  kinds: KnownKinds,
+  shown: ClientCertificate | undefined,
+  identity: CertificateIdentity | undefined,
+): NotAdmitted {
+  if (identity !== undefined)
+    return notAdmitted(kinds, "unknown", {
+      code: "UNKNOWN_CERTIFICATE",
+      message: `no rule is for the client certificate with ${describeCertificate(identity)}: add one to the gateway's access.rules`,
+    });
+  if (shown?.certificate === "refused")
+    return notAdmitted(kinds, "unknown", { code: "CERTIFICATE_REFUSED", message: UNTRUSTED_CERTIFICATE });
+  const ways = [kinds.bearer && "a bearer token", kinds.basic && "a user name and password"].filter(
+    (way) => way !== false,
+  );
+  const [code, lacks]: [Why["code"], string] =
+    ways.length > 0
+      ? ["TOKEN_REQUIRED", `: an Authorization field with ${ways.join(", or ")} is required`]
+      : kinds.certificates
+        ? ["CERTIFICATE_REQUIRED", ": a client certificate is required"]
+        : ["NOT_ADMITTED", ", and this request has no credential"];
+  return notAdmitted(kinds, "missing", { code, message: `this gateway answers known clients only${lacks}` });
 }

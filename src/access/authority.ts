@@ -6,6 +6,7 @@ import {
   type CertificatePattern,
   describeCertificate,
   fitsCertificate,
+  UNTRUSTED_CERTIFICATE,
 } from "./client.ts";
 import { BearerTable, type BearerTableSettings, bearerToken } from "./secrets.ts";
 
@@ -117,11 +118,7 @@ function holdersOfCertificate(
       `no credential is for the client certificate with ${describeCertificate(identity)}: add one to the gateway's ${setting}`,
     );
   }
-  if (status === "refused")
-    throw new AccessRejected(
-      "CERTIFICATE_REFUSED",
-      "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
-    );
+  if (status === "refused") throw new AccessRejected("CERTIFICATE_REFUSED", UNTRUSTED_CERTIFICATE);
   throw new AccessRejected(
     "TOKEN_REQUIRED",
     certificates.length === 0

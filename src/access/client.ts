@@ -215,21 +215,31 @@ export function plainFingerprint(text: string): string {
   return text.replaceAll(":", "").toLowerCase();
 }
 
-/** Why a credential is rejected. The codes are stable: docs/reference/push-api.md lists them. */
-export type AccessRejection =
-  | "TOKEN_REQUIRED"
-  | "UNKNOWN_TOKEN"
-  | "UNKNOWN_ISSUER"
-  | "UNKNOWN_KEY"
-  | "TOKEN_REFUSED"
-  | "TOKEN_TOO_LONG"
-  | "TOKEN_EXPIRED"
-  | "WRONG_AUDIENCE"
-  | "UNKNOWN_SUBJECT"
-  | "CERTIFICATE_REFUSED"
-  | "UNKNOWN_CERTIFICATE"
-  | "OTHER_CLUSTER"
-  | "KEYS_UNAVAILABLE";
+/**
+ * Why a credential is rejected, with the status. The codes are stable: docs/reference/push-api.md lists them. RFC 6750 section 3.1: 401 for an
+ * invalid token, 403 for a valid one with insufficient rights.
+ */
+export const ACCESS_STATUS = {
+  TOKEN_REQUIRED: 401,
+  UNKNOWN_TOKEN: 401,
+  UNKNOWN_ISSUER: 401,
+  UNKNOWN_KEY: 401,
+  TOKEN_REFUSED: 401,
+  TOKEN_TOO_LONG: 401,
+  TOKEN_EXPIRED: 401,
+  WRONG_AUDIENCE: 401,
+  UNKNOWN_SUBJECT: 403,
+  CERTIFICATE_REFUSED: 401,
+  UNKNOWN_CERTIFICATE: 403,
+  OTHER_CLUSTER: 403,
+  KEYS_UNAVAILABLE: 503,
+} as const;
+
+export type AccessRejection = keyof typeof ACCESS_STATUS;
+
+/** The message of `CERTIFICATE_REFUSED`. */
+export const UNTRUSTED_CERTIFICATE =
+  "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now";
 
 /** A request without a valid credential. The message has the next step and no secret. */
 export class AccessRejected extends Error {

@@ -9,6 +9,7 @@ import {
   type JSONWebKeySet,
   type JWSHeaderParameters,
   type JWTPayload,
+  type JWTVerifyOptions,
   jwtVerify,
 } from "jose";
 import { isLoopbackHost } from "../dns/address.ts";
@@ -40,7 +41,7 @@ export interface OidcVerifier<Holder> {
 }
 
 /** Signatures by a private key only; `none` and HMAC are rejected, whatever a token's header names. */
-const ALGORITHMS = [
+const ALGORITHMS: NonNullable<JWTVerifyOptions["algorithms"]> = [
   "RS256",
   "RS384",
   "RS512",
@@ -52,11 +53,7 @@ const ALGORITHMS = [
   "ES512",
   "EdDSA",
   "Ed25519",
-] satisfies Parameters<typeof jwtVerify>[2] extends infer Options | undefined
-  ? Options extends { algorithms?: infer List }
-    ? List
-    : never
-  : never;
+];
 /** The largest difference of the clocks, in seconds. */
 const CLOCK_TOLERANCE = 30;
 const MOST_SHOWN = 200;
@@ -88,7 +85,7 @@ export function createOidcVerifier<Holder>(
           holders.add(credential.holder);
         } catch (error) {
           const refusal = explain(error, credential, setting);
-          if (RANK[refusal.code] >= RANK[refused.code]) refused = refusal;
+          if (FURTHER.indexOf(refusal.code) >= FURTHER.indexOf(refused.code)) refused = refusal;
         }
       if (holders.size === 0) throw refused;
       return holders;
@@ -140,22 +137,16 @@ function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
   return [value].flat().filter((one) => typeof one === "string");
 }
 
-/** If several credentials were tried, the client gets the rejection with the highest rank: the one that came furthest. */
-const RANK: Readonly<Record<AccessRejection, number>> = {
-  TOKEN_REQUIRED: 0,
-  TOKEN_TOO_LONG: 0,
-  UNKNOWN_TOKEN: 0,
-  CERTIFICATE_REFUSED: 0,
-  UNKNOWN_CERTIFICATE: 0,
-  OTHER_CLUSTER: 0,
-  UNKNOWN_ISSUER: 0,
-  UNKNOWN_KEY: 1,
-  KEYS_UNAVAILABLE: 2,
-  TOKEN_REFUSED: 3,
-  TOKEN_EXPIRED: 4,
-  WRONG_AUDIENCE: 4,
-  UNKNOWN_SUBJECT: 5,
-};
+/** If several credentials were tried, the client gets the last of these: the one that came furthest. */
+const FURTHER: readonly AccessRejection[] = [
+  "UNKNOWN_ISSUER",
+  "UNKNOWN_KEY",
+  "KEYS_UNAVAILABLE",
+  "TOKEN_REFUSED",
+  "TOKEN_EXPIRED",
+  "WRONG_AUDIENCE",
+  "UNKNOWN_SUBJECT",
+];
 
 function explain(error: unknown, { audience }: OidcCredential<unknown>, setting: string): AccessRejected {
   if (error instanceof AccessRejected) return error;

@@ -1,5 +1,5 @@
 import { type Visibility, visibilityKey } from "../merge/visibility.ts";
-import type { AccessRejection } from "./client.ts";
+import { ACCESS_STATUS } from "./client.ts";
 
 /** The name of the rule that admits all clients. */
 export const PUBLIC = "public";
@@ -66,13 +66,22 @@ export interface Admitted {
   readonly isByHost?: boolean | undefined;
 }
 
+/** The statuses of requests that no rule admits: no other credential helps against a certificate that is not trusted. */
+export const RULE_STATUS = {
+  ...ACCESS_STATUS,
+  CERTIFICATE_REFUSED: 403,
+  CERTIFICATE_REQUIRED: 403,
+  NOT_ADMITTED: 403,
+  UNKNOWN_PASSWORD: 401,
+} as const;
+
 /** A request that no rule admits. */
 export interface NotAdmitted {
   readonly rule?: undefined;
   /** `missing` without a credential, `unknown` with an unknown one. */
   readonly outcome: "missing" | "unknown";
-  readonly status: 401 | 403 | 503;
-  readonly code: AccessRejection | "UNKNOWN_PASSWORD" | "NOT_ADMITTED" | "CERTIFICATE_REQUIRED";
+  readonly status: number;
+  readonly code: keyof typeof RULE_STATUS;
   /** For the client, with the next step. */
   readonly message: string;
   /** The WWW-Authenticate field of a 401 (RFC 9110 section 11.6.1). */

@@ -1,5 +1,5 @@
 import type { Context, Env } from "hono";
-import { AccessRejected, type AccessRejection } from "../../access/client.ts";
+import { ACCESS_STATUS, AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
@@ -131,23 +131,6 @@ export const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
   END_MISSING: 400,
   END_MISMATCH: 400,
   UNSUPPORTED_FORMAT: 422,
-};
-
-/** RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights. */
-export const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
-  TOKEN_REQUIRED: 401,
-  UNKNOWN_TOKEN: 401,
-  UNKNOWN_ISSUER: 401,
-  UNKNOWN_KEY: 401,
-  TOKEN_REFUSED: 401,
-  TOKEN_TOO_LONG: 401,
-  TOKEN_EXPIRED: 401,
-  WRONG_AUDIENCE: 401,
-  UNKNOWN_SUBJECT: 403,
-  CERTIFICATE_REFUSED: 401,
-  UNKNOWN_CERTIFICATE: 403,
-  OTHER_CLUSTER: 403,
-  KEYS_UNAVAILABLE: 503,
 };
 
 const WITHOUT_TOKEN: ReadonlySet<AccessRejection> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);

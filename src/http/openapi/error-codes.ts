@@ -1,6 +1,8 @@
+import { ACCESS_STATUS } from "../../access/client.ts";
+import { RULE_STATUS } from "../../access/rule.ts";
 import { PUSH_REFUSALS } from "../../gateway/limits.ts";
 import { UNKNOWN_PART } from "../../transfer/http-source.ts";
-import { ACCESS_STATUS, LINES_STATUS } from "../messages/errors.ts";
+import { LINES_STATUS } from "../messages/errors.ts";
 
 /** Stable codes by HTTP status. */
 export type ErrorCodes = Readonly<Record<number, readonly string[]>>;
@@ -29,29 +31,10 @@ export const OF_EVERY_PATH: ErrorCodes = {
 /** Of paths whose credentials are tokens of clusters or secondaries. */
 export const OF_TOKENS = byStatus(ACCESS_STATUS);
 
+const { OTHER_CLUSTER: _, ...ruleStatus } = RULE_STATUS;
+
 /** Of paths that an access rule admits. */
-export const OF_RULES: ErrorCodes = {
-  401: [
-    "TOKEN_REQUIRED",
-    "UNKNOWN_TOKEN",
-    "UNKNOWN_PASSWORD",
-    "UNKNOWN_ISSUER",
-    "UNKNOWN_KEY",
-    "TOKEN_REFUSED",
-    "TOKEN_TOO_LONG",
-    "TOKEN_EXPIRED",
-    "WRONG_AUDIENCE",
-  ],
-  403: [
-    "CERTIFICATE_REFUSED",
-    "CERTIFICATE_REQUIRED",
-    "NOT_ADMITTED",
-    "UNKNOWN_CERTIFICATE",
-    "UNKNOWN_SUBJECT",
-  ],
-  404: ["NOT_FOUND"],
-  503: ["KEYS_UNAVAILABLE"],
-};
+export const OF_RULES = joinCodes(byStatus(ruleStatus), { 404: ["NOT_FOUND"] });
 
 /** Of queries by HTTP. */
 export const OF_QUERIES: ErrorCodes = {
