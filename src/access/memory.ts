@@ -1,8 +1,9 @@
 import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 import type { Client } from "./client.ts";
-import type { OidcVerifier } from "./oidc.ts";
+import type { VerifyToken } from "./oidc.ts";
 import type { Admitted } from "./rule.ts";
+import type { MaybePromise } from "./url-tokens.ts";
 
 /** The most remembered tokens. */
 const MOST_TOKENS = 10_000;
@@ -12,44 +13,34 @@ const LONGEST_TOKEN = 60_000;
 /**
  * Remembers the holders of verified tokens until the tokens expire, since checking a signature costs more than an answer. It keeps the SHA-256 of a
  * token, not the token.
+ * @param clock Unix milliseconds
  */
-export class TokenMemory<Holder> {
-  readonly #verifier: OidcVerifier<Holder>;
-  readonly #clock: () => number;
-  readonly #known = new LRUCache<string, { readonly holders: ReadonlySet<Holder>; readonly until: number }>({
+export function rememberTokens<Holder>(verify: VerifyToken<Holder>, clock: () => number) {
+  const remembered = new LRUCache<string, { readonly holders: ReadonlySet<Holder>; readonly until: number }>({
     max: MOST_TOKENS,
   });
 
-  /** @param clock Unix milliseconds */
-  constructor(verifier: OidcVerifier<Holder>, clock: () => number) {
-    this.#verifier = verifier;
-    this.#clock = clock;
-  }
+  const verifyAndRemember = async (token: string, key: string) => {
+    const begun = clock();
+    const holders = await verify(token);
+    if (holders === undefined) return undefined;
+    const expiry = (decodeJwt(token).exp ?? 0) * 1000;
+    remembered.set(key, { holders, until: Math.min(expiry, begun + LONGEST_TOKEN) });
+    return holders;
+  };
 
   /**
    * @param digest the token's SHA-256
    * @returns the holders of the token; without a promise if it is remembered. Undefined if the text is not a JSON Web Token
    * @throws {AccessRejected} with the reason why the token is rejected
    */
-  holdersOf(
-    token: string,
-    digest: Uint8Array,
-  ): ReadonlySet<Holder> | Promise<ReadonlySet<Holder> | undefined> {
+  return (token: string, digest: Uint8Array): MaybePromise<ReadonlySet<Holder> | undefined> => {
     const key = String.fromCharCode(...digest);
-    const known = this.#known.get(key);
-    if (known !== undefined && this.#clock() < known.until) return known.holders;
-    this.#known.delete(key);
-    return this.#verify(token, key);
-  }
-
-  async #verify(token: string, key: string): Promise<ReadonlySet<Holder> | undefined> {
-    const begun = this.#clock();
-    const holders = await this.#verifier.holdersOf(token);
-    if (holders === undefined) return undefined;
-    const expiry = (decodeJwt(token).exp ?? 0) * 1000;
-    this.#known.set(key, { holders, until: Math.min(expiry, begun + LONGEST_TOKEN) });
-    return holders;
-  }
+    const known = remembered.get(key);
+    if (known !== undefined && clock() < known.until) return known.holders;
+    remembered.delete(key);
+    return verifyAndRemember(token, key);
+  };
 }
 
 /** The longest Authorization field that is remembered, in characters. */

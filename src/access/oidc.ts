@@ -31,14 +31,12 @@ export interface OidcCredential<Holder> {
   readonly keys: KeySource;
 }
 
-/** Verifies tokens and finds their holders. */
-export interface OidcVerifier<Holder> {
-  /**
-   * @returns the holders, in the order of the credentials; undefined if the text is not a JSON Web Token
-   * @throws {AccessRejected} with the reason why the token is rejected
-   */
-  holdersOf(token: string): Promise<ReadonlySet<Holder> | undefined>;
-}
+/**
+ * Verifies tokens and finds their holders.
+ * @returns the holders, in the order of the credentials; undefined if the text is not a JSON Web Token
+ * @throws {AccessRejected} with the reason why the token is rejected
+ */
+export type VerifyToken<Holder> = (token: string) => Promise<ReadonlySet<Holder> | undefined>;
 
 /** Signatures by a private key only; `none` and HMAC are rejected, whatever a token's header names. */
 const ALGORITHMS: NonNullable<JWTVerifyOptions["algorithms"]> = [
@@ -68,28 +66,25 @@ export function createOidcVerifier<Holder>(
   credentials: readonly OidcCredential<Holder>[],
   setting: string,
   clock: () => number = Date.now,
-): OidcVerifier<Holder> {
-  return {
-    async holdersOf(token) {
-      const issuer = readIssuer(token);
-      if (issuer === undefined) return undefined;
-      const candidates = credentials.filter((credential) => credential.issuer === issuer);
-      const holders = new Set<Holder>();
-      let refused = new AccessRejected(
-        "UNKNOWN_ISSUER",
-        `no credential is for the token's issuer ${show(issuer)}: add it to the gateway's ${setting}`,
-      );
-      for (const credential of candidates)
-        try {
-          await verify(token, credential, setting, new Date(clock()));
-          holders.add(credential.holder);
-        } catch (error) {
-          const refusal = explain(error, credential, setting);
-          if (FURTHER.indexOf(refusal.code) >= FURTHER.indexOf(refused.code)) refused = refusal;
-        }
-      if (holders.size === 0) throw refused;
-      return holders;
-    },
+): VerifyToken<Holder> {
+  return async (token) => {
+    const issuer = readIssuer(token);
+    if (issuer === undefined) return undefined;
+    const holders = new Set<Holder>();
+    let refused = new AccessRejected(
+      "UNKNOWN_ISSUER",
+      `no credential is for the token's issuer ${show(issuer)}: add it to the gateway's ${setting}`,
+    );
+    for (const credential of credentials.filter((one) => one.issuer === issuer))
+      try {
+        await verify(token, credential, setting, new Date(clock()));
+        holders.add(credential.holder);
+      } catch (error) {
+        const refusal = explain(error, credential, setting);
+        if (FURTHER.indexOf(refusal.code) >= FURTHER.indexOf(refused.code)) refused = refusal;
+      }
+    if (holders.size === 0) throw refused;
+    return holders;
   };
 }
 
@@ -254,16 +249,14 @@ export function inlineKeys(keys: unknown): KeySource {
   return { key: createLocalJWKSet(usableKeys(keys)) };
 }
 
-/**
- * Keys behind a URL. jose decides when to fetch them; `PatientFetch` decides what it gets.
- */
+/** Keys behind a URL. jose decides when to fetch them; `patientFetch` decides what it gets. */
 export function remoteKeys(options: RemoteKeysOptions): KeySource {
-  const patient = new PatientFetch(options);
+  const keys = patientFetch(options);
   const key = createRemoteJWKSet(new URL(options.url), {
     timeoutDuration: TIMEOUT,
     cooldownDuration: LEAST_PAUSE,
     cacheMaxAge: REFRESH_AFTER,
-    [customFetch]: (_, { signal }) => patient.keys(signal),
+    [customFetch]: (_, { signal }) => keys(signal),
   });
   return { key };
 }
@@ -272,59 +265,49 @@ export function remoteKeys(options: RemoteKeysOptions): KeySource {
  * Fetches a key set with limits on size and time. While the URL fails, the last good key set stays in use for a day, and the URL is
  * tried every 30 seconds at most.
  */
-class PatientFetch {
-  readonly #options: RemoteKeysOptions;
-  #good: object | undefined;
-  #goodAt = 0;
-  #failedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(options: RemoteKeysOptions) {
-    this.#options = options;
-  }
+function patientFetch({ url, discovery, onFailure, fetch = globalThis.fetch }: RemoteKeysOptions) {
+  let good: object | undefined;
+  let goodAt = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
 
   /** @throws {KeysUnavailable} if no key set is young enough */
-  async keys(signal: AbortSignal): Promise<Response> {
-    const { url, discovery, onFailure } = this.#options;
-    if (Date.now() - this.#failedAt >= LEAST_PAUSE)
+  return async (signal: AbortSignal): Promise<Response> => {
+    if (Date.now() - failedAt >= LEAST_PAUSE)
       try {
-        const found = await this.#get(discovery ? await this.#discover(url, signal) : url, signal);
-        this.#good = usableKeys(found);
-        this.#goodAt = Date.now();
+        const place = discovery ? await discover(fetch, url, signal) : url;
+        good = usableKeys(await fetchJson(fetch, place, signal));
+        goodAt = Date.now();
       } catch (error) {
-        this.#failedAt = Date.now();
+        failedAt = Date.now();
         onFailure?.(url, error);
       }
-    if (this.#good !== undefined && Date.now() - this.#goodAt <= MOST_AGE) return Response.json(this.#good);
+    if (good !== undefined && Date.now() - goodAt <= MOST_AGE) return Response.json(good);
     throw new KeysUnavailable("the issuer's keys could not be fetched");
-  }
+  };
+}
 
-  /** OpenID Connect Discovery 1.0 section 4: the issuer in the document must be the configured one. */
-  async #discover(issuer: string, signal: AbortSignal): Promise<string> {
-    const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-    const found = (await this.#get(place, signal)) as {
-      readonly issuer?: unknown;
-      readonly jwks_uri?: unknown;
-    } | null;
-    if (found?.issuer !== issuer) throw new Error(`${place} is of another issuer`);
-    if (typeof found.jwks_uri !== "string" || !isKeysUrl(found.jwks_uri))
-      throw new Error(`${place} has no jwks_uri with https`);
-    return found.jwks_uri;
-  }
+/** OpenID Connect Discovery 1.0 section 4: the issuer in the document must be the configured one. */
+async function discover(fetch: FetchKeys, issuer: string, signal: AbortSignal): Promise<string> {
+  const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const found = (await fetchJson(fetch, place, signal)) as Readonly<Record<string, unknown>> | null;
+  if (found?.issuer !== issuer) throw new Error(`${place} is of another issuer`);
+  if (typeof found.jwks_uri !== "string" || !isKeysUrl(found.jwks_uri))
+    throw new Error(`${place} has no jwks_uri with https`);
+  return found.jwks_uri;
+}
 
-  async #get(url: string, signal: AbortSignal): Promise<unknown> {
-    const { fetch = globalThis.fetch } = this.#options;
-    // A redirect could point anywhere.
-    const response = await fetch(url, {
-      signal,
-      redirect: "manual",
-      headers: { accept: "application/jwk-set+json, application/json" },
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new Error(`${url} answered ${response.status}${hint(response.status)}`);
-    }
-    return JSON.parse(new TextDecoder().decode(await readBounded(response, MOST_BYTES, url)));
+async function fetchJson(fetch: FetchKeys, url: string, signal: AbortSignal): Promise<unknown> {
+  // A redirect could point anywhere.
+  const response = await fetch(url, {
+    signal,
+    redirect: "manual",
+    headers: { accept: "application/jwk-set+json, application/json" },
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`${url} answered ${response.status}${hint(response.status)}`);
   }
+  return JSON.parse(new TextDecoder().decode(await readBounded(response, MOST_BYTES, url)));
 }
 
 /** Whether keys may be fetched from a URL: over TLS, or from this machine. */

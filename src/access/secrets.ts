@@ -1,5 +1,5 @@
 import { AccessRejected } from "./client.ts";
-import { TokenMemory } from "./memory.ts";
+import { rememberTokens } from "./memory.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
 import { andThen, type MaybePromise } from "./url-tokens.ts";
 
@@ -101,7 +101,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
 export class BearerTable<Holder> {
   readonly #sha256: Sha256;
   readonly #secrets: SecretTable<ReadonlySet<Holder>>;
-  readonly #issued: TokenMemory<Holder> | undefined;
+  readonly #issued: ReturnType<typeof rememberTokens<Holder>> | undefined;
 
   /** @throws {RangeError} if a `tokenSha256` is not 64 hex digits */
   constructor(settings: BearerTableSettings<Holder>) {
@@ -113,7 +113,7 @@ export class BearerTable<Holder> {
       holders.set(key, (holders.get(key) ?? new Set()).add(holder));
     }
     this.#secrets = new SecretTable([...holders].map(([digest, all]) => [all, digest]));
-    if (oidc.length > 0) this.#issued = new TokenMemory(createOidcVerifier(oidc, setting, clock), clock);
+    if (oidc.length > 0) this.#issued = rememberTokens(createOidcVerifier(oidc, setting, clock), clock);
   }
 
   /** Whether no token expires. */
@@ -128,7 +128,7 @@ export class BearerTable<Holder> {
   holdersOf(token: string): MaybePromise<ReadonlySet<Holder> | undefined> {
     return andThen(
       this.#sha256(new TextEncoder().encode(token)),
-      (digest) => this.#secrets.find(digest) ?? this.#issued?.holdersOf(token, digest),
+      (digest) => this.#secrets.find(digest) ?? this.#issued?.(token, digest),
     );
   }
 }
