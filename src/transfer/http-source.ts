@@ -164,7 +164,11 @@ export async function readBounded(
     await response.body?.cancel();
     throw tooLong(what, most, `${length} bytes`);
   }
-  if (length === undefined) return readChunks(response, most, what);
+  if (length === undefined) {
+    const read = await readAtMost(response.body, most);
+    if (read === undefined) throw tooLong(what, most, "more");
+    return read;
+  }
   const body = new Uint8Array(await response.arrayBuffer());
   if (body.length !== length)
     throw new Error(`${what} ended after ${body.length} of ${length} bytes: it is cut off`);
@@ -176,17 +180,25 @@ function declaredLength(response: Response): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Without a length that can be trusted, bytes are counted while they arrive. */
-async function readChunks(response: Response, most: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+/** Reads a body whose length is not known or not to be trusted; undefined if it has more than `most` bytes, of which the sender then sends no more. */
+export async function readAtMost(
+  body: AsyncIterable<Uint8Array> | null,
+  most: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop cancels the body.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     length += chunk.length;
-    if (length > most) throw tooLong(what, most, "more");
+    if (length > most) return undefined;
     chunks.push(chunk);
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }
 
 function tooLong(what: string, most: number, has: string): Error {

@@ -10,7 +10,7 @@ import {
   type HttpResponse,
   pathOf,
   plainPath,
-  ReroutedRequest,
+  rerouted,
 } from "../messages/message.ts";
 import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../path-table.ts";
 import type { RequestGate } from "../request-gate.ts";
@@ -131,7 +131,7 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
       const url = admission.rule === undefined ? undefined : admission.path?.url;
       const at = url === undefined ? undefined : dns.at(pathOf(url));
       if (url !== undefined && at !== undefined)
-        return answerAdmitted(new ReroutedRequest(request, url), admission, at, background);
+        return answerAdmitted(rerouted(request, url), admission, at, background);
       return answerAdmitted(request, admission, { methods: "", answer: notFound }, background);
     });
 
@@ -152,7 +152,7 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
     if (handler === undefined) return undefined;
     return (request, background) => {
       const url = request.url.replace(path, () => decoded);
-      return handler(new ReroutedRequest(request, url), background);
+      return handler(rerouted(request, url), background);
     };
   };
   return handlerAt;

@@ -1,4 +1,5 @@
 import { type Upstream, withoutAge } from "../../forward/upstream.ts";
+import { readAtMost } from "../../transfer/http-source.ts";
 import { DNS_MESSAGE, essence } from "../messages/fields.ts";
 
 const MOST_ANSWER_BYTES = 65_535;
@@ -31,24 +32,11 @@ export function createFetchUpstream(
           `it answered HTTP ${response.status}${response.status === 200 ? ` with ${type}` : ""}`,
         );
       }
-      return withoutAge(await readAll(response), response.headers.get("age"));
+      const answer = await readAtMost(response.body, MOST_ANSWER_BYTES);
+      if (answer === undefined) throw new Error("its answer is longer than a DNS message");
+      return withoutAge(answer, response.headers.get("age"));
     },
     // The host manages the connections.
     close: () => {},
   };
-}
-
-async function readAll({ body }: Response): Promise<Uint8Array> {
-  const bytes = new Uint8Array(MOST_ANSWER_BYTES);
-  let size = 0;
-  const reader = body?.getReader();
-  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
-    if (size + part.value.length > MOST_ANSWER_BYTES) {
-      await reader?.cancel();
-      throw new Error("its answer is longer than a DNS message");
-    }
-    bytes.set(part.value, size);
-    size += part.value.length;
-  }
-  return bytes.subarray(0, size);
 }

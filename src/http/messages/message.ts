@@ -1,5 +1,6 @@
 import type { Client } from "../../access/client.ts";
 import type { MaybePromise } from "../../access/url-tokens.ts";
+import { readAtMost } from "../../transfer/http-source.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**
@@ -69,31 +70,12 @@ export class FetchRequest implements HttpRequest {
   /** The host enforces a declared length. */
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const declared = this.header("content-length");
-    if (declared === null) return readUndeclared(this.#request.body, most);
+    if (declared === null) return readAtMost(this.#request.body, most);
     if (!(Number(declared) <= most)) return Promise.resolve(undefined);
     return this.#request
       .arrayBuffer()
       .then((body) => (body.byteLength <= most ? new Uint8Array(body) : undefined));
   }
-}
-
-async function readUndeclared(
-  stream: ReadableStream<Uint8Array> | null,
-  most: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (stream === null) return new Uint8Array(0);
-  const body = new Uint8Array(most);
-  let size = 0;
-  const reader = stream.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    if (size + part.value.length > most) {
-      await reader.cancel();
-      return undefined;
-    }
-    body.set(part.value, size);
-    size += part.value.length;
-  }
-  return body.subarray(0, size);
 }
 
 /** The response as an object of the Fetch standard. */
@@ -121,30 +103,14 @@ export function plainPath(path: string): string {
 }
 
 /** A request with another URL. */
-export class ReroutedRequest implements HttpRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly #request: HttpRequest;
-
-  constructor(request: HttpRequest, url: string) {
-    this.method = request.method;
-    this.url = url;
-    this.#request = request;
-  }
-
-  get host(): string {
-    return this.#request.host;
-  }
-
-  get client(): Partial<Client> | undefined {
-    return this.#request.client;
-  }
-
-  header(name: string): string | null {
-    return this.#request.header(name);
-  }
-
-  body(most: number): ReturnType<HttpRequest["body"]> {
-    return this.#request.body(most);
-  }
+export function rerouted(request: HttpRequest, url: string): HttpRequest {
+  const { method, host, client } = request;
+  return {
+    method,
+    url,
+    host,
+    client,
+    header: (name) => request.header(name),
+    body: (most) => request.body(most),
+  };
 }
