@@ -1,8 +1,9 @@
 import type { Stage } from "../../database/stage.ts";
 import type { Clock, Turns } from "../../gateway/clock.ts";
-import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
+import { readJsonLine } from "../../snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { readAtMost } from "../../transfer/http-source.ts";
 import { ApiError } from "../messages/errors.ts";
 import { essence, JSON_TYPE } from "../messages/fields.ts";
 import type { BodyLimits, PushLimits } from "./limits.ts";
@@ -11,11 +12,16 @@ import type { BodyLimits, PushLimits } from "./limits.ts";
 const VALUES_AT_ONCE = 256;
 const MOST_STEPS = 64;
 
-/** How the lines of a body are taken. */
-interface LinesReading {
+/** How the bytes of a body are read. */
+interface BytesReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
-  /** Counts what the body takes in the memory. */
+  /** Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more. Default: nobody counts it. */
+  readonly account?: BodyAccount;
+}
+
+/** How the lines of a body are taken. */
+interface LinesReading extends BytesReading {
   readonly account: BodyAccount;
   readonly turns: Turns;
   /** Called with the members and elements of each line. */
@@ -32,66 +38,38 @@ export async function stageLines(
   reading: LinesReading,
   start: (header: LinesHeader) => Stage,
 ): Promise<Stage> {
-  const { limits, turns } = reading;
+  const { limits, account, turns, work } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
-  const body = new LinesBody(reading, start);
-  for await (const part of readBytes(request, reading)) await turns.run(body.take(part), MOST_STEPS);
-  return body.finish();
-}
-
-class LinesBody {
-  readonly #reading: LinesReading;
-  readonly #start: (header: LinesHeader) => Stage;
-  readonly #reader: LinesReader;
-  #stage: Stage | undefined;
-  #values = 0;
-  #sinceStep = 0;
-
-  constructor(reading: LinesReading, start: (header: LinesHeader) => Stage) {
-    this.#reading = reading;
-    this.#start = start;
-    this.#reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: reading.limits.pushLevels });
-  }
-
-  *take(part: Uint8Array): Generator<void> {
-    for (const line of this.#reader.feed(part)) {
-      this.#count(line.values);
-      this.#begin()!.apply(line);
+  const reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: limits.pushLevels });
+  let stage: Stage | undefined;
+  let values = 0;
+  let sinceStep = 0;
+  const begin = () => {
+    if (reader.header !== undefined) stage ??= start(reader.header);
+    return stage;
+  };
+  function* take(part: Uint8Array): Generator<void> {
+    for (const line of reader.feed(part)) {
+      values += line.values;
+      if (values > limits.pushValues)
+        throw new ApiError(
+          413,
+          "TOO_MANY_VALUES",
+          `the body has more than ${limits.pushValues} members and elements`,
+          { limit: "limits.pushValues" },
+        );
+      account.hold(line.values);
+      work(line.values);
+      begin()!.apply(line);
       // A long line is several steps.
-      for (
-        this.#sinceStep += line.values;
-        this.#sinceStep >= VALUES_AT_ONCE;
-        this.#sinceStep -= VALUES_AT_ONCE
-      )
-        yield;
+      for (sinceStep += line.values; sinceStep >= VALUES_AT_ONCE; sinceStep -= VALUES_AT_ONCE) yield;
     }
-    this.#begin();
+    begin();
   }
-
-  finish(): Stage {
-    this.#reader.finish();
-    return this.#begin()!;
-  }
-
-  #begin(): Stage | undefined {
-    const { header } = this.#reader;
-    if (header !== undefined) this.#stage ??= this.#start(header);
-    return this.#stage;
-  }
-
-  #count(values: number): void {
-    const { limits, account, work } = this.#reading;
-    this.#values += values;
-    if (this.#values > limits.pushValues)
-      throw new ApiError(
-        413,
-        "TOO_MANY_VALUES",
-        `the body has more than ${limits.pushValues} members and elements`,
-        { limit: "limits.pushValues" },
-      );
-    account.hold(values);
-    work(values);
-  }
+  for await (const part of readBytes(request, reading))
+    await turns.run(take(part), MOST_STEPS);
+  reader.finish();
+  return begin()!;
 }
 
 /** A compression ratio says nothing about small bodies. */
@@ -114,21 +92,13 @@ function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint 
   if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
 }
 
-/** How the bytes of a body are read. */
-interface BytesReading {
-  readonly limits: BodyLimits;
-  readonly setTimer: Clock["setTimer"];
-  /** Counts the bytes that the body takes in the memory: what was sent, or decompressed if that is more. Default: nobody counts them. */
-  readonly account?: Pick<BodyAccount, "charge">;
-}
-
 /**
  * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does meanwhile: only its sender can make
  * it too slow, for the limits here as for those of the host.
  * @throws {ApiError} 400, 408, 413, 415, or what the account throws
  */
 async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
-  const { limits, setTimer, account } = reading;
+  const { limits, account } = reading;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
@@ -145,14 +115,14 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
     account?.charge(more);
   };
   let failure: unknown;
-  let slow: SlowBody | undefined;
+  let slow: ReturnType<typeof watch> | undefined;
   let giveUp = () => {};
   const counted = request.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>(
       {
         start(controller) {
           giveUp = () => controller.error(new Error("the body is given up"));
-          slow = new SlowBody(limits, setTimer, (error) => {
+          slow = watch(reading, (error) => {
             failure = error;
             controller.error(error);
           });
@@ -316,47 +286,29 @@ const SECOND = 1000;
 /**
  * Gives up on a body whose sender is too slow. It counts seconds one by one, each with a timer of its own: a process that was busy for
  * a while counts one second and reads what has arrived meanwhile, before it blames the sender.
+ * @param giveUp called at most once
  */
-class SlowBody {
-  readonly #limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">;
-  readonly #setTimer: Clock["setTimer"];
-  readonly #giveUp: (error: ApiError) => void;
-  #silent = 0;
-  #seconds = 0;
-  #cancel: () => void;
-
-  /** @param giveUp called at most once */
-  constructor(
-    limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">,
-    setTimer: Clock["setTimer"],
-    giveUp: (error: ApiError) => void,
-  ) {
-    this.#limits = limits;
-    this.#setTimer = setTimer;
-    this.#giveUp = giveUp;
-    this.#cancel = setTimer(SECOND, () => this.#tick());
-  }
-
-  /** Some bytes arrived. */
-  arrived(): void {
-    this.#silent = 0;
-  }
-
-  /** The body has arrived, or nobody wants it any more. */
-  end(): void {
-    this.#cancel();
-  }
-
-  #tick(): void {
-    const { pushIdleSeconds, pushSeconds } = this.#limits;
-    this.#silent++;
-    this.#seconds++;
-    if (this.#silent >= pushIdleSeconds)
-      this.#giveUp(tooSlow(`no byte of the body arrived for ${pushIdleSeconds} s`, "limits.pushIdleSeconds"));
-    else if (this.#seconds >= pushSeconds)
-      this.#giveUp(tooSlow(`the body took more than ${pushSeconds} s`, "limits.pushSeconds"));
-    else this.#cancel = this.#setTimer(SECOND, () => this.#tick());
-  }
+function watch({ limits, setTimer }: BytesReading, giveUp: (error: ApiError) => void) {
+  const { pushIdleSeconds, pushSeconds } = limits;
+  let silent = 0;
+  let seconds = 0;
+  const next = () => setTimer(SECOND, tick);
+  const tick = () => {
+    silent++;
+    seconds++;
+    if (silent >= pushIdleSeconds)
+      giveUp(tooSlow(`no byte of the body arrived for ${pushIdleSeconds} s`, "limits.pushIdleSeconds"));
+    else if (seconds >= pushSeconds)
+      giveUp(tooSlow(`the body took more than ${pushSeconds} s`, "limits.pushSeconds"));
+    else cancel = next();
+  };
+  let cancel = next();
+  return {
+    arrived: () => {
+      silent = 0;
+    },
+    end: () => cancel(),
+  };
 }
 
 /** RFC 9110 section 15.5.9. */
@@ -364,61 +316,18 @@ function tooSlow(message: string, limit: "limits.pushIdleSeconds" | "limits.push
   return new ApiError(408, "BODY_TOO_SLOW", message, { limit });
 }
 
-/** How a JSON body is read. */
-interface JsonReading {
-  readonly limits: BodyLimits;
-  readonly setTimer: Clock["setTimer"];
-  /** Counts the bytes while they are held. Default: nobody counts them. */
-  readonly account?: BodyAccount;
-}
-
 /**
  * Reads a small JSON body, plain or compressed by gzip.
- * @throws {ApiError} 400, 408, 413, 415, 429 or 503, saying what is wrong where
+ * @throws {ApiError} 400, 408, 413, 415, 429 or 503 @throws {LinesError} saying what is wrong where
  */
-export async function readJsonBody(request: Request, reading: JsonReading): Promise<unknown> {
+export async function readJsonBody(request: Request, reading: BytesReading): Promise<unknown> {
   const { limits, account } = reading;
   checkHead(request, JSON_TYPE, limits);
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  const shape = new JsonShape();
-  let text = "";
   try {
-    for await (const part of readBytes(request, reading)) {
-      shape.feed(part);
-      checkLevels(shape, limits);
-      text += decode(decoder, part);
-    }
-    return parse(text + decode(decoder, undefined));
+    // Longer bodies are rejected with 413 before.
+    const bytes = (await readAtMost(readBytes(request, reading), limits.pushBytes))!;
+    return readJsonLine(bytes, 1, { ...DEFAULT_LINE_LIMITS, lineLevels: limits.pushLevels }).value;
   } finally {
     account?.release();
-  }
-}
-
-function checkLevels({ deepest }: JsonShape, { pushLevels }: BodyLimits): void {
-  if (deepest <= pushLevels) return;
-  const message = `the JSON is nested more than ${pushLevels} levels deep`;
-  throw new ApiError(400, "JSON_TOO_DEEP", message, { limit: "limits.pushLevels" });
-}
-
-function decode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array | undefined): string {
-  try {
-    return part === undefined ? decoder.decode() : decoder.decode(part, { stream: true });
-  } catch {
-    throw new ApiError(400, "INVALID_UTF8", "the body is not UTF-8");
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const position = findJsonError(text);
-    const { line, column } = lineAndColumn(text, position);
-    const found =
-      position >= text.length
-        ? "the body ends"
-        : `found ${JSON.stringify(text.slice(position, position + 12))}`;
-    const message = `the body is not JSON: ${found} at line ${line}, column ${column}`;
-    throw new ApiError(400, "INVALID_JSON", message, { details: { position, line, column } });
   }
 }

@@ -110,20 +110,6 @@ export function findDuplicateMember(text: string): string | undefined {
   return duplicate;
 }
 
-/** The line and column (both from 1) of an offset in a text. */
-export function lineAndColumn(
-  text: string,
-  offset: number,
-): { readonly line: number; readonly column: number } {
-  let line = 1;
-  let start = 0;
-  for (let end = text.indexOf("\n"); end !== -1 && end < offset; end = text.indexOf("\n", start)) {
-    line++;
-    start = end + 1;
-  }
-  return { line, column: offset - start + 1 };
-}
-
 /** The JSON value of a line. */
 interface JsonLine {
   readonly value: unknown;

@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  findDuplicateMember,
-  findJsonError,
-  JsonShape,
-  lineAndColumn,
-} from "../../../src/snapshot/lines/json-syntax.ts";
+import { findDuplicateMember, findJsonError, JsonShape } from "../../../src/snapshot/lines/json-syntax.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -120,13 +115,6 @@ describe("findDuplicateMember", () => {
   ])("of %s is %s: the first", (text, name) => {
     expect(findDuplicateMember(text)).toBe(name);
   });
-});
-
-test("lineAndColumn counts from 1", () => {
-  expect(lineAndColumn("ab\ncd", 0)).toEqual({ line: 1, column: 1 });
-  expect(lineAndColumn("ab\ncd", 2)).toEqual({ line: 1, column: 3 });
-  expect(lineAndColumn("ab\ncd", 3)).toEqual({ line: 2, column: 1 });
-  expect(lineAndColumn("ab\ncd", 5)).toEqual({ line: 2, column: 3 });
 });
 
 function levels(value: unknown): number {
