@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import * as z from "zod";
-import type { CertificateIdentity } from "../access/client.ts";
+import type { CertificateIdentity, Client } from "../access/client.ts";
 import { parseNameserver } from "../forward/local.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
 import { systemClock } from "../gateway/clock.ts";
@@ -58,7 +58,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
           federation: context.req.param("name"),
           credential: identity && certificateName(identity),
         });
-        requireCertificate(context, dependencies);
+        requireCertificate(context.env?.client ?? {}, dependencies);
         return handle(context);
       },
       auditAnswers(dependencies, action),
@@ -113,41 +113,32 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
 
 /** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
 function requireCertificate(
-  context: StubContext,
+  { certificate, certificateIdentity: identity }: Partial<Client>,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
-  switch (context.env?.client?.certificate) {
-    case "verified": {
-      if (isForPushing === undefined && isForAsking === undefined) return;
-      const identity = context.env.client.certificateIdentity;
-      if (identity === undefined || isForPushing?.(identity) === true)
-        throw new ApiError(
-          403,
-          "CERTIFICATE_OF_CLUSTER",
-          "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
-        );
-      if (isForAsking?.(identity) === true)
-        throw new ApiError(
-          403,
-          "CERTIFICATE_FOR_ASKING",
-          "the client certificate is for queries only (access.rules), and may not register federations",
-        );
-      return;
-    }
-    case "refused":
-      throw new ApiError(
-        403,
-        "CERTIFICATE_REFUSED",
-        "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
-      );
-    default:
-      throw new ApiError(
-        403,
-        "CERTIFICATE_REQUIRED",
-        "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
-      );
-  }
+  if (certificate === "refused")
+    throw refused(
+      "CERTIFICATE_REFUSED",
+      "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
+    );
+  if (certificate !== "verified")
+    throw refused(
+      "CERTIFICATE_REQUIRED",
+      "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
+    );
+  if (identity === undefined ? (isForPushing ?? isForAsking) : isForPushing?.(identity))
+    throw refused(
+      "CERTIFICATE_OF_CLUSTER",
+      "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+    );
+  if (identity !== undefined && isForAsking?.(identity))
+    throw refused(
+      "CERTIFICATE_FOR_ASKING",
+      "the client certificate is for queries only (access.rules), and may not register federations",
+    );
 }
+
+const refused = (code: string, message: string) => new ApiError(403, code, message);
 
 /** @throws {ApiError} 422 */
 function readName(context: StubContext): string {
