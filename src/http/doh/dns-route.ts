@@ -1,7 +1,14 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import type { JsonRoute } from "../json.ts";
-import { acceptQuality, crossOriginHeaders, DNS_MESSAGE, essence, preflight } from "../messages/fields.ts";
+import {
+  ANY_ORIGIN,
+  acceptQuality,
+  crossOriginHeaders,
+  DNS_MESSAGE,
+  essence,
+  preflight,
+} from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 import {
@@ -38,12 +45,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { queryBytes, limits, answerJson } = parts;
   const longestParameter = base64urlLength(queryBytes) + 2;
   const decoded = new Uint8Array(queryBytes + 3);
-  const headersOf = (isPrivate: boolean, anyOrigin: boolean) => ({
-    plain: new PlainHeaders(undefined, isPrivate, anyOrigin),
-    varying: new PlainHeaders(varyByCredential(undefined), isPrivate, anyOrigin),
-  });
-  const forAny = { shared: headersOf(false, true), own: headersOf(true, true) };
-  const forNone = { shared: headersOf(false, false), own: headersOf(true, false) };
+  const fieldsOf = keptFields();
 
   const respond = (
     request: HttpRequest,
@@ -54,18 +56,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       return rejectUnanswered(reject, request, answered);
     const { bytes } = answered.answer;
     const allowed = originsOfAnswer(origins, answered);
-    if (allowed === "*" || allowed.length === 0) {
-      const { shared, own } = allowed === "*" ? forAny : forNone;
-      const { plain, varying } = answered.isPrivate ? own : shared;
-      const kept = answered.variesByCredential ? varying : plain;
-      return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
-    }
-    const headers: Record<string, string> = {
-      "content-length": String(bytes.length),
-      "content-type": DNS_MESSAGE,
-      "cache-control": cacheControl(answered),
-      ...crossOriginHeaders(request, allowed),
-    };
+    const kept = fieldsOf(answered, allowed === "*");
+    if (allowed === "*" || allowed.length === 0) return { status: 200, headers: kept, body: bytes };
+    const headers: Record<string, string> = { ...kept, ...crossOriginHeaders(request, allowed) };
     if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
     return { status: 200, headers, body: bytes };
   };
@@ -200,42 +193,29 @@ const MOST_KEPT = 4096;
 
 /**
  * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and lifetimes.
- * A new object for each answer would be most of the cost of header fields, so the objects are cached.
+ * A new object for each answer would be most of the cost of header fields, so the objects are cached. Callers must not change them.
  */
-export class PlainHeaders {
-  readonly #others: Readonly<Record<string, string>>;
-  readonly #scope: string;
-  readonly #kept = new Map<number, Readonly<Record<string, string>>>();
-
-  /**
-   * @param vary the Vary field, if any
-   * @param isPrivate whether only the client's own cache may store the answers
-   * @param anyOrigin whether scripts of every origin may read the answers
-   */
-  constructor(vary: string | undefined, isPrivate: boolean, anyOrigin: boolean) {
-    this.#scope = isPrivate ? "private, " : "";
-    this.#others = {
-      ...(anyOrigin && {
-        "access-control-allow-origin": "*",
-        "access-control-expose-headers": "age, etag",
-      }),
-      ...(vary !== undefined && { vary }),
-    };
-  }
-
-  /** The fields of an answer of `length` bytes with a freshness in seconds. Callers must not change them. */
-  of(length: number, freshness: number): Record<string, string> {
-    const key = freshness * 0x10000 + length;
-    const known = this.#kept.get(key);
+export function keptFields() {
+  const kept = new Map<number, Readonly<Record<string, string>>>();
+  return (
+    answered: Pick<Answered, "answer" | "isPrivate" | "variesByCredential">,
+    anyOrigin: boolean,
+  ): Readonly<Record<string, string>> => {
+    const { answer, isPrivate, variesByCredential } = answered;
+    const { length } = answer.bytes;
+    const flags = Number(isPrivate) | (Number(variesByCredential) << 1) | (Number(anyOrigin) << 2);
+    const key = (answer.freshness * 8 + flags) * 0x10000 + length;
+    const known = kept.get(key);
     if (known !== undefined) return known;
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    const headers = Object.freeze({
+    if (kept.size >= MOST_KEPT) kept.clear();
+    const fields = Object.freeze({
       "content-length": String(length),
       "content-type": DNS_MESSAGE,
-      "cache-control": freshness > 0 ? `${this.#scope}max-age=${freshness}` : "no-store",
-      ...this.#others,
+      "cache-control": cacheControl(answered),
+      ...(anyOrigin && ANY_ORIGIN),
+      ...(variesByCredential && { vary: varyByCredential(undefined) }),
     });
-    this.#kept.set(key, headers);
-    return headers;
-  }
+    kept.set(key, fields);
+    return fields;
+  };
 }

@@ -55,13 +55,18 @@ export function originsOf(configured: AllowedOrigins, isPublic: boolean): Allowe
   return configured === "*" && !isPublic ? NO_ORIGIN : configured;
 }
 
+/** The CORS fields of a response that scripts of every origin may read. */
+export const ANY_ORIGIN = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "age, etag",
+};
+
 /**
  * The CORS fields of a response (Fetch standard, section 3.3). A browser may read Age, by which a DoH
  * client lowers the TTLs of an answer from a cache (RFC 8484 section 5.1).
  */
 export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins): Record<string, string> {
-  if (allowed === "*")
-    return { "access-control-allow-origin": "*", "access-control-expose-headers": "age, etag" };
+  if (allowed === "*") return ANY_ORIGIN;
   if (allowed.length === 0) return {};
   const origin = request.header("origin");
   if (origin === null || !allowed.includes(origin)) return { vary: "origin" };
