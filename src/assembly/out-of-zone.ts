@@ -12,12 +12,6 @@ import type { PathPolicies } from "../http/path-table.ts";
 import { logUpstreams } from "./log.ts";
 import type { GatewayConfig, Platform } from "./platform.ts";
 
-/** The settings of names out of zone, and of the zones. */
-type OutOfZoneConfig = Pick<
-  GatewayConfig,
-  "outsideZones" | "paths" | "forward" | "zones" | "federations" | "access" | "stub" | "dns" | "dot"
->;
-
 /** The answers to names out of zone, for `createApp`. */
 export interface OutOfZone {
   /** Undefined if the gateway's own answers suffice. */
@@ -27,15 +21,10 @@ export interface OutOfZone {
 
 /** Puts the parts together that answer names out of zone. */
 export function createOutOfZone(
-  config: OutOfZoneConfig,
-  {
-    upstreams,
-    log,
-    coalesce,
-    background,
-    shared,
-  }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background" | "shared">,
+  config: GatewayConfig,
+  platform: Pick<Platform, "upstreams" | "log" | "coalesce" | "background" | "shared">,
 ): OutOfZone {
+  const { log, coalesce, background, shared } = platform;
   const { outsideZones, paths, forward, zones, federations, access, stub } = config;
   const policies = {
     default: outsideZones,
@@ -52,7 +41,7 @@ export function createOutOfZone(
   const localZones = new LocalZones({ own, ...locallyServed });
   const forwarder = all.includes("forward")
     ? new Forwarder({
-        upstreams,
+        upstreams: platform.upstreams,
         onUpstreamChange: logUpstreams(log),
         onError: (err) => log("error", "query-failed", "a forwarded query failed", { err }),
         ...(coalesce !== undefined && { coalesce }),

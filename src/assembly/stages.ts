@@ -10,22 +10,6 @@ import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import type { GatewayConfig, Stages } from "./platform.ts";
 
-/** The settings that the stages read. */
-type StageConfig = Pick<
-  GatewayConfig,
-  | "zones"
-  | "federations"
-  | "ttlSeconds"
-  | "negativeTtlSeconds"
-  | "outsideOrder"
-  | "services"
-  | "outsideZones"
-  | "location"
-  | "nameServerAddresses"
-  | "dns"
-  | "ddr"
->;
-
 /** The parts that the stages need beside settings. */
 interface StageParts {
   /** The grants of clusters that push. Default: each speaks for all, for hosts with only one source of snapshots. */
@@ -40,7 +24,7 @@ const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
-  config: StageConfig,
+  config: GatewayConfig,
   { grants, exportLimits, designated = () => undefined }: StageParts = {},
 ): Stages {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
