@@ -153,10 +153,7 @@ function createLocate(
       : ({ client }: ClientRequest) => client?.location;
   return (request, view) => {
     if (view.cluster !== undefined) return view;
-    const choice = choose(locationOf(request));
-    return choice === undefined
-      ? { ...view, isPrivate: true }
-      : { cluster: choice.view, locality: choice.locality, isPrivate: true, isByLocation: true };
+    return choose(locationOf(request)) ?? { ...view, isPrivate: true };
   };
 }
 
@@ -171,39 +168,32 @@ export interface LocationRule {
   readonly zone?: string | undefined;
 }
 
-/** The view or the locality that a rule gives a client. */
-interface LocationChoice {
-  readonly view?: string;
-  readonly locality?: Locality;
-}
-
-/** Finds the choice for a client; its location is undefined if the host does not know it. */
-type ChooseByLocation = (location: ClientLocation | undefined) => LocationChoice | undefined;
-
-/** The first rule that matches decides. A rule with an unknown cluster is skipped. */
+/** Finds the view of a client by its location, which is undefined if the host does not know it. The first rule that matches decides. A rule with an unknown cluster is skipped. */
 export function createLocationRules(
   rules: readonly LocationRule[],
   hasCluster: (clusterId: string) => boolean,
-): ChooseByLocation {
+): (location: ClientLocation | undefined) => View | undefined {
   const prepared = rules.map(({ when = {}, view, region, zone }) => ({
     tests: LOCATION_FACTS.flatMap((fact) => {
       const values = when[fact];
       return values === undefined ? [] : [{ fact, values: new Set(values.map(fold)) }];
     }),
-    choice: {
-      ...(view !== undefined && { view }),
-      ...(view === undefined && region !== undefined && { locality: { region, zone } }),
-    } satisfies LocationChoice,
+    given: {
+      cluster: view,
+      locality: view === undefined && region !== undefined ? { region, zone } : undefined,
+      isPrivate: true,
+      isByLocation: true,
+    },
   }));
   return (location) =>
     prepared.find(
-      ({ tests, choice }) =>
+      ({ tests, given }) =>
         tests.every(({ fact, values }) => {
           const value = location?.[fact];
           return value !== undefined && values.has(fold(value));
         }) &&
-        (choice.view === undefined || hasCluster(choice.view)),
-    )?.choice;
+        (given.cluster === undefined || hasCluster(given.cluster)),
+    )?.given;
 }
 
 function fold(text: string): string {

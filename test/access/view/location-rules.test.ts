@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClientLocation } from "../../../src/access/client.ts";
-import { createLocationRules, type LocationRule } from "../../../src/access/view.ts";
+import { createLocationRules, type LocationRule, type View } from "../../../src/access/view.ts";
 
 const rules: readonly LocationRule[] = [
   { when: { country: ["US"], regionCode: ["TX", "OK"] }, region: "us-south1" },
@@ -11,7 +11,14 @@ const rules: readonly LocationRule[] = [
 ];
 const choose = createLocationRules(rules, (clusterId) => clusterId === "cluster-a");
 
-const place = (region: string, zone?: string) => ({ locality: { region, zone } });
+const inView = (view: Partial<View>) => ({
+  cluster: undefined,
+  locality: undefined,
+  isPrivate: true,
+  isByLocation: true,
+  ...view,
+});
+const place = (region: string, zone?: string) => inView({ locality: { region, zone } });
 
 describe("rules of the location", () => {
   it.each<[string, ClientLocation | undefined, object | undefined]>([
@@ -26,8 +33,16 @@ describe("rules of the location", () => {
       { country: "us", continent: "EU" },
       place("us-east1", "us-east1-b"),
     ],
-    ["a cluster that is not known is passed over", { colo: "zrh", continent: "EU" }, { view: "cluster-a" }],
-    ["facts that no rule names count for nothing", { colo: "GVA", country: "CH" }, { view: "cluster-a" }],
+    [
+      "a cluster that is not known is passed over",
+      { colo: "zrh", continent: "EU" },
+      inView({ cluster: "cluster-a" }),
+    ],
+    [
+      "facts that no rule names count for nothing",
+      { colo: "GVA", country: "CH" },
+      inView({ cluster: "cluster-a" }),
+    ],
     ["Tor, as Cloudflare has it", { country: "T1" }, undefined],
     ["an empty fact", { country: "" }, undefined],
     ["no facts", {}, undefined],
@@ -44,10 +59,10 @@ describe("rules of the location", () => {
   });
 
   it.each<[LocationRule, object]>([
-    [{ view: "cluster-a" }, { view: "cluster-a" }],
-    [{ view: "cluster-a", region: "asia-east1" }, { view: "cluster-a" }],
+    [{ view: "cluster-a" }, inView({ cluster: "cluster-a" })],
+    [{ view: "cluster-a", region: "asia-east1" }, inView({ cluster: "cluster-a" })],
     [{ region: "asia-east1" }, place("asia-east1")],
-    [{ zone: "asia-east1-a" }, {}],
+    [{ zone: "asia-east1-a" }, inView({})],
   ])("%j chooses a view, or else a region", (rule, expected) => {
     expect(createLocationRules([rule], () => true)(undefined)).toStrictEqual(expected);
   });
