@@ -1,5 +1,4 @@
-import { formatAddress, hostOf, parseAddress, usableAddress } from "../../dns/address.ts";
-import { foldName, NameError, parseName } from "../../dns/name.ts";
+import { hostOf, parseAddress } from "../../dns/address.ts";
 import type { OutsidePolicy } from "../../forward/outside.ts";
 
 /** A listener for DNS without HTTP. */
@@ -36,19 +35,15 @@ export interface SetupFacts {
 }
 
 /** The unchecked facts. */
-export interface SetupRequest {
+export interface SetupRequest
+  extends Partial<Pick<SetupFacts, "addresses" | "outside" | "isSelfSigned" | "dns" | "dot">> {
   /** The gateway's public address, or that of the request. */
   readonly url: string;
   /** The path prefix of the client. Default: empty. */
   readonly prefix?: string | undefined;
   readonly zone: string;
   /** Default: a name that every zone has. */
-  readonly example?: { readonly name: string; readonly type: string } | undefined;
-  readonly addresses?: readonly string[] | undefined;
-  readonly outside?: OutsidePolicy | undefined;
-  readonly dns?: DnsPort | undefined;
-  readonly dot?: DnsPort | undefined;
-  readonly isSelfSigned?: boolean | undefined;
+  readonly example?: SetupFacts["example"] | undefined;
 }
 
 /** Setup files cannot contain these facts; `message` says what to do. */
@@ -77,11 +72,11 @@ export function readSetupFacts(asked: SetupRequest): SetupFacts {
     resource: `${origin}${prefix}/dns-query`,
     host,
     port,
-    addresses: own.length > 0 ? own : (asked.addresses ?? []).map(readAddress),
+    addresses: own.length > 0 ? own : (asked.addresses ?? []),
     example: { name: readName(example.name, "the example"), type: example.type },
     outside: asked.outside ?? "refuse",
-    dns: readPort(asked.dns),
-    dot: readPort(asked.dot),
+    dns: asked.dns,
+    dot: asked.dot,
     isSelfSigned: asked.isSelfSigned ?? false,
   };
 }
@@ -97,12 +92,9 @@ export function inUrl(host: string): string {
 }
 
 function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  const url = URL.parse(text);
+  if (url === null)
     throw new SetupError(`${shown(text)} is not a URL: set publicUrl to https://HOST or https://HOST:PORT`);
-  }
   if (url.protocol !== "https:")
     throw new SetupError(
       "DNS over HTTPS needs an https address, and this request used another one: set publicUrl to the gateway's https address",
@@ -118,28 +110,9 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
 
 function readName(text: string, what: string): string {
   const name = text.toLowerCase().replace(/\.$/, "");
-  try {
-    foldName(parseName(name));
-  } catch (error) {
-    if (error instanceof NameError) throw new SetupError(`${what} is not a name: ${error.message}`);
-    throw error;
-  }
   if (!NAME.test(name))
     throw new SetupError(`${what} ${shown(name)} has characters that a setup file cannot contain`);
   return name;
-}
-
-function readAddress(text: string): string {
-  const address = usableAddress(text);
-  if (address === undefined) throw new SetupError(`${shown(text)} is not an IP address`);
-  return formatAddress(address);
-}
-
-function readPort(given: DnsPort | undefined): DnsPort | undefined {
-  if (given === undefined) return undefined;
-  const { address, port } = given;
-  if (!(Number.isInteger(port) && port >= 1 && port <= 65_535)) throw new SetupError(`${port} is not a port`);
-  return { address: address === undefined ? undefined : readAddress(address), port };
 }
 
 function shown(text: string): string {
@@ -217,15 +190,8 @@ export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
       ];
 }
 
-/** The listener for a client without DNS over HTTPS: DNS over TLS if it is on, else plain DNS. */
-export interface Listener {
-  readonly overTls: boolean;
-  /** IPv6 without brackets. */
-  readonly address: string;
-  readonly port: number;
-}
-
-export function listenerOf(facts: SetupFacts): Listener {
+/** The listener for a client without DNS over HTTPS: DNS over TLS if it is on, else plain DNS. Its address is IPv6 without brackets. */
+export function listenerOf(facts: SetupFacts) {
   const { dot, dns } = facts;
   const at = dot ?? dns;
   return {

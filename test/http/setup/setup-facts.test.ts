@@ -32,8 +32,6 @@ describe("the facts", () => {
     ["the root", { zone: "." }, /zone/],
     ["an example with a space", { example: { name: "a b.test", type: "A" } }, /example/],
     ["an example with an invalid type", { example: { name: "a.test", type: "A; rm" } }, /type/],
-    ["an invalid address", { addresses: ["192.0.2.1; rm"] }, /IP address/],
-    ["an invalid port", { dns: { address: undefined, port: 0 } }, /port/],
   ] as const)("reject %s", (_, changes, message) => {
     expect(() => facts(changes as Partial<SetupRequest>)).toThrow(SetupError);
     expect(() => facts(changes as Partial<SetupRequest>)).toThrow(message);
@@ -42,7 +40,6 @@ describe("the facts", () => {
   it("have the addresses of a host that is an address, and of localhost", () => {
     expect(facts({ url: "https://[2001:db8::1]", addresses: [] }).addresses).toEqual(["2001:db8::1"]);
     expect(facts({ url: "https://localhost:8443", addresses: [] }).addresses).toEqual(["127.0.0.1", "::1"]);
-    expect(facts({ addresses: ["2001:DB8::1"] }).addresses).toEqual(["2001:db8::1"]);
   });
 });
 
