@@ -41,9 +41,9 @@ describe("a cluster whose worker is degraded", () => {
     const { page } = await degradedWorld();
     const { text } = await page("/clusters");
     expect(text).toContain(
-      "east live , API server unreachable for 4 min, a right is missing (services and 1 more) for 50 s Snapshot",
+      "east live , API server unreachable for 4 min, a right is missing (services and 1 more) for 50 s Last seen",
     );
-    expect(text).toContain("west live Snapshot");
+    expect(text).toContain("west live Last seen");
     expect(text.indexOf("east")).toBeLessThan(text.indexOf("west live"));
   });
 
@@ -83,7 +83,7 @@ describe("a cluster whose worker is degraded", () => {
   it("is healthy everywhere once its worker says so", async () => {
     const { renew, page, comment, status, gauges } = await degradedWorld();
     await renew("east");
-    expect((await page("/clusters")).text).toContain("east live Snapshot");
+    expect((await page("/clusters")).text).toContain("east live Last seen");
     expect(await comment()).toMatch(/^[^,]*$/);
     expect((await status()).clusters.map(({ degraded }) => degraded)).toEqual([[], []]);
     expect(await gauges()).toEqual([]);

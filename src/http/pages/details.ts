@@ -18,7 +18,6 @@ import {
   serviceLink,
   suggestionList,
   viewField,
-  WITH_SCRIPT,
 } from "./page.ts";
 
 /** The verdicts after which there is no service to show. */
@@ -49,7 +48,6 @@ export async function servicePage(
     .clusters.flatMap(({ clusterId }) => (parts.gateway.hasCluster(clusterId) ? clusterId : []));
   return {
     ...page,
-    ...WITH_SCRIPT,
     body: html`${heading}${viewForm(asked, views)}${refreshed(present(facts, parts))}`,
   };
 }
@@ -253,7 +251,6 @@ export async function clusterPage(
   return {
     title: clusterId,
     at: "/clusters",
-    ...WITH_SCRIPT,
     body: html`<h1>Cluster <code>${clusterId}</code></h1>
 ${refreshed(html`${clusterFacts(cluster, clock())}
 ${exports === undefined ? "" : exportsOf(exports, clusterId, range)}`)}`,
@@ -261,25 +258,16 @@ ${exports === undefined ? "" : exportsOf(exports, clusterId, range)}`)}`,
 }
 
 function exportsOf(exports: ClusterExports | Missing, clusterId: string, range: ListRange): Html {
-  const part = "missing" in exports ? exports : exports.exports;
-  return html`${refusals(exports)}
-<h2>Services it exports</h2>
+  const heading = html`<h2>Services it exports</h2>`;
+  if ("missing" in exports) return html`${heading}<p>${exports.missing}</p>`;
+  const { exports: part, refusals, findings, findingCount } = exports;
+  const more = findingCount - refusals.length - findings.length;
+  return html`${refusals.length === 0 ? "" : html`<h2>Exported, but not served</h2>${findingList(refusals)}`}
+${heading}
 ${partOf(part, "It exports no service.", (entries) => exportList(entries, clusterId))}
 ${pager(part, range, `/clusters/${encodeURIComponent(clusterId)}?`)}
-${findings(exports)}`;
-}
-
-function refusals(exports: ClusterExports | Missing): Html | string {
-  if ("missing" in exports || exports.refusals.length === 0) return "";
-  return html`<h2>Exported, but not served</h2>
-${findingList(exports.refusals)}`;
-}
-
-function findings(exports: ClusterExports | Missing): Html | string {
-  if ("missing" in exports) return "";
-  const more = exports.findingCount - exports.refusals.length - exports.findings.length;
-  return html`<h2>Other findings</h2>
-${exports.findings.length === 0 ? html`<p>No other finding.</p>` : findingList(exports.findings)}
+<h2>Other findings</h2>
+${findings.length === 0 ? html`<p>No other finding.</p>` : findingList(findings)}
 ${more > 0 ? html`<p><a href="/conflicts">${counted(more, "finding")} more</a></p>` : ""}`;
 }
 

@@ -82,7 +82,7 @@ export function leaseState({ live, expiresAt, degraded }: ClusterStatus, now: nu
   return expiresAt > now ? "pushed" : "expired";
 }
 
-const LEASE_COLOURS = { live: "good", degraded: "bad", pushed: "", expired: "bad" };
+export const LEASE_COLOURS = { live: "good", degraded: "bad", pushed: "", expired: "bad" };
 
 /** A cluster's lease by colour, and in words. */
 function leaseBadge(cluster: Cluster, now: number): Html {

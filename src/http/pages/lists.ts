@@ -3,7 +3,7 @@ import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.t
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { describeDegraded } from "../json.ts";
 import { type ListPart, type ListRange, type Missing, type PageParts, SERVICE_KINDS } from "./directory.ts";
-import { leaseState, serviceGrid, type UnseenCluster } from "./grid.ts";
+import { LEASE_COLOURS, leaseState, serviceGrid, type UnseenCluster } from "./grid.ts";
 import {
   clusterLink,
   counted,
@@ -14,7 +14,6 @@ import {
   refreshed,
   serviceLink,
   someOf,
-  WITH_SCRIPT,
 } from "./page.ts";
 
 /** Entries on one page. */
@@ -34,7 +33,6 @@ export async function servicesPage(parts: PageParts, url: URL): Promise<Page> {
   return {
     title: "Services",
     at: "/services",
-    ...WITH_SCRIPT,
     body: html`<h1>Services</h1>
 ${searchForm(search)}
 ${refreshed(html`${countOf(part, "service")}
@@ -72,7 +70,6 @@ export function clustersPage({ gateway, clock }: PageParts, url: URL): Page {
   return {
     title: "Clusters",
     at: "/clusters",
-    ...WITH_SCRIPT,
     body: html`<h1>Clusters</h1>
 ${refreshed(html`${servingSentence(status, now)}
 ${clusterList(clusters, now)}
@@ -90,7 +87,6 @@ export async function conflictsPage({ directory }: PageParts, url: URL): Promise
   return {
     title: "Conflicts and findings",
     at: "/conflicts",
-    ...WITH_SCRIPT,
     body: html`<h1>Conflicts and findings</h1>
 ${refreshed(html`<h2>Conflicts</h2>
 <p class="hint">Clusters export one service with different properties. The oldest export decides (KEP-1645).</p>
@@ -134,18 +130,11 @@ ${page < pages ? html`<a href="${url}page=${page + 1}" rel="next">Next</a>` : ""
 </nav>`;
 }
 
-/** Clusters with their age; those with problems come first. */
+/** Clusters with their age. */
 export function clusterList(clusters: readonly (ClusterStatus | UnseenCluster)[], now: number): Html {
-  return html`<ul class="list">${clusters.map((cluster) =>
-    "neverSeen" in cluster
-      ? html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${NEVER_SEEN}</p>
-<p>It may push, and never did since the gateway started.</p></li>`
-      : html`<li><p class="entry">${clusterLink(cluster.clusterId)} ${describeState(cluster, now)}</p>
-<p>Snapshot ${duration(now - cluster.pushedAt)} old. Last seen ${duration(now - cluster.renewedAt)} ago. ${
-          cluster.expiresAt > now
-            ? `Lease: ${duration(cluster.expiresAt - now)} left.`
-            : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
-        } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
+  return html`<ul class="list">${clusters.map(
+    (cluster) =>
+      html`<li><p class="entry">${clusterLink(cluster.clusterId)}</p>${clusterFacts(cluster, now)}</li>`,
   )}</ul>`;
 }
 
@@ -165,17 +154,17 @@ export function clusterFacts(cluster: ClusterStatus | UnseenCluster, now: number
 }
 
 function describeState(cluster: ClusterStatus, now: number): Html {
-  switch (leaseState(cluster, now)) {
-    case "degraded":
-      return html`<span class="good">live</span>, <span class="bad">${describeDegraded(cluster, now).join(", ")}</span>`;
-    case "live":
-      return html`<span class="good">live</span>`;
-    case "pushed":
-      return html`<span>pushed, not in the answers yet</span>`;
-    case "expired":
-      return html`<span class="bad">expired, its names are withdrawn</span>`;
-  }
+  const state = leaseState(cluster, now);
+  if (state === "degraded")
+    return html`<span class="good">live</span>, <span class="bad">${describeDegraded(cluster, now).join(", ")}</span>`;
+  return html`<span class="${LEASE_COLOURS[state]}">${STATES[state]}</span>`;
 }
+
+const STATES = {
+  live: "live",
+  pushed: "pushed, not in the answers yet",
+  expired: "expired, its names are withdrawn",
+};
 
 const NEVER_SEEN = html`<span class="bad">never seen</span>`;
 

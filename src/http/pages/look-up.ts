@@ -20,7 +20,6 @@ import {
   type Page,
   refreshed,
   viewField,
-  WITH_SCRIPT,
 } from "./page.ts";
 
 /** The number of services, and of entries of each list, here; the lists' own pages have more. */
@@ -51,21 +50,8 @@ export async function lookUpPage(parts: PageParts, request: HttpRequest): Promis
     "missing" in services
       ? []
       : services.entries.map(({ namespace, name }) => `${name}.${namespace}.svc.${zone}`);
-  return {
-    title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
-    at: "/",
-    status: error === undefined ? 200 : 400,
-    // What is read below an answer does not move.
-    ...(typed === undefined && WITH_SCRIPT),
-    body: html`<h1>Look up a name</h1>
-<p>Services of the clusterset have names in ${zones.map(
-      (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
-    )}. <a href="/setup">Set up a client</a> to use them.</p>
-${lookUpForm(typed, clusterIds.sort(natural), example, names, error)}
-${looked === undefined || "error" in looked ? "" : lookUpResult(looked)}
-<h2>Services by cluster</h2>
-${"missing" in services ? "" : searchForm("")}
-${refreshed(html`${servingSentence(status, now)}
+  // Below an answer they are not refreshed: what is read there does not move.
+  const lists = html`${servingSentence(status, now)}
 ${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>`}
 ${partOf(services, "No cluster exports a service.", (rows) => serviceGrid(rows, clusters, now, zone))}
 ${more(services, "/services", "services")}
@@ -80,7 +66,20 @@ ${partOf(conflicts, "No conflict: all clusters agree on what they export.", conf
 ${more(conflicts, "/conflicts", "conflicts")}
 <h2>Findings</h2>
 ${partOf(findings, "No finding: everything exported is served.", findingList)}
-${more(findings, "/conflicts", "findings")}`)}`,
+${more(findings, "/conflicts", "findings")}`;
+  return {
+    title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
+    at: "/",
+    status: error === undefined ? 200 : 400,
+    body: html`<h1>Look up a name</h1>
+<p>Services of the clusterset have names in ${zones.map(
+      (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
+    )}. <a href="/setup">Set up a client</a> to use them.</p>
+${lookUpForm(typed, clusterIds.sort(natural), example, names, error)}
+${looked === undefined || "error" in looked ? "" : lookUpResult(looked)}
+<h2>Services by cluster</h2>
+${"missing" in services ? "" : searchForm("")}
+${typed === undefined ? refreshed(lists) : lists}`,
   };
 }
 

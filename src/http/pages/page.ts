@@ -12,10 +12,6 @@ export interface Page {
   readonly at?: string;
   readonly body: Html;
   readonly status?: number;
-  /** The text of its script. */
-  readonly script?: string;
-  /** The allowed sources of its script's requests. */
-  readonly connections?: readonly string[];
 }
 
 const MENU: readonly (readonly [path: string, text: string])[] = [
@@ -32,7 +28,7 @@ const MENU: readonly (readonly [path: string, text: string])[] = [
  * @param prefix the path prefix of the client: `/tokens/<token>`
  */
 export async function pageResponse(page: Page, version: string, prefix = ""): Promise<Response> {
-  const { title, at, body, status = 200, script } = page;
+  const { title, at, body, status = 200 } = page;
   const document = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,25 +49,16 @@ export async function pageResponse(page: Page, version: string, prefix = ""): Pr
 </header>
 <main id="main">${body}</main>
 <footer><p>clusterset-doh ${version}: DNS over HTTPS for a Kubernetes clusterset. <a href="/readyz">Readiness</a></p></footer>
-${script === undefined ? "" : html`<script>${raw(script)}</script>`}
+<script>${raw(PAGE_SCRIPT)}</script>
 </body>
 </html>
 `;
-  const policy = [
-    "default-src 'none'",
-    `style-src '${await hashOf(STYLE)}'`,
-    "img-src data:",
-    ...(script === undefined ? [] : [`script-src '${await hashOf(script)}'`]),
-    ...(page.connections === undefined ? [] : [`connect-src ${page.connections.join(" ")}`]),
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ];
+  policy ??= makePolicy();
   return new Response(withPrefix(document.toString(), prefix), {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policy.join("; "),
+      "content-security-policy": await policy,
       "cache-control": "private, no-cache",
       "referrer-policy": "no-referrer",
       "x-content-type-options": "nosniff",
@@ -85,16 +72,24 @@ function withPrefix(document: string, prefix: string): string {
   return document.replace(/( (?:href|action)=")\//g, (_, attribute) => `${attribute}${prefix}/`);
 }
 
-const hashes = new Map<string, Promise<string>>();
+/** The same for every page, so it is made once. */
+let policy: Promise<string> | undefined;
 
-/** A hash source (Content Security Policy Level 3 section 2.3.1). */
-function hashOf(text: string): Promise<string> {
-  const known = hashes.get(text) ?? digest(text);
-  hashes.set(text, known);
-  return known;
+async function makePolicy(): Promise<string> {
+  return [
+    "default-src 'none'",
+    `style-src '${await hashOf(STYLE)}'`,
+    "img-src data:",
+    `script-src '${await hashOf(PAGE_SCRIPT)}'`,
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 }
 
-async function digest(text: string): Promise<string> {
+/** A hash source (Content Security Policy Level 3 section 2.3.1). */
+async function hashOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
 }
@@ -411,9 +406,3 @@ if (part) {
   plan();
 }
 `;
-
-/** What a page with such parts needs. */
-export const WITH_SCRIPT: Pick<Page, "script" | "connections"> = {
-  script: PAGE_SCRIPT,
-  connections: ["'self'"],
-};

@@ -8,7 +8,7 @@ import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
 import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
-import { copied, notFoundPage, options, WITH_SCRIPT } from "./page.ts";
+import { copied, notFoundPage, options } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 
@@ -116,7 +116,6 @@ async function pageFor(facts: SetupFacts, { zones, publicUrl }: PageParts): Prom
   return {
     title: `Set up a client for ${zone}`,
     at: "/setup",
-    ...WITH_SCRIPT,
     body: html`<h1>Set up a client for ${zone}</h1>
 ${zoneForm(zones, zone)}
 <dl>
