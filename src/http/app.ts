@@ -336,11 +336,11 @@ export function createHono(
     const { method, path } = c.req;
     const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
     if (isThere) return toResponse(ends.notAllowed(request, c.env?.answers));
-    const pages = c.env?.answers?.pages;
-    if (pages === undefined || !prefersHtml(request.header("accept")))
+    const answers = c.env?.answers;
+    if (answers?.pages === undefined || !prefersHtml(request.header("accept")))
       return toResponse(ends.notFound(request, c.env?.answers));
     counters.rejected.hit(404);
-    return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
+    return pageResponse(notFoundPage(), answers.version, c.env.urlToken?.prefix);
   });
   app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
   return app;

@@ -9,7 +9,8 @@ import { createReject, type Reject } from "../messages/errors.ts";
 import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import type { MetricsSource } from "../metrics/metric.ts";
-import type { Listed, PageParts, PageSettings } from "../pages/directory.ts";
+import type { Listed, PageSettings } from "../pages/directory.ts";
+import type { EndpointAt } from "../path-table.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
 type Prepare = (background?: Background) => Promise<void> | undefined;
@@ -29,9 +30,18 @@ export interface RuleAnswers {
   readonly metrics: MetricsSource | undefined;
   /** What is served now, for explanations; undefined while there is none. */
   readonly listed: () => Listed | undefined;
+  readonly endpointAt: EndpointAt;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  /** The pages show names in the first one. */
+  readonly zones: readonly string[];
+  readonly version: string;
   /** Undefined without pages. */
-  readonly pages: PageParts | undefined;
+  readonly pages: PageSettings | undefined;
 }
+
+/** The parts of the pages. */
+export type PageParts = RuleAnswers & PageSettings;
 
 /** The parts that a host makes for each rule. */
 export interface RuleParts {
@@ -49,7 +59,7 @@ export interface RuleParts {
 /** The parts that all rules share. */
 export interface SharedParts
   extends Pick<QueryParts, "counters" | "clock" | "outside" | "stubs" | "clientAddress">,
-    Pick<PageParts, "zones" | "version" | "endpointAt"> {
+    Pick<RuleAnswers, "zones" | "version" | "endpointAt"> {
   /** The configured web origins; `*` counts for the rule `public` only. */
   readonly allowedOrigins: AllowedOrigins;
   /** The settings that decide the view of queries, beside the path. Default: none. */
@@ -84,7 +94,6 @@ export function createRuleAnswers(
     // The gateway cannot know which records of other name servers it would have to hide.
     stubs: hidesAnything(rule) ? undefined : stubs,
   });
-  const pageZones = aliasesFirst(zones);
   const origins = originsOf(shared.allowedOrigins, rule.isPublic);
   return {
     gateway,
@@ -95,16 +104,11 @@ export function createRuleAnswers(
     reject: createReject(origins, counters),
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
-    pages: pages && {
-      ...pages,
-      gateway,
-      answerQuery,
-      clock,
-      version,
-      endpointAt,
-      listed,
-      zones: pageZones,
-    },
+    clock,
+    version,
+    endpointAt,
+    zones: aliasesFirst(zones),
+    pages,
   };
 }
 

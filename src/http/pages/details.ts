@@ -1,9 +1,10 @@
 import { html } from "hono/html";
 import type { ServiceListing } from "../../names/services.ts";
 import { isObjectLabel } from "../../zone/kinds/endpoint-records.ts";
+import type { PageParts } from "../doh/rule-answers.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
-import type { ClusterExport, ClusterExports, ListRange, Missing, PageParts } from "./directory.ts";
+import type { ClusterExport, ClusterExports, ListRange, Missing } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, propertyTable } from "./explained.ts";
 import { byNeed, clusterFacts, conflictList, findingList, pageOf, pager, partOf } from "./lists.ts";
 import {

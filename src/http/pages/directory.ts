@@ -1,11 +1,8 @@
-import type { AnswerQuery } from "../../answer/answer-query.ts";
 import { Kind } from "../../database/places.ts";
-import type { HistoryEntry } from "../../database/reader.ts";
 import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
-import type { DohGateway } from "../../gateway/scoped-gateway.ts";
-import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import {
   type Accounts,
@@ -13,10 +10,10 @@ import {
   type Objections,
   type ServiceListing,
   type ServicePart,
+  type ServiceSearch,
   serviceAt,
 } from "../../names/services.ts";
 import type { World } from "../../zone/world.ts";
-import type { EndpointAt } from "../path-table.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 
 /** The addresses of the gateway other than its URL. */
@@ -32,20 +29,6 @@ export interface PageSettings {
   readonly publicUrl?: string | undefined;
   /** The other addresses of the gateway; called for each page. */
   readonly reach?: () => Reach;
-}
-
-/** The parts of the pages. */
-export interface PageParts extends PageSettings {
-  readonly gateway: DohGateway;
-  readonly answerQuery: AnswerQuery;
-  readonly endpointAt: EndpointAt;
-  /** What is served now, for explanations; undefined while there is none. */
-  readonly listed: () => Listed | undefined;
-  /** Unix milliseconds. */
-  readonly clock: () => number;
-  /** The pages show names in the first one. */
-  readonly zones: readonly string[];
-  readonly version: string;
 }
 
 /** A part of a list. */
@@ -64,14 +47,6 @@ export interface Missing {
 export interface ListRange {
   readonly offset: number;
   readonly most: number;
-}
-
-/** The requested services. */
-interface ServicesRequest extends ListRange {
-  /** Words that `<service>.<namespace>` must contain. */
-  readonly words: readonly string[];
-  /** A cluster id; undefined for outside. */
-  readonly view: string | undefined;
 }
 
 type Part<Entry> = ListPart<Entry> | Missing;
@@ -105,17 +80,7 @@ export interface GridRow extends ServiceListing {
 }
 
 /** The lists on the pages. Not every host has all of them. */
-export interface Directory {
-  /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
-  service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined;
-  /** What a cluster exports, by name. */
-  cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing>;
-  services(request: ServicesRequest): Promise<Part<GridRow>>;
-  /** What happened to clusters, the newest first; undefined where that is not known. */
-  history(): readonly HistoryEntry[] | undefined;
-  conflicts(range: ListRange): Promise<Part<Conflict>>;
-  findings(range: ListRange): Promise<Part<ClusterFinding>>;
-}
+type Directory = ReturnType<typeof createDirectory>;
 
 /** What a host's answers are made of, for pages and explanations. */
 export interface Listed {
@@ -123,13 +88,9 @@ export interface Listed {
   /** Absent on hosts that do not merge. */
   readonly merged?: Merged;
   /** Lists services on hosts that do not merge; undefined where that fails. */
-  readonly services?: (request: ServicesRequest) => Promise<ServiceList | undefined>;
-}
-
-/** A part of the list of services. */
-interface ServiceList {
-  readonly total: number;
-  readonly services: readonly ServiceListing[];
+  readonly services?: (
+    request: ServiceSearch,
+  ) => Promise<{ readonly total: number; readonly services: readonly ServiceListing[] } | undefined>;
 }
 
 /** What only hosts that merge have. */
@@ -152,7 +113,7 @@ const elsewhere = (what: string) => ({
 });
 
 /** The directory of what is served now; `listed` returns undefined while there is nothing. */
-export function createDirectory(listed: () => Listed | undefined): Directory {
+export function createDirectory(listed: () => Listed | undefined) {
   const part = async <Entry>(
     what: string,
     range: ListRange,
@@ -167,11 +128,13 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
     return { total: list.length, entries: list.slice(range.offset, range.offset + range.most) };
   };
   return {
-    service(namespace, name, view) {
+    /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
+    service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined {
       const now = listed();
       return now && serviceAt(now.world, `${namespace}/${name}`, view);
     },
-    async cluster(clusterId, range) {
+    /** What a cluster exports, by name. */
+    async cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing> {
       const now = listed();
       if (now === undefined) return NOTHING_SERVED;
       const { merged } = now;
@@ -180,7 +143,7 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
       const own = findings.filter((finding) => finding.clusterId === clusterId);
       return merged.turns.run(exportsOf(merged.accounts, own, clusterId, range));
     },
-    async services(request) {
+    async services(request: ServiceSearch): Promise<Part<GridRow>> {
       const now = listed();
       if (now === undefined) return NOTHING_SERVED;
       const { merged } = now;
@@ -190,13 +153,14 @@ export function createDirectory(listed: () => Listed | undefined): Directory {
       }
       return merged.turns.run(gridRows(merged.accounts, request));
     },
+    /** What happened to clusters, the newest first; undefined where that is not known. */
     history: () => listed()?.merged?.accounts.world.entries.history(MOST_HISTORY),
-    conflicts: (range) => part("Conflicts", range, ({ conflicts }) => conflicts),
-    findings: (range) => part("Findings", range, ({ findings }) => findings),
+    conflicts: (range: ListRange) => part("Conflicts", range, ({ conflicts }) => conflicts),
+    findings: (range: ListRange) => part("Findings", range, ({ findings }) => findings),
   };
 }
 
-function* gridRows(accounts: Accounts, request: ServicesRequest): Generator<void, ListPart<GridRow>> {
+function* gridRows(accounts: Accounts, request: ServiceSearch): Generator<void, ListPart<GridRow>> {
   const { total, services } = yield* listServices(accounts.world, request);
   const entries: GridRow[] = [];
   for (const service of services) {

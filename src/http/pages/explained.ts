@@ -1,11 +1,11 @@
 import { html } from "hono/html";
 import type { ExplainedProperty } from "../../explain/explanation.ts";
+import type { PageParts } from "../doh/rule-answers.ts";
 import { describeUnanswered } from "../doh/rule-answers.ts";
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
 import { type JsonAnswer, readAnswered } from "../json.ts";
 import { readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
-import type { PageParts } from "./directory.ts";
 import { clusterLink, duration, type Html, serviceLink, suggestionList } from "./page.ts";
 
 /** A question of a page, with its client. */

@@ -1,8 +1,9 @@
 import { html } from "hono/html";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { PageParts } from "../doh/rule-answers.ts";
 import { describeDegraded } from "../json.ts";
-import { type ListPart, type ListRange, type Missing, type PageParts, SERVICE_KINDS } from "./directory.ts";
+import { type ListPart, type ListRange, type Missing, SERVICE_KINDS } from "./directory.ts";
 import { LEASE_COLOURS, leaseState, serviceGrid, type UnseenCluster } from "./grid.ts";
 import {
   clusterLink,

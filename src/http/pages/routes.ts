@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
+import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { clusterPage, servicePage } from "./details.ts";
-import type { PageParts } from "./directory.ts";
 import { clustersPage, conflictsPage, servicesPage } from "./lists.ts";
 import { lookUpPage } from "./look-up.ts";
 import { type Page, pageResponse } from "./page.ts";
@@ -17,10 +17,10 @@ export function createPages(): Hono<AppEnvironment> {
   const show =
     (make: (parts: PageParts, url: URL, c: PageContext) => Page | Response | Promise<Page | Response>) =>
     async (c: PageContext) => {
-      const parts = c.env?.answers?.pages;
-      if (parts === undefined) return c.notFound();
-      const page = await make(parts, new URL(c.req.url), c);
-      return page instanceof Response ? page : pageResponse(page, parts.version, c.env.urlToken?.prefix);
+      const answers = c.env?.answers;
+      if (answers?.pages === undefined) return c.notFound();
+      const page = await make({ ...answers, ...answers.pages }, new URL(c.req.url), c);
+      return page instanceof Response ? page : pageResponse(page, answers.version, c.env.urlToken?.prefix);
     };
   routes.get(
     "/",

@@ -1,11 +1,11 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
+import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { prefersHtml } from "../messages/fields.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import type { ClientSetup, SetupFacts, SetupFile } from "../setup/facts.ts";
 import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
-import type { PageParts } from "./directory.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
 import { copied, notFoundPage, options } from "./page.ts";
