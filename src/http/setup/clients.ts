@@ -1,14 +1,7 @@
-import { coredns, corednsOfListener, corednsOnKubernetes } from "./coredns.ts";
-import { apple, chromium, curl, dig, firefox } from "./devices.ts";
+import { COREDNS } from "./coredns.ts";
+import { apple, BROWSERS, COMMAND_LINE } from "./devices.ts";
 import type { ClientSetup } from "./facts.ts";
-import {
-  adguard,
-  dnscryptProxy,
-  dnscryptProxyRules,
-  dnsmasq,
-  systemdResolved,
-  unbound,
-} from "./resolvers.ts";
+import { RESOLVERS, systemdResolved } from "./resolvers.ts";
 
 /** Clients of one kind, in the order of the page. */
 interface ClientGroup {
@@ -17,20 +10,8 @@ interface ClientGroup {
 }
 
 export const CLIENT_GROUPS: readonly ClientGroup[] = [
-  { title: "Command line", clients: [curl, dig] },
+  { title: "Command line", clients: COMMAND_LINE },
   { title: "Devices", clients: [apple, systemdResolved] },
-  { title: "Browsers", clients: [chromium, firefox] },
-  {
-    title: "Resolvers",
-    clients: [
-      coredns,
-      corednsOfListener,
-      corednsOnKubernetes,
-      unbound,
-      dnsmasq,
-      adguard,
-      dnscryptProxy,
-      dnscryptProxyRules,
-    ],
-  },
+  { title: "Browsers", clients: BROWSERS },
+  { title: "Resolvers", clients: [...COREDNS, ...RESOLVERS] },
 ];

@@ -34,7 +34,7 @@ function corednsPatch(facts: SetupFacts): SetupFile {
   return configMap(facts, "coredns", "Corefile", KUBEADM_COREFILE);
 }
 
-export const coredns: ClientSetup = {
+const coredns: ClientSetup = {
   id: "coredns",
   title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
   lacks: lacksPath,
@@ -46,7 +46,7 @@ export const coredns: ClientSetup = {
   files: [corefile],
 };
 
-export const corednsOfListener: ClientSetup = {
+const corednsOfListener: ClientSetup = {
   id: "coredns-dns",
   title: "CoreDNS, any version",
   lacks: lacksListener,
@@ -58,7 +58,7 @@ export const corednsOfListener: ClientSetup = {
   files: [corefileOfListener],
 };
 
-export const corednsOnKubernetes: ClientSetup = {
+const corednsOnKubernetes: ClientSetup = {
   id: "coredns-kubernetes",
   title: "CoreDNS in a Kubernetes cluster",
   lacks: (facts) => (lacksListener(facts) === undefined ? undefined : lacksPath(facts)),
@@ -147,3 +147,6 @@ function lacksPath({ prefix }: SetupFacts): string | undefined {
 }
 
 const TRUST = "give CoreDNS `certificate.crt` (below), and its path in the block.";
+
+/** In the order of the page. */
+export const COREDNS = [coredns, corednsOfListener, corednsOnKubernetes];

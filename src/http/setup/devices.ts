@@ -124,7 +124,7 @@ export function chromiumPolicy({ resource }: SetupFacts): SetupFile {
   });
 }
 
-export const chromium: ClientSetup = {
+const chromium: ClientSetup = {
   id: "chromium",
   title: "Chromium, Chrome, Edge",
   lacks: lacksAlias,
@@ -154,7 +154,7 @@ export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
   });
 }
 
-export const firefox: ClientSetup = {
+const firefox: ClientSetup = {
   id: "firefox",
   title: "Firefox",
   lacks: (facts) =>
@@ -198,7 +198,7 @@ function digLines(facts: SetupFacts): SetupFile {
   ]);
 }
 
-export const curl: ClientSetup = {
+const curl: ClientSetup = {
   id: "curl",
   title: "curl",
   steps: (facts) => [
@@ -208,9 +208,13 @@ export const curl: ClientSetup = {
   files: [curlLines],
 };
 
-export const dig: ClientSetup = {
+const dig: ClientSetup = {
   id: "dig",
   title: "dig, kdig",
   steps: () => ["They verify the gateway's certificate only with `+tls-ca`."],
   files: [digLines],
 };
+
+/** In the order of the page. */
+export const BROWSERS = [chromium, firefox];
+export const COMMAND_LINE = [curl, dig];

@@ -43,7 +43,7 @@ const BUILT_IN = new Set(["test", "invalid", "onion", "localhost"]);
 /** The file of trusted authorities on Debian, Ubuntu and Alpine. */
 const SYSTEM_BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
 
-export const unbound: ClientSetup = {
+const unbound: ClientSetup = {
   id: "unbound",
   title: "unbound",
   lacks: lacksListener,
@@ -70,7 +70,7 @@ export function dnsmasqConf(facts: SetupFacts): SetupFile {
   ]);
 }
 
-export const dnsmasq: ClientSetup = {
+const dnsmasq: ClientSetup = {
   id: "dnsmasq",
   title: "dnsmasq",
   lacks: lacksPlainDns,
@@ -86,7 +86,7 @@ export function adguardUpstream({ zone, resource }: SetupFacts): SetupFile {
   return textFile("adguard-upstream.txt", [`[/${zone}/]${resource}`]);
 }
 
-export const adguard: ClientSetup = {
+const adguard: ClientSetup = {
   id: "adguard",
   title: "AdGuard Home, dnsproxy",
   steps: (facts) => [
@@ -119,7 +119,7 @@ export function dnscryptProxyForwarding(facts: SetupFacts): SetupFile {
   ]);
 }
 
-export const dnscryptProxy: ClientSetup = {
+const dnscryptProxy: ClientSetup = {
   id: "dnscrypt-proxy",
   title: "dnscrypt-proxy, every name",
   lacks: ({ outside }) =>
@@ -136,7 +136,7 @@ export const dnscryptProxy: ClientSetup = {
   files: [dnscryptProxyServer],
 };
 
-export const dnscryptProxyRules: ClientSetup = {
+const dnscryptProxyRules: ClientSetup = {
   id: "dnscrypt-proxy-rules",
   title: "dnscrypt-proxy, this zone only",
   lacks: lacksPlainDns,
@@ -217,3 +217,6 @@ function resolver(facts: SetupFacts): { readonly server: string; readonly overTl
   const { overTls, address, port } = listenerOf(facts);
   return { server: `${inUrl(address)}:${port}${overTls ? `#${facts.host}` : ""}`, overTls };
 }
+
+/** In the order of the page. */
+export const RESOLVERS = [unbound, dnsmasq, adguard, dnscryptProxy, dnscryptProxyRules];
