@@ -24,41 +24,26 @@ export function readJsonQuestion(url: string): JsonQuestion | { readonly error: 
   try {
     return readParameters(url);
   } catch (error) {
-    if (!(error instanceof JsonQuestionError)) throw error;
-    return { error: error.message };
+    if (error instanceof JsonQuestionError) return { error: error.message };
+    if (error instanceof NameError)
+      return { error: `the parameter name is not a DNS name: ${error.message}` };
+    if (error instanceof URIError) return { error: "a parameter has malformed percent-encoding" };
+    throw error;
   }
 }
 
-/** @throws {JsonQuestionError} */
+/** @throws {JsonQuestionError} @throws {NameError} @throws {URIError} */
 function readParameters(url: string): JsonQuestion {
-  const name = readParameter(url, "name");
+  const name = parameter(url, "name");
   if (name === undefined || name === "")
     throw new JsonQuestionError(
       "the parameter name is missing: ?name=<service>.<namespace>.svc.<zone>&type=A",
     );
-  const type = readType(readParameter(url, "type"));
+  const type = readType(parameter(url, "type"));
   const checkingDisabled = readFlag(url, "cd");
   const dnssecOk = readFlag(url, "do");
-  const contentType = readParameter(url, "ct");
-  return { query: encodeQuery(readName(name), type, checkingDisabled, dnssecOk), contentType };
-}
-
-function readParameter(url: string, name: string): string | undefined {
-  try {
-    return parameter(url, name);
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error;
-    throw new JsonQuestionError(`the parameter ${name} has malformed percent-encoding`);
-  }
-}
-
-function readName(text: string): Uint8Array {
-  try {
-    return parseName(text);
-  } catch (error) {
-    if (!(error instanceof NameError)) throw error;
-    throw new JsonQuestionError(`the parameter name is not a DNS name: ${error.message}`);
-  }
+  const contentType = parameter(url, "ct");
+  return { query: encodeQuery(parseName(name), type, checkingDisabled, dnssecOk), contentType };
 }
 
 function readType(text: string | undefined): number {
@@ -74,7 +59,7 @@ function readType(text: string | undefined): number {
 }
 
 function readFlag(url: string, name: string): boolean {
-  const text = readParameter(url, name)?.toLowerCase();
+  const text = parameter(url, name)?.toLowerCase();
   if (text === undefined || text === "" || text === "0" || text === "false") return false;
   if (text === "1" || text === "true") return true;
   throw new JsonQuestionError(`the parameter ${name} must be 0, 1, false or true`);
