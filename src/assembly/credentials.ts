@@ -8,11 +8,11 @@ import {
   type AskingRule,
   exportLimitsOf,
   grantsOf,
+  type IssuedTokens,
   type PushCredential,
   publicScope,
   type Token,
 } from "../config/access.ts";
-import type { IssuedTokens, IssuerKeysPlace } from "../config/issuer.ts";
 import type { EdgeConfig } from "../config/settings.ts";
 import { canonical } from "../config/values.ts";
 import type { Grants, Pins } from "../merge/grants.ts";
@@ -27,7 +27,7 @@ interface KeysAccess {
 
 /** The inline or fetched keys of an issuer; undefined if they are in a file. */
 export function keySourceOf(
-  { issuer, jwks, jwksUri, discovery }: IssuerKeysPlace,
+  { issuer, jwks, jwksUri, discovery }: IssuedTokens,
   access: KeysAccess,
 ): KeySource | undefined {
   if (jwks !== undefined) return inlineKeys(jwks);

@@ -85,6 +85,9 @@ const AskingRule = z.strictObject({
   ),
 });
 
+/** The settings that select an issuer's tokens, and the place of its keys. */
+export type IssuedTokens = NonNullable<z.infer<typeof AskingRule>["oidc"]>[number];
+
 /** The kinds of credentials of a rule. */
 export const KINDS = [
   "bearer",

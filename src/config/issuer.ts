@@ -15,17 +15,6 @@ const Jwks = z.strictObject({ keys: z.array(Jwk).min(1).max(100) });
 
 const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
 
-/** The place of an issuer's keys. */
-export interface IssuerKeysPlace {
-  readonly issuer: string;
-  readonly jwks?: { readonly keys: readonly object[] } | undefined;
-  readonly jwksUri?: string | undefined;
-  readonly discovery?: true | undefined;
-  readonly jwksFile?: string | undefined;
-  readonly caFile?: string | undefined;
-  readonly tokenFile?: string | undefined;
-}
-
 /** The settings of an issuer's tokens, with exactly one place of its keys. @param subjects selects the tokens that count */
 export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
   return z
@@ -57,13 +46,6 @@ export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subject
 }
 
 function isDiscoverable(value: object): boolean {
-  const { discovery, issuer } = value as IssuerKeysPlace;
+  const { discovery, issuer } = value as { readonly discovery?: true; readonly issuer: string };
   return discovery === undefined || isKeysUrl(issuer);
-}
-
-/** The settings that select an issuer's tokens. */
-export interface IssuedTokens extends IssuerKeysPlace {
-  readonly audience: string;
-  readonly subject?: string | string[] | undefined;
-  readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
 }

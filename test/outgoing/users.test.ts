@@ -39,7 +39,10 @@ const users: Readonly<Record<string, () => Promise<unknown>>> = {
     await upstream.exchange(new Uint8Array(12), signal).finally(() => upstream.close());
   },
   "the keys of an issuer": async () => {
-    const keys = await IssuerKeys.load({ issuer: url.origin, jwksUri: url.href, caFile }, () => {});
+    const keys = await IssuerKeys.load(
+      { issuer: url.origin, audience: "a", jwksUri: url.href, caFile },
+      () => {},
+    );
     const header = { alg: "RS256", kid: "k" };
     await keys.source.key(header, { payload: "", signature: "" }).finally(() => keys.close());
   },

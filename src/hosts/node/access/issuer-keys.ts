@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import type { Dispatcher } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource, PrivateKeyShown } from "../../../access/oidc.ts";
 import { keySourceOf } from "../../../assembly/credentials.ts";
-import type { IssuerKeysPlace } from "../../../config/issuer.ts";
+import type { IssuedTokens } from "../../../config/access.ts";
 import { UsageError } from "../../../config/values.ts";
 import { readToken } from "../files.ts";
 import { readCertificates } from "../tls.ts";
 
 /** The keys of one issuer, and their files. */
 export class IssuerKeys {
-  readonly #configured: IssuerKeysPlace;
+  readonly #configured: IssuedTokens;
   /** Undefined until the file was read, if the keys are in a file. */
   #keys: KeySource | undefined;
   #text = "";
@@ -18,13 +18,13 @@ export class IssuerKeys {
   /** By origin: discovery may lead to another one. */
   readonly #dispatchers = new Map<string, Dispatcher>();
 
-  private constructor(configured: IssuerKeysPlace) {
+  private constructor(configured: IssuedTokens) {
     this.#configured = configured;
   }
 
   /** @throws {UsageError} naming the file that cannot be read */
   static async load(
-    configured: IssuerKeysPlace,
+    configured: IssuedTokens,
     onFailure: (url: string, error: unknown) => void,
   ): Promise<IssuerKeys> {
     const loaded = new IssuerKeys(configured);
