@@ -66,8 +66,7 @@ export async function stageLines(
     }
     begin();
   }
-  for await (const part of readBytes(request, reading))
-    await turns.run(take(part), MOST_STEPS);
+  for await (const part of readBytes(request, reading)) await turns.run(take(part), MOST_STEPS);
   reader.finish();
   return begin()!;
 }
