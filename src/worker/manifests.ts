@@ -20,8 +20,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 interface KnownFile extends ManifestFile {
   /** Changes with the content. */
   readonly signature: string;
-  /** The signature of another content, which counts once it is the same in two reads: an editor writes several times for one save. */
-  readonly next?: string;
+  /** Whether the read before saw it changed: the next one takes what it then has, since an editor writes several times for one save. */
+  readonly isChanging?: boolean;
 }
 
 /** A directory of manifests for repeated reads: every *.yaml, *.yml and *.json file below it that is not hidden. Unchanged files are not read again. */
@@ -63,8 +63,8 @@ export class ManifestDirectory {
     const before = this.#files.get(path);
     try {
       const { signature, size } = await look(path);
-      if (before?.signature === signature) return before;
-      if (before !== undefined && before.next !== signature) return { ...before, next: signature };
+      if (before?.signature === signature) return { ...before, isChanging: false };
+      if (before !== undefined && before.isChanging !== true) return { ...before, isChanging: true };
       if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
       const text = isKustomization(path) ? KUSTOMIZATION : await readFile(path, "utf8");
       // It changed during the read.

@@ -62,20 +62,14 @@ class Course {
   /** Whose an address is. */
   readonly reverse = new ReverseModel();
   gateway = this.#open();
-  readonly follower = new AnsweringState({
-    reader: new Reader(this.#reading, () => expect.unreachable()),
-    clock: this.clock,
-    names: { zones: { ttl: 30 }, merging: {} },
-    queries: REAL_QUERIES,
-    scopes: SCOPES,
-    serial: () => this.gateway.state.serial,
-  });
+  follower = this.#follow();
 
   async take(step: Step): Promise<void> {
     if (step.do === "wait") await this.clock.advance(step.seconds * 1000);
     else if (step.do === "restart") {
       await this.gateway.close();
       this.gateway = this.#open();
+      this.follower = this.#follow();
     } else if (step.do === "leave") {
       await this.done(this.gateway.leave(step.cluster));
       this.reverse.leave(step.cluster);
@@ -118,6 +112,19 @@ class Course {
 
   #open(): Gateway {
     return openKeyed({ database: this.#database, clock: this.clock, scopes: SCOPES });
+  }
+
+  #follow(): AnsweringState {
+    const follower = new AnsweringState({
+      reader: new Reader(this.#reading, () => expect.unreachable()),
+      clock: this.clock,
+      names: { zones: { ttl: 30 }, merging: {} },
+      queries: REAL_QUERIES,
+      scopes: SCOPES,
+      serial: () => this.gateway.state.serial,
+    });
+    follower.follow();
+    return follower;
   }
 
   async #push(to: ClusterSnapshot, isPatch: boolean): Promise<void> {

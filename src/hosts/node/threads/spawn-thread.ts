@@ -16,6 +16,7 @@ export function spawnThread(index: number, entry = ENTRY): Worker {
   const cache = module.getCompileCacheDir();
   const worker = new Worker(entry, {
     name: `answering-${index}`,
+    workerData: { index },
     // The cache has a folder for each version of Node.
     env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(cache) },
     // The young generation is 32 MiB by default, and a thread that answers keeps nothing young.
