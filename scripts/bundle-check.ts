@@ -1,6 +1,6 @@
 /**
  * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than 213 KB compressed.
+ * Node reaches it, or where it is larger than 207.5 KB compressed.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -18,8 +18,8 @@ export interface WorkerBundle {
   readonly metafile: Metafile;
 }
 
-/** Bytes after compression: what the Worker has (212 KB), and little more. */
-export const MOST_COMPRESSED = 213_000;
+/** Bytes after compression: what the Worker has (207 KB), and little more. */
+export const MOST_COMPRESSED = 207_500;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */
