@@ -156,6 +156,18 @@ describe("files", () => {
   });
 });
 
+test("a file that changes before each read counts with every second one", async () => {
+  const manifests = new ManifestDirectory(folder);
+  const seen: (number | undefined)[] = [];
+  for (let port = 80; port < 85; port++) {
+    await write("a.yaml", service("web", port));
+    const { objects } = await manifests.read();
+    const found = objects.find(({ object }) => object.kind === "Service")?.object;
+    seen.push((found as { spec?: { ports: { port: number }[] } } | undefined)?.spec?.ports[0]?.port);
+  }
+  expect(seen).toEqual([80, 80, 82, 82, 84]);
+});
+
 describe("watching", () => {
   let stop: AbortController;
   let running: Promise<void>;
