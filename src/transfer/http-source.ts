@@ -1,3 +1,4 @@
+import { readAtMost } from "../dns/bounded-body.ts";
 import type { Clock } from "../gateway/clock.ts";
 import { withTimesAhead } from "../gateway/leases.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
@@ -178,27 +179,6 @@ export async function readBounded(
 function declaredLength(response: Response): number | undefined {
   const text = response.headers.get("content-length");
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-/** Reads a body whose length is not known or not to be trusted; undefined if it has more than `most` bytes, of which the sender then sends no more. */
-export async function readAtMost(
-  body: AsyncIterable<Uint8Array> | null,
-  most: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > most) return undefined;
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 function tooLong(what: string, most: number, has: string): Error {

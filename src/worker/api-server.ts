@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { KubeConfig, Watch } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
+import { readAtMost } from "../dns/bounded-body.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
-import { readBody } from "../outgoing/read-body.ts";
 import type { ApiConnection, OpenConnection } from "./api-connection.ts";
 
 /** An answer of the API server that is not a 2xx, or an unusable one. */
@@ -191,8 +191,9 @@ export class ApiServer {
 }
 
 async function readText(body: AsyncIterable<Uint8Array>, path: string): Promise<string> {
-  const tooLong = () => new ApiError(path, 200, `the answer has more than ${MOST_BYTES} bytes`);
-  return (await readBody(body, MOST_BYTES, tooLong)).toString();
+  const bytes = await readAtMost(body, MOST_BYTES);
+  if (bytes === undefined) throw new ApiError(path, 200, `the answer has more than ${MOST_BYTES} bytes`);
+  return Buffer.from(bytes.buffer).toString();
 }
 
 /** What the client's `Watch` takes of a kubeconfig: the API server, and a connection with credentials. */

@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
 import { UsageError } from "../../config/values.ts";
+import { readAtMost } from "../../dns/bounded-body.ts";
 import { JSON_TYPE } from "../../http/messages/fields.ts";
 import { nextStep, openDispatcher } from "../../outgoing/dispatcher.ts";
-import { readBody } from "../../outgoing/read-body.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";
 import { readCertificates } from "../node/tls.ts";
@@ -79,8 +79,9 @@ export async function connectTo(server: string, flags: ConnectionFlags) {
         headers: { ...fields, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
       });
       status = response.statusCode;
-      const tooLong = () => new Error(`its answer is longer than ${MOST_BYTES} bytes`);
-      body = await readBody(response.body, MOST_BYTES, tooLong);
+      const read = await readAtMost(response.body, MOST_BYTES);
+      if (read === undefined) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`);
+      body = Buffer.from(read.buffer);
     } catch (cause) {
       const rejected = await explainCertificate(url.origin, ca !== undefined, cause, servername);
       const { code = "UNREACHABLE", message } = rejected ?? {};

@@ -1,5 +1,5 @@
+import { readAtMost } from "../../dns/bounded-body.ts";
 import { type Upstream, withoutAge } from "../../forward/upstream.ts";
-import { readAtMost } from "../../transfer/http-source.ts";
 import { DNS_MESSAGE, essence } from "../messages/fields.ts";
 
 const MOST_ANSWER_BYTES = 65_535;

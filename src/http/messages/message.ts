@@ -1,6 +1,6 @@
 import type { Client } from "../../access/client.ts";
 import type { MaybePromise } from "../../access/url-tokens.ts";
-import { readAtMost } from "../../transfer/http-source.ts";
+import { readAtMost } from "../../dns/bounded-body.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**

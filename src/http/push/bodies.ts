@@ -1,9 +1,9 @@
 import type { Stage } from "../../database/stage.ts";
+import { readAtMost } from "../../dns/bounded-body.ts";
 import type { Clock, Turns } from "../../gateway/clock.ts";
 import { readJsonLine } from "../../snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { readAtMost } from "../../transfer/http-source.ts";
 import { ApiError } from "../messages/errors.ts";
 import { essence, JSON_TYPE } from "../messages/fields.ts";
 import type { BodyLimits, PushLimits } from "./limits.ts";

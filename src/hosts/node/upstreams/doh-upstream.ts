@@ -1,8 +1,8 @@
 import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
+import { readAtMost } from "../../../dns/bounded-body.ts";
 import { type Upstream, withoutAge } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
-import { readBody } from "../../../outgoing/read-body.ts";
 
 /** The options for one DNS resource. */
 interface DohAccess {
@@ -43,8 +43,9 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
       await body.dump({ limit: MOST_ANSWER_BYTES }).catch(() => {});
       throw new Error(`it answered HTTP ${statusCode}${statusCode === 200 ? ` with ${type}` : ""}`);
     }
-    const tooLong = () => new Error("its answer is longer than a DNS message");
-    return withoutAge(await readBody(body, MOST_ANSWER_BYTES, tooLong), String(headers.age ?? ""));
+    const answer = await readAtMost(body, MOST_ANSWER_BYTES);
+    if (answer === undefined) throw new Error("its answer is longer than a DNS message");
+    return withoutAge(answer, String(headers.age ?? ""));
   };
   return {
     nameserver,
