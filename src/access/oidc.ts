@@ -81,7 +81,7 @@ export function createOidcVerifier<Holder>(
         holders.add(credential.holder);
       } catch (error) {
         const refusal = explain(error, credential, setting);
-        if (FURTHER.indexOf(refusal.code) >= FURTHER.indexOf(refused.code)) refused = refusal;
+        if (CHECK_ORDER.indexOf(refusal.code) >= CHECK_ORDER.indexOf(refused.code)) refused = refusal;
       }
     if (holders.size === 0) throw refused;
     return holders;
@@ -132,8 +132,8 @@ function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
   return [value].flat().filter((one) => typeof one === "string");
 }
 
-/** If several credentials were tried, the client gets the last of these: the one that came furthest. */
-const FURTHER: readonly AccessRejection[] = [
+/** Reasons in the order of the checks. If no credential fits, the client gets the reason of the one that passed most checks. */
+const CHECK_ORDER: readonly AccessRejection[] = [
   "UNKNOWN_ISSUER",
   "UNKNOWN_KEY",
   "KEYS_UNAVAILABLE",

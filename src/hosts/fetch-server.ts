@@ -1,12 +1,12 @@
 import type { Client } from "../access/client.ts";
 import { UsageError } from "../config/values.ts";
 import {
+  asOneListener,
   type Listener,
   listenFailure,
   listenOnAll,
   NoSuchAddress,
   type StartListener,
-  together,
 } from "./node/listen.ts";
 import type { ServerProtection } from "./node/server/connections.ts";
 import type { NodeServerOptions, StartServer } from "./node/server/node-server.ts";
@@ -52,7 +52,7 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
         throw error;
       });
     return {
-      ...together(await listenOnAll(listen, [start])),
+      ...asOneListener(await listenOnAll(listen, [start])),
       renew: () => {
         throw new Error(`${runtime.name} takes another certificate only when it starts: restart the gateway`);
       },

@@ -125,9 +125,7 @@ export function createEndpointAt(policies: PathPolicies): EndpointAt {
 }
 
 /** A federation's name: one label of a DNS name, in lower case (RFC 1123). */
+export const FEDERATION_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 export const FederationName = z
   .string()
-  .regex(
-    /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
-    "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters",
-  );
+  .regex(FEDERATION_NAME, "must be one label of a DNS name: a-z, 0-9 and -, at most 63 characters");

@@ -8,7 +8,7 @@ import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
-import { describe } from "./object-source.ts";
+import { describeCauses } from "./object-source.ts";
 import type { RequestCount } from "./status.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
@@ -235,7 +235,7 @@ export class GatewayRequests {
   }
 
   #unreachable(cause: unknown): GatewayError {
-    const message = `${this.name} cannot be reached: ${describe(cause)}${nextStep(cause)}`;
+    const message = `${this.name} cannot be reached: ${describeCauses(cause)}${nextStep(cause)}`;
     return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon" }, cause);
   }
 
@@ -261,7 +261,7 @@ export class GatewayRequests {
     } catch (cause) {
       // The two files are not replaced atomically.
       if (this.#shown !== undefined) return;
-      const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
+      const message = `the client certificate for ${this.name} cannot be read: ${describeCauses(cause)}`;
       throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person" }, cause);
     }
     if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
@@ -276,7 +276,7 @@ export class GatewayRequests {
     try {
       text = (typeof token === "string" ? token : await token()).trim();
     } catch (cause) {
-      const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
+      const message = `the token for ${this.name} cannot be read: ${describeCauses(cause)}`;
       throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person" }, cause);
     }
     // RFC 6750 section 2.1; other characters could also be invalid in a header field.

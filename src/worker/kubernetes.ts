@@ -11,7 +11,7 @@ import {
 import { ApiServer } from "./api-server.ts";
 import type { KubeconfigOptions } from "./kubeconfig.ts";
 import {
-  describe,
+  describeCauses,
   type ObjectSource,
   SourceError,
   type SourceListener,
@@ -145,7 +145,7 @@ export class KubernetesSource implements ObjectSource {
             ? cause
             : new SourceError(
                 "API_UNREACHABLE",
-                `the discovery of the API server's resources failed: ${describe(cause)}`,
+                `the discovery of the API server's resources failed: ${describeCauses(cause)}`,
                 false,
                 cause,
               );

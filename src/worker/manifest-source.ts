@@ -20,8 +20,8 @@ const POLL = { least: 500, most: 5000, times: 50 };
 
 /**
  * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
- * state without it would remove it from the gateways. Later the last good content of a broken file counts. Changes are found by reading the directory again: notifications are
- * lacking in network and container file systems.
+ * state without it would remove it from the gateways. Later the last good content of a broken file counts. The source reads the directory again and
+ * again, since network and container file systems do not report changes.
  */
 export class ManifestSource implements ObjectSource {
   complete = false;

@@ -20,7 +20,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 interface KnownFile extends ManifestFile {
   /** Changes with the content. */
   readonly signature: string;
-  /** Whether the read before saw it changed: the next one takes what it then has, since an editor writes several times for one save. */
+  /** Whether the last read found another signature. The next read takes the content: an editor writes several times for one save. */
   readonly isChanging?: boolean;
 }
 

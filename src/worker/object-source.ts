@@ -22,7 +22,7 @@ export class SourceError extends Error {
 }
 
 /** The message of an error with those of its causes: undici hides the reason behind "fetch failed". */
-export function describe(cause: unknown): string {
+export function describeCauses(cause: unknown): string {
   const messages: string[] = [];
   for (let error = cause; error instanceof Error && messages.length < 4; error = error.cause) {
     const { code } = error as NodeJS.ErrnoException;

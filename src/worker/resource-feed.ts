@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "../extract/objects.ts";
 import { type ApiResource, nameOf, resourcePath } from "./api-resources.ts";
 import { ApiError, type ApiServer } from "./api-server.ts";
-import { describe, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { describeCauses, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, pause } from "./pacing.ts";
 
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -242,7 +242,7 @@ function objectKey({ metadata }: KubernetesObject): string {
 function explainFailure(resource: ApiResource, cause: unknown, identity: string): SourceError {
   if (cause instanceof SourceError) return cause;
   const name = nameOf(resource);
-  const text = describe(cause);
+  const text = describeCauses(cause);
   switch (cause instanceof ApiError ? cause.status : undefined) {
     case 401:
       return new SourceError(

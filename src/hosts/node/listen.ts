@@ -16,7 +16,7 @@ export interface Listener {
 export type StartListener = (host: string | undefined, port: number) => Promise<Listener>;
 
 /** Listeners as one, with the port of the first. */
-export function together(listeners: readonly Listener[]): Required<Listener> {
+export function asOneListener(listeners: readonly Listener[]): Required<Listener> {
   return {
     port: listeners[0]?.port ?? 0,
     renew: (tls) => {
@@ -68,7 +68,7 @@ export async function listenOnAll(
       } else await startAll(host);
       return listeners;
     } catch (error) {
-      await together(listeners).stop(0);
+      await asOneListener(listeners).stop(0);
       if (wanted !== 0 || listeners.length === 0 || attempt === MOST_ATTEMPTS) throw error;
     }
   }

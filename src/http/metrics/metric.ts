@@ -90,8 +90,8 @@ export function byLabels<Labels extends object>(
   return Array.from(counts, ({ count, ...labels }) => ({ labels: labels as Series["labels"], value: count }));
 }
 
-/** Values by keys that are the values of several labels, with spaces between them. */
-export function bySpaces(
+/** Values by keys such as `PUT 200`: the values of several labels, joined by spaces. */
+export function byJoinedLabels(
   labels: readonly string[],
   counts: Iterable<readonly [string, number]>,
 ): readonly Series[] {

@@ -10,9 +10,9 @@ import { reasonLabel } from "../../snapshot/degradation.ts";
 import type { TransferCounters } from "../../transfer/transfer-state.ts";
 import type { ControlCounts } from "../push/desired.ts";
 import {
+  byJoinedLabels,
   byLabel,
   byLabels,
-  bySpaces,
   counter,
   gauge,
   histogram,
@@ -97,7 +97,7 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
     (from) => byLabel("status", from.rejected),
   ),
   counter("clusterset_doh_pushes_total", "Requests to the push API, by method and HTTP status.", (from) =>
-    bySpaces(["method", "status"], from.pushed),
+    byJoinedLabels(["method", "status"], from.pushed),
   ),
   counter(
     "clusterset_doh_forwarded_queries_total",

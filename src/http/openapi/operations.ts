@@ -3,7 +3,7 @@ import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
-import { MOUNTS } from "../path-table.ts";
+import { FEDERATION_NAME, MOUNTS } from "../path-table.ts";
 import type { SchemaName } from "./components.ts";
 import {
   type ErrorCodes,
@@ -332,7 +332,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Pick<Field, "description" 
   },
   name: {
     description: "A label of a DNS name.",
-    schema: { type: "string", pattern: "^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$" },
+    schema: { type: "string", pattern: FEDERATION_NAME.source },
   },
 };
 

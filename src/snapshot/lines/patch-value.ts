@@ -39,9 +39,8 @@ export function patchValue(
     if (now === undefined) delete after[name];
     else after[name] = now;
   }
-  // One that was given and is wrong is an error already.
   if (held === undefined && plan.kind === "fields")
-    // One that was given and is wrong is an error already.
+    // A field that was given and is wrong is an error already.
     for (const name of plan.required)
       if (!Object.hasOwn(after!, name) && !Object.hasOwn(patch, name))
         check(plan.fields.get(name)!.schema, undefined, [...path, name], report);

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "../../extract/objects.ts";
 import { ApiError, type ApiServer } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
-import { describe, type SyncLogger } from "../object-source.ts";
+import { describeCauses, type SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../status.ts";
 import { ApiWriter } from "./api-writer.ts";
@@ -103,7 +103,7 @@ export class Controller {
       (key) => this.#reconcile(key, signal),
       (key, error, failures) => {
         if (signal.aborted || isExpected(error)) return;
-        logger.warn({ key, failures }, `cannot be brought to the desired state: ${describe(error)}`);
+        logger.warn({ key, failures }, `cannot be brought to the desired state: ${describeCauses(error)}`);
       },
     );
     this.#queue = queue;

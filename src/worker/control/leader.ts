@@ -1,6 +1,6 @@
 import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
 import { ApiError } from "../api-server.ts";
-import { describe, type SyncLogger } from "../object-source.ts";
+import { describeCauses, type SyncLogger } from "../object-source.ts";
 import { pause } from "../pacing.ts";
 import type { ApiWriter } from "./api-writer.ts";
 import type { ManagedObject } from "./objects.ts";
@@ -94,7 +94,7 @@ export class Leader {
       if (signal.aborted) return {};
       // 409: another process was faster.
       if (!(error instanceof ApiError && error.status === 409))
-        logger.warn({ lease: name }, `the Lease cannot be taken: ${describe(error)}`);
+        logger.warn({ lease: name }, `the Lease cannot be taken: ${describeCauses(error)}`);
       return {};
     }
   }

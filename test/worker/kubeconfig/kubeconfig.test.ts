@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { ApiServer } from "../../../src/worker/api-server.ts";
-import { describe as describeError, SourceError } from "../../../src/worker/object-source.ts";
+import { describeCauses as describeError, SourceError } from "../../../src/worker/object-source.ts";
 import { startApiServers } from "./api-servers.ts";
 import { KUBECONFIG_CASES } from "./kubeconfig-cases.ts";
 import { readInfo, writeCase } from "./kubeconfig-folder.ts";

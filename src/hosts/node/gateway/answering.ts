@@ -11,7 +11,7 @@ import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
-import { type Listener, together } from "../listen.ts";
+import { asOneListener, type Listener } from "../listen.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import { createAnswerMessage } from "../listeners/udp.ts";
 import type { Logger } from "../process.ts";
@@ -63,7 +63,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
   try {
     const answerAt = createListenerAnswers(parts);
     const listeners = await startListeners({ config, answerAt, counters, shared, tls, logger, reusePort });
-    return { ...together([https, listeners]), places: listeners.places };
+    return { ...asOneListener([https, listeners]), places: listeners.places };
   } catch (error) {
     await https.stop(0);
     throw error;

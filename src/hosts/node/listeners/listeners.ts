@@ -4,7 +4,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
-import { type Listener, listenOnAll, type StartListener, together } from "../listen.ts";
+import { asOneListener, type Listener, listenOnAll, type StartListener } from "../listen.ts";
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
 import { Connections } from "./connections.ts";
@@ -93,8 +93,8 @@ export async function startListeners(
       await start("dot", place, [(host, port) => listenTls(host, port, answer, overTls, tls!)]);
     }
   } catch (error) {
-    await together(listeners).stop(0);
+    await asOneListener(listeners).stop(0);
     throw error;
   }
-  return { ...together(listeners), places };
+  return { ...asOneListener(listeners), places };
 }

@@ -11,7 +11,7 @@ import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/clien
 import type { Answer } from "../../../resolve/answer.ts";
 import { answerTruncated } from "../../../resolve/error-responses.ts";
 import type { Transport } from "../../../resolve/message-writer.ts";
-import { type Listener, together } from "../listen.ts";
+import { asOneListener, type Listener } from "../listen.ts";
 
 /** The parts of a UDP listener. */
 interface UdpParts {
@@ -64,7 +64,7 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
         onFailure(error);
       }
   };
-  const stop = () => together([...open.values()]).stop(0);
+  const stop = () => asOneListener([...open.values()]).stop(0);
   try {
     await follow((error) => {
       throw error;

@@ -9,7 +9,7 @@ import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits.ts";
 import type { ListenAddress } from "../../../config/values.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import { type Listener, listen, listenOnAll, stopServer, together } from "../listen.ts";
+import { asOneListener, type Listener, listen, listenOnAll, stopServer } from "../listen.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
 import {
   type Application,
@@ -80,7 +80,7 @@ export async function startNodeServer(
       stop: (grace) => stopServer(server, grace, () => guard.destroyAll()),
     };
   };
-  const listeners = together(await listenOnAll(options.listen, [start]));
+  const listeners = asOneListener(await listenOnAll(options.listen, [start]));
   return {
     ...listeners,
     stop: async (grace) => {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { ListenAddress } from "../../../config/values.ts";
 import {
+  byJoinedLabels,
   byLabel,
   byLabels,
-  bySpaces,
   counter,
   gauge,
   type Metric,
@@ -148,7 +148,7 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
       counter(
         "clusterset_doh_control_writes_total",
         "Writes to the API server by verb and kind, rejected ones included.",
-        ({ writes }) => bySpaces(["verb", "kind"], writes),
+        ({ writes }) => byJoinedLabels(["verb", "kind"], writes),
       ),
       counter(
         "clusterset_doh_control_events_dropped_total",
