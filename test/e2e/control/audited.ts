@@ -35,6 +35,8 @@ function trespassesIn(writes: readonly AuditedWrite[]): string[] {
   const isOwn = ({ verb, resource, name, code, response }: AuditedWrite) => {
     if (resource === "leases") return name === "clusterset-doh-control";
     if (WITHOUT_MARK.includes(resource)) return true;
+    // A worker that stops gives up the write that is under way, and the API server answers nobody.
+    if (code === 504) return true;
     const { metadata, details, reason } = (response ?? {}) as unknown as {
       metadata?: { uid?: string };
       details?: { uid?: string; causes?: { reason: string }[] };
