@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { connectTo } from "../../src/hosts/commands/gateway-connection.ts";
-import { IssuerKeys } from "../../src/hosts/node/access/issuer-keys.ts";
+import { openIssuers } from "../../src/hosts/node/access/issuer-keys.ts";
+import { WatchedFiles } from "../../src/hosts/node/files.ts";
 import { createDohUpstream } from "../../src/hosts/node/upstreams/doh-upstream.ts";
 import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
 import { startApiServers } from "../worker/kubeconfig/api-servers.ts";
@@ -39,12 +40,11 @@ const users: Readonly<Record<string, () => Promise<unknown>>> = {
     await upstream.exchange(new Uint8Array(12), signal).finally(() => upstream.close());
   },
   "the keys of an issuer": async () => {
-    const keys = await IssuerKeys.load(
-      { issuer: url.origin, audience: "a", jwksUri: url.href, caFile },
-      () => {},
-    );
+    const issued = { issuer: url.origin, audience: "a", jwksUri: url.href, caFile };
+    const issuers = await openIssuers([issued], new WatchedFiles(), () => {});
     const header = { alg: "RS256", kid: "k" };
-    await keys.source.key(header, { payload: "", signature: "" }).finally(() => keys.close());
+    const key = issuers.keysOf(issued).key(header, { payload: "", signature: "" });
+    await key.finally(() => issuers.close());
   },
 };
 

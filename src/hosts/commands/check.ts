@@ -2,6 +2,7 @@ import type { ServeConfig } from "../../config/settings.ts";
 import { UsageError } from "../../config/values.ts";
 import { type ListedRecord, zoneFileLine } from "../../names/listing.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
+import { WatchedFiles } from "../node/files.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
 import { describeExpired, openTlsSource } from "../node/tls.ts";
@@ -104,13 +105,14 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
     const expired = source && describeExpired(source.tls.cert, Date.now());
     if (expired !== undefined) throw new UsageError(`tls.certificateFile: ${expired}`);
   }
-  const loaded = await loadAccess(config, createLogger("serve", "error"));
+  const files = new WatchedFiles();
+  const loaded = await loadAccess(config, files, createLogger("serve", "error"));
   await loaded.close();
   const { sharedToken } = loaded.pushing;
   if (sharedToken !== undefined) throw new UsageError(`push.credentials: ${sharedToken}`);
   if (store !== undefined) await readEngineAddress(store);
-  await openConnector(config.stub.upstreams);
-  await (await openUpstreams(config.forward)).close();
+  await openConnector(config.stub.upstreams, files);
+  (await openUpstreams(config.forward, files)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;
   return `the configuration is valid: zones ${zones.join(", ")}; ${push.credentials.length} credentials for pushing; ${clients}`;
 }

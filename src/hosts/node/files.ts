@@ -1,20 +1,15 @@
 import { readFileSync } from "node:fs";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { UsageError } from "../../config/values.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 
 /** Writes a file that is there whole or not at all, and there for good when the promise resolves. */
-export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
+export async function writeDurably(path: string, content: Buffer | string, mode = 0o600): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
-    const file = await open(temporary, "w", 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(temporary, content, { mode, flush: true });
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
@@ -33,12 +28,19 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/** @param what names the file in the error @throws {UsageError} */
+export function readText(file: string, what = file): Promise<string> {
+  return readFile(file, "utf8").catch((error: Error) => {
+    throw new UsageError(`cannot read ${what}: ${error.message}`);
+  });
+}
+
 /**
  * Reads a token from a file; white space around it is ignored.
  * @throws {UsageError} if the file has no token
  */
 export async function readToken(file: string): Promise<string> {
-  return tokenIn(file, await readFile(file, "utf8").catch(unreadable));
+  return tokenIn(file, await readText(file, "the token file"));
 }
 
 /**
@@ -46,7 +48,7 @@ export async function readToken(file: string): Promise<string> {
  * @throws {UsageError} if it holds none, or a line has more than one word
  */
 export async function readTokens(file: string): Promise<string[]> {
-  const text = await readFile(file, "utf8").catch(unreadable);
+  const text = await readText(file, "the token file");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.length === 0 ? [tokenIn(file, text)] : lines.map((line) => tokenIn(file, line));
 }
@@ -60,13 +62,9 @@ export function readTokenAtOnce(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    return unreadable(error as Error);
+    throw new UsageError(`cannot read the token file: ${(error as Error).message}`);
   }
   return tokenIn(file, text);
-}
-
-function unreadable({ message }: Error): never {
-  throw new UsageError(`cannot read the token file: ${message}`);
 }
 
 function tokenIn(file: string, text: string): string {
@@ -76,26 +74,56 @@ function tokenIn(file: string, text: string): string {
   return token;
 }
 
-/** The key that a primary signs with, from a file that may change while the gateway runs. @throws {UsageError} if the file has no key */
-export async function loadTransferKey(file: string) {
-  let secret = "";
-  let keys = new TransferKeys([]);
+/** Files that settings name. Values are those of the start until `refresh` reads others; a file that cannot be read leaves the last ones. */
+export class WatchedFiles {
+  readonly #readers: (() => Promise<boolean>)[] = [];
+
   /**
-   * Reads the file again. If that fails, the last key stays in force.
-   * @returns whether the key changed
-   * @throws {UsageError} where the file holds no key
+   * @param read what one file has, or several that belong together
+   * @param use makes the value of it; called again when that has changed
+   * @returns the value that was made last
+   * @throws {UsageError} of both
    */
-  const refresh = async (): Promise<boolean> => {
-    const read = await readToken(file);
-    if (read.length < LEAST_KEY_CHARACTERS)
+  async watch<Content, Value>(
+    read: () => Promise<Content>,
+    use: (content: Content) => Value,
+  ): Promise<() => Value> {
+    let content = await read();
+    let value = use(content);
+    this.#readers.push(async () => {
+      const next = await read();
+      if (isDeepStrictEqual(next, content)) return false;
+      value = use(next);
+      content = next;
+      return true;
+    });
+    return () => value;
+  }
+
+  /** Reads all again, in the order in which they were watched. @returns whether one changed @throws {UsageError} the first error, after all were read */
+  async refresh(): Promise<boolean> {
+    let hasChanged = false;
+    const errors: unknown[] = [];
+    for (const reader of this.#readers)
+      try {
+        if (await reader()) hasChanged = true;
+      } catch (error) {
+        errors.push(error);
+      }
+    if (errors.length > 0) throw errors[0];
+    return hasChanged;
+  }
+}
+
+/** The key that a primary signs with. @throws {UsageError} if the file has no key */
+export function watchTransferKey(file: string, files: WatchedFiles): Promise<() => TransferKeys> {
+  return files.watch(
+    () => readToken(file),
+    (secret) => {
+      if (secret.length >= LEAST_KEY_CHARACTERS) return new TransferKeys([secret]);
       throw new UsageError(
         `transfer.keyFile: the key in ${file} has less than ${LEAST_KEY_CHARACTERS} characters: clusterset-doh token > ${file}`,
       );
-    if (read === secret) return false;
-    secret = read;
-    keys = new TransferKeys([secret]);
-    return true;
-  };
-  await refresh();
-  return { current: () => keys, refresh };
+    },
+  );
 }

@@ -131,7 +131,7 @@ async function startParts(
       explainer: SERVICE_EXPLAINER,
       control: controlParts,
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
-      transferKey: access.transferKey?.current,
+      transferKey: access.transferKey,
     },
     reach: reachability.of,
   });
@@ -174,16 +174,14 @@ async function startParts(
     startRefreshers(
       [
         async () => {
-          const renewed = await tls?.refresh();
-          if (renewed === undefined) return;
-          answering.renew(renewed);
+          if (tls === undefined || !(await tls.refresh())) return;
+          answering.renew(tls.tls);
           log("info", "certificate-renewed", "a replaced certificate is in use");
         },
         async () => {
-          if (await access.refresh())
+          if (await parts.files.refresh())
             log("info", "tokens-renewed", "replaced tokens, passwords or keys are in use");
         },
-        ...parts.refreshers,
       ],
       logger,
     ),

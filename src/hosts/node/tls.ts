@@ -1,11 +1,12 @@
 import { constants, createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
 import { namesInCertificate } from "../../config/listeners.ts";
 import type { ServeConfig } from "../../config/settings.ts";
 import { canonical, UsageError } from "../../config/values.ts";
+import { readText, WatchedFiles, writeDurably } from "./files.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {
@@ -59,8 +60,8 @@ export async function keepSelfSigned(
   const made = await makeSelfSigned(named, now);
   // An absolute path: below a deleted working directory mkdir would try for ever.
   await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
-  await replaceFile(keyFile, made.key, 0o600);
-  await replaceFile(certificateFile, made.cert, 0o644);
+  await writeDurably(keyFile, made.key);
+  await writeDurably(certificateFile, made.cert, 0o644);
   return { ...made, certificateFile };
 }
 
@@ -69,8 +70,8 @@ export async function keepSelfSigned(
  * @throws {UsageError} with the file that cannot be read, or that does not match the other file
  */
 export async function readIdentity(certificateFile: string, keyFile: string): Promise<TlsIdentity> {
-  const cert = await readPem(certificateFile);
-  const key = await readPem(keyFile);
+  const cert = await readText(certificateFile);
+  const key = await readText(keyFile);
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);
@@ -91,7 +92,7 @@ export async function readIdentity(certificateFile: string, keyFile: string): Pr
  * @throws {UsageError} if the file cannot be read, has no certificate, or a damaged one
  */
 export async function readCertificates(file: string): Promise<string> {
-  const text = await readPem(file);
+  const text = await readText(file);
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new UsageError(`${file} holds no PEM certificate`);
   for (const [index, certificate] of found.entries())
@@ -101,14 +102,6 @@ export async function readCertificates(file: string): Promise<string> {
       throw new UsageError(`certificate ${index + 1} in ${file} is damaged: ${(error as Error).message}`);
     }
   return `${found.join("\n")}\n`;
-}
-
-async function readPem(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
-  }
 }
 
 /** The SHA-256 of a certificate in PEM as OpenSSL writes it: `AB:CD:…`. */
@@ -173,21 +166,8 @@ async function makeSelfSigned(named: readonly string[], now: number): Promise<Tl
   return { cert: `${made.cert.trimEnd()}\n`, key: made.private };
 }
 
-async function replaceFile(path: string, text: string, mode: number): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, text, { mode });
-  await rename(temporary, path);
-}
-
 /** The source of a server's certificates, which may change while it runs. */
-export interface TlsSource {
-  /** The certificates in use: those of the start, until `refresh` finds others. */
-  readonly tls: ServerTls;
-  /** The file of a self-signed certificate, which clients need in order to trust it. */
-  readonly selfSignedFile: string | undefined;
-  /** The certificates if they changed; undefined if not. @throws {UsageError} if they cannot be read */
-  refresh(): Promise<ServerTls | undefined>;
-}
+export type TlsSource = NonNullable<Awaited<ReturnType<typeof openTlsSource>>>;
 
 /**
  * The source that the config names; undefined without TLS.
@@ -197,7 +177,7 @@ export interface TlsSource {
 export async function openTlsSource(
   config: Pick<ServeConfig, "tls" | "stateDirectory" | "publicUrl" | "dns" | "dot" | "ddr" | "access">,
   host: string | undefined,
-): Promise<TlsSource | undefined> {
+) {
   const { tls, stateDirectory, ddr } = config;
   if (tls === false) return undefined;
   const isEvery = host === "0.0.0.0" || host === "::";
@@ -220,19 +200,17 @@ export async function openTlsSource(
       ? identity
       : { ...identity, clientCa: await readCertificates(clientCaFile) };
   };
-  const first = await read();
-  let served: ServerTls = first;
+  const files = new WatchedFiles();
+  const current = await files.watch(read, (tls) => tls);
   return {
-    get tls() {
-      return served;
+    /** The certificates in use: those of the start, until `refresh` finds others. */
+    get tls(): ServerTls {
+      return current();
     },
-    selfSignedFile: first.certificateFile,
-    refresh: async () => {
-      const next = await read();
-      if (next.cert === served.cert && next.clientCa === served.clientCa) return undefined;
-      served = next;
-      return next;
-    },
+    /** The file of a self-signed certificate, which clients need in order to trust it. */
+    selfSignedFile: current().certificateFile,
+    /** @returns whether they changed @throws {UsageError} if they cannot be read */
+    refresh: () => files.refresh(),
   };
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
+import { WatchedFiles } from "../../../src/hosts/node/files.ts";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
@@ -156,12 +157,13 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   it("posts the query with the token of that origin, and reads the token again when it changes", async () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "first\n");
-    const connector = await openConnector([{ origin: origin(), caFile, tokenFile }]);
-    const upstream = connector.connect(`${origin()}/dns-query{?dns}`);
+    const files = new WatchedFiles();
+    const connect = await openConnector([{ origin: origin(), caFile, tokenFile }], files);
+    const upstream = connect(`${origin()}/dns-query{?dns}`);
     respond = answering;
     expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))?.rcode).toBe(0);
     writeFileSync(tokenFile, "second\n");
-    await connector.refresh();
+    await files.refresh();
     await upstream.exchange(query, patient());
     expect(requests.map(({ method, url, headers }) => [method, url, headers.get("authorization")])).toEqual([
       ["POST", `${origin()}/dns-query`, "Bearer first"],
@@ -174,12 +176,12 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "secret\n");
     const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
-    const connector = await openConnector([listed]);
-    const upstream = connector.connect(`${origin()}/dns-query`);
+    const connect = await openConnector([listed], new WatchedFiles());
+    const upstream = connect(`${origin()}/dns-query`);
     await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
     upstream.close();
-    const without = await openConnector([listed, { origin: origin(), caFile }]);
-    const trusting = without.connect(`${origin()}/dns-query`);
+    const connectWithout = await openConnector([listed, { origin: origin(), caFile }], new WatchedFiles());
+    const trusting = connectWithout(`${origin()}/dns-query`);
     respond = answering;
     await trusting.exchange(query, patient());
     expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([null]);
@@ -192,8 +194,8 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     ["another type", () => new Response("<html>"), /text\/plain/],
     ["more than a message", () => message(new Uint8Array(65_536)), /longer than a DNS message/],
   ])("fails for %s", async (_, response, reason) => {
-    const connector = await openConnector([{ origin: origin(), caFile }]);
-    const upstream = connector.connect(`${origin()}/dns-query`);
+    const connect = await openConnector([{ origin: origin(), caFile }], new WatchedFiles());
+    const upstream = connect(`${origin()}/dns-query`);
     respond = response;
     await expect(upstream.exchange(query, patient())).rejects.toThrow(reason);
     respond = answering;
@@ -202,15 +204,15 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
 
   it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
-    const connector = await openConnector([{ origin: origin(), caFile }]);
-    const upstream = connector.connect(`${origin()}/dns-query`);
+    const connect = await openConnector([{ origin: origin(), caFile }], new WatchedFiles());
+    const upstream = connect(`${origin()}/dns-query`);
     respond = () => new Promise(() => {});
     await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
     upstream.close();
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };
-    const mute = connector.connect(`https://127.0.0.1:${port}/`);
+    const mute = connect(`https://127.0.0.1:${port}/`);
     await expect(mute.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
     mute.close();
     silent.close();
@@ -218,7 +220,9 @@ describe("DNS over HTTPS (RFC 8484)", () => {
 
   it("names a file that cannot be read", async () => {
     const missing = join(folder, "missing");
-    await expect(openConnector([{ origin: origin(), caFile: missing }])).rejects.toThrow(UsageError);
-    await expect(openConnector([{ origin: origin(), tokenFile: missing }])).rejects.toThrow(UsageError);
+    for (const file of ["caFile", "tokenFile"]) {
+      const opened = openConnector([{ origin: origin(), [file]: missing }], new WatchedFiles());
+      await expect(opened).rejects.toThrow(UsageError);
+    }
   });
 });

@@ -2,8 +2,11 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { NodeAdmission } from "../../../src/hosts/node/access/node-admission.ts";
+import type { AccessControl } from "../../../src/access/admission.ts";
+import { openIssuers } from "../../../src/hosts/node/access/issuer-keys.ts";
+import { loadAdmission } from "../../../src/hosts/node/access/node-admission.ts";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
+import { WatchedFiles } from "../../../src/hosts/node/files.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
 import { credentialsOf } from "../../conformance/host-under-test.ts";
@@ -119,13 +122,15 @@ describe("a listener with a rule", () => {
 });
 
 describe("files of rules", () => {
-  const asking = (folder: string, rule: object) => {
+  let files: WatchedFiles;
+  const asking = async (folder: string, rule: object) => {
+    files = new WatchedFiles();
     const config = join(folder, "gateway.json");
     writeFileSync(
       config,
       JSON.stringify({ access: { hostNames: ["doh.example"], rules: [{ name: "one", ...rule }] } }),
     );
-    return NodeAdmission.load(readServeConfig({ config }), () => {});
+    return loadAdmission(readServeConfig({ config }), files, await openIssuers([], files, () => {}));
   };
   const shown = (authorization: string): HttpRequest => ({
     method: "GET",
@@ -135,7 +140,7 @@ describe("files of rules", () => {
     header: (name) => (name === "authorization" ? authorization : null),
     body: async () => undefined,
   });
-  const isKnown = async (known: NodeAdmission, authorization: string) =>
+  const isKnown = async (known: Pick<AccessControl, "admit">, authorization: string) =>
     (await known.admit(shown(authorization))).rule !== undefined;
   const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
@@ -147,19 +152,18 @@ describe("files of rules", () => {
       bearer: [{ tokenFile: "a.token" }, { tokenSha256: hex("fixed") }],
       basic: [{ username: "ci", passwordFile: "ci.password" }],
     });
-    expect(await known.refresh()).toBe(false);
+    expect(await files.refresh()).toBe(false);
     for (const authorization of ["Bearer first", "Bearer fixed", basic("ci:two words")])
       expect(await isKnown(known, authorization)).toBe(true);
     writeFileSync(join(folder, "a.token"), "second\n");
     writeFileSync(join(folder, "ci.password"), "pässword");
-    expect(await known.refresh()).toBe(true);
+    expect(await files.refresh()).toBe(true);
     expect(await isKnown(known, "Bearer first")).toBe(false);
     for (const authorization of ["Bearer second", "Bearer fixed", basic("ci:pa\u0308ssword")])
       expect(await isKnown(known, authorization)).toBe(true);
     writeFileSync(join(folder, "a.token"), "");
-    await expect(known.refresh()).rejects.toThrow("a.token is empty");
+    await expect(files.refresh()).rejects.toThrow("a.token is empty");
     expect(await isKnown(known, "Bearer second")).toBe(true);
-    await known.close();
   });
 
   it("may hold several tokens, one a line, all of which are valid", async () => {
@@ -167,13 +171,12 @@ describe("files of rules", () => {
     writeFileSync(join(folder, "a.token"), "first\n");
     const known = await asking(folder, { bearer: [{ tokenFile: "a.token" }] });
     writeFileSync(join(folder, "a.token"), "first\n\nsecond\n");
-    expect(await known.refresh()).toBe(true);
+    expect(await files.refresh()).toBe(true);
     for (const token of ["first", "second"]) expect(await isKnown(known, `Bearer ${token}`)).toBe(true);
     writeFileSync(join(folder, "a.token"), "second\n");
-    expect(await known.refresh()).toBe(true);
+    expect(await files.refresh()).toBe(true);
     expect(await isKnown(known, "Bearer first")).toBe(false);
     expect(await isKnown(known, "Bearer second")).toBe(true);
-    await known.close();
   });
 
   it.each([

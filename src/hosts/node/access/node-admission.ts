@@ -1,113 +1,64 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import {
-  type AccessControl,
-  type Admit,
-  createAdmit,
-  type KnownKinds,
-  knownKinds,
-  type RuleCredentials,
-} from "../../../access/admission.ts";
+import { type AccessControl, createAdmit, knownKinds } from "../../../access/admission.ts";
 import {
   type CertificateIdentity,
   type Client,
-  type ClientAddress,
   createClientAddress,
   fitsCertificate,
 } from "../../../access/client.ts";
 import { CredentialMemory } from "../../../access/memory.ts";
-import { type AccessRules, createAccessRules } from "../../../access/rule.ts";
+import { createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
 import { hostNamesOf, ruleCredentials } from "../../../assembly/credentials.ts";
 import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { loadTransferKey, readTokens } from "../files.ts";
+import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
 import type { Logger } from "../process.ts";
-import { IssuerKeys } from "./issuer-keys.ts";
-import { identityOf, loadPushAuthority, loadTransferAuthority } from "./node-authority.ts";
+import { type Issuers, openIssuers } from "./issuer-keys.ts";
+import { identityOf, loadAuthority, loadPushAuthority } from "./node-authority.ts";
 
-type AdmissionConfig = Pick<ServeConfig, "access" | "clients" | "push">;
-
-/** Admission on Node, whose files may change while the gateway runs. */
-export class NodeAdmission implements AccessControl {
-  readonly rules: AccessRules;
-  readonly clientAddress: ClientAddress;
-  readonly #config: AdmissionConfig;
-  readonly #issuers = new Map<object, IssuerKeys>();
-  #credentials: readonly RuleCredentials[] = [];
-  #read = "";
-  #admit!: Admit;
-
-  private constructor(config: AdmissionConfig) {
-    this.#config = config;
-    this.clientAddress = createClientAddress(config.clients);
-    this.rules = createAccessRules(publicScope(config.access), config.access.rules);
-  }
-
-  /**
-   * @param onFailure called when an issuer's keys could not be fetched
-   * @throws {UsageError} with the file that cannot be read or used
-   */
-  static async load(
-    config: AdmissionConfig,
-    onFailure: (url: string, error: unknown) => void,
-  ): Promise<NodeAdmission> {
-    const admission = new NodeAdmission(config);
-    for (const { oidc = [] } of config.access.rules)
-      for (const issued of oidc) admission.#issuers.set(issued, await IssuerKeys.load(issued, onFailure));
-    await admission.refresh();
-    return admission;
-  }
-
-  get kinds(): KnownKinds {
-    return knownKinds(this.#credentials);
-  }
-
-  readonly admit: Admit = (request) => this.#admit(request);
-
-  /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
-  isOfRule(identity: CertificateIdentity): boolean {
-    return this.#config.access.rules.some(({ certificates = [] }) =>
-      certificates.some((pattern) => fitsCertificate(pattern, identity)),
-    );
-  }
-
-  /**
-   * Reads the files again. If that fails, the values that were read last stay in force.
-   * @returns whether tokens, passwords or keys changed
-   * @throws {UsageError} with the file that cannot be read or used
-   */
-  async refresh(): Promise<boolean> {
-    const { access, push } = this.#config;
-    const rules = await Promise.all(access.rules.map(readFilesOf));
-    const credentials = rules.map((rule) =>
-      ruleCredentials(rule, (issued) => this.#issuers.get(issued)!.source),
-    );
-    let hasOtherKeys = false;
-    for (const issuer of this.#issuers.values()) if (await issuer.refresh()) hasOtherKeys = true;
-    const read = JSON.stringify(credentials.map(({ oidc: _, ...rest }) => rest));
-    if (read === this.#read && !hasOtherKeys) return false;
-    this.#read = read;
-    this.#credentials = credentials;
-    this.#admit = createAdmit({
-      rules: this.rules,
-      credentials,
-      hostNames: hostNamesOf(access),
-      publicHasTokens: push.credentials.length > 0,
-      clientAddress: this.clientAddress,
-      sha256: (bytes) => createHash("sha256").update(bytes).digest(),
-      memory: new CredentialMemory(),
-    });
-    return true;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#issuers.values()].map((keys) => keys.close()));
-  }
+/** Admission on Node, whose files may change while the gateway runs. @throws {UsageError} with the file that cannot be read or used */
+export async function loadAdmission(
+  { access, clients, push }: Pick<ServeConfig, "access" | "clients" | "push">,
+  files: WatchedFiles,
+  issuers: Issuers,
+) {
+  const clientAddress = createClientAddress(clients);
+  const rules = createAccessRules(publicScope(access), access.rules);
+  const current = await files.watch(
+    // With other keys of an issuer, tokens that the old ones verified are not remembered.
+    async () => ({ held: await Promise.all(access.rules.map(readFilesOf)), keys: issuers.current() }),
+    ({ held }) => {
+      const credentials = held.map((rule) => ruleCredentials(rule, issuers.keysOf));
+      const admit = createAdmit({
+        rules,
+        credentials,
+        hostNames: hostNamesOf(access),
+        publicHasTokens: push.credentials.length > 0,
+        clientAddress,
+        sha256: (bytes) => createHash("sha256").update(bytes).digest(),
+        memory: new CredentialMemory(),
+      });
+      return { admit, kinds: knownKinds(credentials) };
+    },
+  );
+  return {
+    rules,
+    clientAddress,
+    admit: (request) => current().admit(request),
+    get kinds() {
+      return current().kinds;
+    },
+    /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
+    isOfRule: (identity: CertificateIdentity) =>
+      access.rules.some(({ certificates = [] }) =>
+        certificates.some((pattern) => fitsCertificate(pattern, identity)),
+      ),
+  } satisfies AccessControl & { isOfRule(identity: CertificateIdentity): boolean };
 }
 
 /** A rule with the hashes of what its files hold. */
@@ -146,12 +97,7 @@ async function readTokenFiles(
 
 /** The first line of a password file; spaces count. @throws {UsageError} if it is empty, or if no client can send it (RFC 7617 section 2) */
 async function readPassword(file: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read the password file: ${(error as Error).message}`);
-  }
+  const text = await readText(file, "the password file");
   const password = text.replace(/\r?\n$/, "").normalize("NFC");
   if (password === "")
     throw new UsageError(`the password file ${file} is empty: clusterset-doh token > ${file}`);
@@ -165,15 +111,18 @@ function hashOf(text: string): string {
 }
 
 /** The credentials of a gateway: of clusters that push, of secondaries, and of clients. @throws {UsageError} naming the file that cannot be read */
-export async function loadAccess(config: ServeConfig, logger: Logger) {
-  const onFailure = (url: string, error: unknown) =>
-    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
-  const pushing = await loadPushAuthority(config, onFailure);
-  const secondaries = await loadTransferAuthority(config);
-  const { keyFile } = config.transfer;
-  const transferKey = keyFile === undefined ? undefined : await loadTransferKey(keyFile);
-  const admission = await NodeAdmission.load(config, onFailure);
-  if (config.push.credentials.length === 0)
+export async function loadAccess(config: ServeConfig, files: WatchedFiles, logger: Logger) {
+  const { push, transfer, access } = config;
+  const issued = [...push.credentials, ...access.rules].flatMap(({ oidc = [] }) => oidc);
+  const issuers = await openIssuers(issued, files, (url, err) =>
+    logger.warn({ event: "keys-unavailable", url, err }, "the keys of an issuer could not be fetched"),
+  );
+  const pushing = await loadPushAuthority(config, files, issuers);
+  const secondaries = await loadAuthority(transfer.credentials, "transfer.credentials", files, issuers);
+  const { keyFile } = transfer;
+  const transferKey = keyFile === undefined ? undefined : await watchTransferKey(keyFile, files);
+  const admission = await loadAdmission(config, files, issuers);
+  if (push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   if (pushing.sharedToken !== undefined)
     logger.warn({ event: "shared-token" }, `push.credentials: ${pushing.sharedToken}`);
@@ -183,19 +132,7 @@ export async function loadAccess(config: ServeConfig, logger: Logger) {
     admission,
     /** The key that a primary signs with; undefined if none is configured. */
     transferKey,
-    /** Reads files again. @returns whether something changed */
-    refresh: async () => {
-      const changed = await Promise.all([
-        pushing.refresh(),
-        secondaries.refresh(),
-        admission.refresh(),
-        transferKey?.refresh() ?? false,
-      ]);
-      return changed.includes(true);
-    },
-    close: async () => {
-      await Promise.all([pushing.close(), admission.close()]);
-    },
+    close: issuers.close,
   };
 }
 

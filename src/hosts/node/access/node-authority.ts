@@ -4,94 +4,61 @@ import { type CertificateIdentity, plainFingerprint } from "../../../access/clie
 import { authoritySettings, type Credential } from "../../../assembly/credentials.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { readTokens } from "../files.ts";
-import { IssuerKeys } from "./issuer-keys.ts";
-
-/** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. */
-export interface NodeAuthority extends PushAuthority {
-  /**
-   * Reads the files again. If that fails, the values that were read last stay in force.
-   * @returns whether tokens or keys changed
-   * @throws {UsageError} naming the file that cannot be read
-   */
-  refresh(): Promise<boolean>;
-  /** What is wrong where two clusters have one token; undefined where none do. */
-  readonly sharedToken: string | undefined;
-  close(): Promise<void>;
-}
+import { readTokens, type WatchedFiles } from "../files.ts";
+import type { Issuers } from "./issuer-keys.ts";
 
 /**
  * The authority over pushes.
- * @param onFailure called when an issuer's keys could not be fetched
  * @throws {UsageError} with the file that cannot be read, or the setting that certificates need
  */
 export function loadPushAuthority(
   { push, tls }: Pick<ServeConfig, "push" | "tls">,
-  onFailure: (url: string, error: unknown) => void,
-): Promise<NodeAuthority> {
+  files: WatchedFiles,
+  issuers: Issuers,
+) {
   const clientCaFile = typeof tls === "object" ? tls.clientCaFile : undefined;
   if (clientCaFile === undefined && push.credentials.some(({ certificate }) => certificate !== undefined))
     throw new UsageError("push.credentials: a certificate needs a trusted authority: give tls.clientCaFile");
-  return loadAuthority(push.credentials, "push.credentials", onFailure);
+  return loadAuthority(push.credentials, "push.credentials", files, issuers);
 }
 
-/**
- * The authority over transfer.
- * @throws {UsageError} naming the file that cannot be read
- */
-export function loadTransferAuthority({ transfer }: Pick<ServeConfig, "transfer">): Promise<NodeAuthority> {
-  return loadAuthority(transfer.credentials, "transfer.credentials", () => {});
-}
-
-async function loadAuthority(
+/** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. @throws {UsageError} naming the file that cannot be read */
+export async function loadAuthority(
   credentials: readonly Credential[],
   setting: string,
-  onFailure: (url: string, error: unknown) => void,
-): Promise<NodeAuthority> {
-  const issuers = new Map<object, IssuerKeys>();
-  for (const { oidc } of credentials)
-    if (oidc !== undefined) issuers.set(oidc, await IssuerKeys.load(oidc, onFailure));
+  files: WatchedFiles,
+  issuers: Issuers,
+) {
   // A file may hold several tokens, which are one credential in the audit log.
   const named = credentials.map((credential, index) => ({
     ...credential,
     name: credential.name ?? `${setting}[${index}]`,
   }));
-  /** The hashes that were read last; undefined before the first read. */
-  let read: string | undefined;
-  let shared: ReturnType<typeof describeShared>;
-  let current = createAuthority({});
-
-  const refresh = async (): Promise<boolean> => {
-    const list = (await Promise.all(named.map(readCredential))).flat();
-    shared = describeShared(list);
-    // A list of hashes may mean it: queries with such a token name their cluster by the EDNS option.
-    if (shared?.isOfFile === true) throw new UsageError(`${setting}: ${shared.message}`);
-    const hashes = list.map(({ tokenSha256 }) => tokenSha256).join();
-    const changed = [hashes !== read];
-    for (const keys of issuers.values()) changed.push(await keys.refresh());
-    if (!changed.includes(true)) return false;
-    read = hashes;
-    current = createAuthority({
-      ...authoritySettings(list, setting, (oidc) => issuers.get(oidc)!.source),
-      // At once: `crypto.subtle` hands each token to another thread.
-      sha256: (bytes) => createHash("sha256").update(bytes).digest(),
-    });
-    return true;
-  };
-  await refresh();
+  const current = await files.watch(
+    // With other keys of an issuer, tokens that the old ones verified are not remembered.
+    async () => ({ list: (await Promise.all(named.map(readCredential))).flat(), keys: issuers.current() }),
+    ({ list }) => {
+      const shared = describeShared(list);
+      // A list of hashes may mean it: queries with such a token name their cluster by the EDNS option.
+      if (shared?.isOfFile === true) throw new UsageError(`${setting}: ${shared.message}`);
+      const authority = createAuthority({
+        ...authoritySettings(list, setting, issuers.keysOf),
+        // At once: `crypto.subtle` hands each token to another thread.
+        sha256: (bytes) => createHash("sha256").update(bytes).digest(),
+      });
+      return { authority, sharedToken: shared?.message };
+    },
+  );
   return {
-    identify: (...request) => current.identify(...request),
-    authorize: (...request) => current.authorize(...request),
-    clustersOf: (authorization) => current.clustersOf(authorization),
-    isOfHolder: (identity) => current.isOfHolder(identity),
-    refresh,
+    identify: (...request) => current().authority.identify(...request),
+    authorize: (...request) => current().authority.authorize(...request),
+    clustersOf: (authorization) => current().authority.clustersOf(authorization),
+    isOfHolder: (identity) => current().authority.isOfHolder(identity),
+    /** What is wrong where two clusters have one token; undefined where none do. */
     get sharedToken() {
-      return shared?.message;
+      return current().sharedToken;
     },
-    close: async () => {
-      await Promise.all([...issuers.values()].map((keys) => keys.close()));
-    },
-  };
+  } satisfies PushAuthority & { readonly sharedToken: string | undefined };
 }
 
 /** Two clusters with one token: each may replace what the other reports. */

@@ -9,6 +9,7 @@ import { ConnectionErrors } from "../../../limits/counters.ts";
 import { anyLoad, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
 import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import { loadAccess } from "../access/node-admission.ts";
+import { WatchedFiles } from "../files.ts";
 import { type Logger, logTo } from "../process.ts";
 import type { ServerProtection } from "../server/connections.ts";
 
@@ -39,12 +40,13 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   const { shared, logger, accessLogger = logger, tls, isInClear } = origin;
   const log = logTo(logger);
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
-  const access = closers.add(await loadAccess(config, accessLogger));
+  const files = new WatchedFiles();
+  const access = closers.add(await loadAccess(config, files, accessLogger));
   const { admission, pushing } = access;
-  const connector = await openConnector(config.stub.upstreams);
-  const forwarding = closers.add(await openUpstreams(config.forward));
+  const connect = await openConnector(config.stub.upstreams, files);
+  const forwarding = closers.add(await openUpstreams(config.forward, files));
   const queries = shared.count("stub");
-  const stubs = closers.add(await openStubZones(config, connector, logger, queries, origin.stubStore));
+  const stubs = closers.add(await openStubZones(config, connect, logger, queries, origin.stubStore));
   const counters = new QueryCounters(
     new ConnectionErrors((source, err) =>
       log("debug", "connection-error", "a connection failed", { source, err }),
@@ -80,8 +82,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
     rights: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },
     /** For `startAnswering`. */
     answering: { protection, onError, rules: admission.rules, stubs, counters, accessCounters, shared },
-    /** Read changed files again. */
-    refreshers: [() => connector.refresh(), () => forwarding.refresh()],
+    files,
   };
 }
 

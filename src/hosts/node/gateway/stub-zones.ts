@@ -10,7 +10,7 @@ import { FederationName } from "../../../http/path-table.ts";
 import type { Count } from "../../../limits/shared.ts";
 import { writeDurably } from "../files.ts";
 import type { Logger } from "../process.ts";
-import type { UpstreamConnector } from "../upstreams/configured-upstreams.ts";
+import type { openConnector } from "../upstreams/configured-upstreams.ts";
 
 /**
  * Opens the stub zones that are registered in the state folder.
@@ -19,7 +19,7 @@ import type { UpstreamConnector } from "../upstreams/configured-upstreams.ts";
  */
 export async function openStubZones(
   { stub, zones, federations, sourceCluster, stateDirectory }: ServeConfig,
-  upstreams: UpstreamConnector,
+  connect: Awaited<ReturnType<typeof openConnector>>,
   logger: Logger,
   queries: Count,
   store: StubStore = createStubFile(stateDirectory),
@@ -28,7 +28,7 @@ export async function openStubZones(
     zones: stubZoneNames(stub, federations),
     ownZones: zones,
     store,
-    connect: (nameserver) => upstreams.connect(nameserver),
+    connect,
     optionCode: sourceCluster.option,
     self: sourceCluster.self,
     limits: stub,
@@ -83,7 +83,7 @@ function createStubFile(stateDirectory: string): StubStore {
     async keep(federations) {
       await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
       const text = JSON.stringify({ formatVersion: 1, federations }, undefined, 2);
-      await writeDurably(path, Buffer.from(`${text}\n`));
+      await writeDurably(path, `${text}\n`);
     },
   };
 }

@@ -133,7 +133,7 @@ export async function startThread(
     }),
   );
   reachability.listens(answering.port, answering.places);
-  closers.add(startRefreshers([async () => void (await access.refresh()), ...parts.refreshers], logger));
+  closers.add(startRefreshers([async () => void (await parts.files.refresh())], logger));
   return answering;
 }
 
