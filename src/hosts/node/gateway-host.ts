@@ -142,10 +142,8 @@ async function startParts(
   const fetch: FetchHandler = (request, client) => app.fetch(request, client);
   const answering = closers.addServer(
     sharing === undefined
-      ? await startAnswering({
-          ...parts.answering,
+      ? await startAnswering(parts, {
           config,
-          listen,
           tls: tls?.tls,
           app,
           logger,
@@ -167,7 +165,7 @@ async function startParts(
           spawned,
         }),
   );
-  reachability.listens(answering.port, answering.places);
+  if (sharing !== undefined) reachability.listens(answering.port, answering.places);
 
   // Files that may change while the gateway runs.
   closers.add(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
-import { listenTcp, listenTls } from "../../../src/hosts/node/listeners/stream.ts";
+import { listenStream } from "../../../src/hosts/node/listeners/stream.ts";
 import type { AnswerMessage } from "../../../src/hosts/node/listeners/udp.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
@@ -121,7 +121,7 @@ function connectionsOf(bounds: Bounds & { readonly handshakeSeconds?: number }):
 
 async function start(bounds: Bounds = {}) {
   const handler = new Handler();
-  const bound = await listenTcp("127.0.0.1", 0, handler.handle, connectionsOf(bounds));
+  const bound = await listenStream("127.0.0.1", 0, handler.handle, connectionsOf(bounds));
   running.push(bound);
   const connect = async (localAddress?: string) => {
     const client = await StreamClient.tcp(bound.port, localAddress === undefined ? {} : { localAddress });
@@ -133,7 +133,7 @@ async function start(bounds: Bounds = {}) {
 
 async function startTls(bounds: Bounds & { handshakeSeconds?: number } = {}) {
   const handler = new Handler();
-  const bound = await listenTls("127.0.0.1", 0, handler.handle, connectionsOf(bounds), tls);
+  const bound = await listenStream("127.0.0.1", 0, handler.handle, connectionsOf(bounds), tls);
   running.push(bound);
   const connect = async (options: object = {}) => {
     const client = await StreamClient.tls(bound.port, { ca: tls.cert, ALPNProtocols: ["dot"], ...options });

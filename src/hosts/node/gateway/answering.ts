@@ -1,45 +1,34 @@
 import { socketAddress } from "../../../access/client.ts";
-import { type AccessRules, hidesAnything } from "../../../access/rule.ts";
+import { hidesAnything } from "../../../access/rule.ts";
 import { createViewReader } from "../../../access/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
-import type { AccessCounters, QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import { namesInCertificate } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import type { ListenAddress } from "../../../config/values.ts";
-import type { StubZones } from "../../../forward/stub-zones.ts";
+import { parseListenAddress } from "../../../config/values.ts";
 import type { Clock } from "../../../gateway/clock.ts";
 import type { App } from "../../../http/app.ts";
-import type { SharedLimits } from "../../../limits/shared.ts";
 import { asOneListener, type Listener } from "../listen.ts";
 import { type ListenerParts, type ListeningPlace, startListeners } from "../listeners/listeners.ts";
 import { createAnswerMessage } from "../listeners/udp.ts";
 import type { Logger } from "../process.ts";
-import type { ServerProtection } from "../server/connections.ts";
 import type { ServerOptions } from "../server/node-server.ts";
 import type { ServerTls } from "../tls.ts";
+import type { Parts } from "./parts.ts";
 
 /** What answers clients: a server for HTTP and listeners for DNS, in one thread or in several. */
 export interface Answering extends Required<Listener> {
   readonly places: readonly ListeningPlace[];
 }
 
-/** The parts of answering in one thread. */
-export interface AnsweringParts {
+/** What `startAnswering` needs beside the parts of the thread. */
+interface AnsweringOptions {
+  /** Its addresses have the ports that other threads listen on already. */
   readonly config: ServeConfig;
   readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
-  readonly rules: AccessRules;
-  readonly stubs: StubZones;
-  readonly counters: QueryCounters;
-  readonly accessCounters: AccessCounters;
-  readonly clock: Clock;
-  readonly listen: ListenAddress;
-  readonly tls: ServerTls | undefined;
-  readonly protection: ServerProtection;
-  /** The limits of all threads. */
-  readonly shared: SharedLimits;
-  readonly onError: (error: unknown) => void;
   readonly app: Pick<App, "handlerAt" | "failed">;
+  readonly clock: Clock;
+  readonly tls: ServerTls | undefined;
   /** Starts a server that answers also what no handler of the application answers. */
   readonly startServer: (options: ServerOptions) => Promise<Listener>;
   readonly logger: Logger;
@@ -48,10 +37,11 @@ export interface AnsweringParts {
 }
 
 /** Listens in this thread. @throws {UsageError} if it cannot listen on an address; then nothing stays open */
-export async function startAnswering(parts: AnsweringParts): Promise<Answering> {
-  const { config, listen, tls, protection, onError, app, counters, shared, logger, reusePort } = parts;
-  const https = await parts.startServer({
-    listen,
+export async function startAnswering(parts: Parts, options: AnsweringOptions): Promise<Answering> {
+  const { protection, onError, counters, shared, reachability } = parts;
+  const { config, tls, app, logger, reusePort } = options;
+  const https = await options.startServer({
+    listen: parseListenAddress(config.listen),
     tls,
     protection,
     onError,
@@ -61,9 +51,11 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
     names: namesInCertificate(config),
   });
   try {
-    const answerAt = createListenerAnswers(parts);
+    const answerAt = createListenerAnswers(parts, options);
     const listeners = await startListeners({ config, answerAt, counters, shared, tls, logger, reusePort });
-    return { ...asOneListener([https, listeners]), places: listeners.places };
+    const answering = { ...asOneListener([https, listeners]), places: listeners.places };
+    reachability.listens(answering.port, answering.places);
+    return answering;
   } catch (error) {
     await https.stop(0);
     throw error;
@@ -71,8 +63,11 @@ export async function startAnswering(parts: AnsweringParts): Promise<Answering> 
 }
 
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
-function createListenerAnswers(parts: AnsweringParts): ListenerParts["answerAt"] {
-  const { config, assembly, rules, stubs, counters, accessCounters, clock } = parts;
+function createListenerAnswers(
+  { access, stubs, counters, accessCounters }: Parts,
+  { config, assembly, clock }: AnsweringOptions,
+): ListenerParts["answerAt"] {
+  const { rules } = access.admission;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {
     // The settings were checked: without a public rule, the listener names a rule.

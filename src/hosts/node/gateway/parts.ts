@@ -19,6 +19,9 @@ import type { Closers } from "./closers.ts";
 import { createReachability } from "./reach.ts";
 import { openStubZones } from "./stub-zones.ts";
 
+/** What every thread that answers has. */
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
 /** What the parts of a thread depend on. */
 interface PartsOrigin {
   readonly shared: SharedLimits;
@@ -61,6 +64,9 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
     access,
     stubs,
     counters,
+    accessCounters,
+    protection,
+    shared,
     reachability,
     /** For `assemble`. */
     platform: {
@@ -80,8 +86,6 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
     },
     /** For its `generations`: what each cluster may report. */
     rights: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },
-    /** For `startAnswering`. */
-    answering: { protection, onError, rules: admission.rules, stubs, counters, accessCounters, shared },
     files,
   };
 }

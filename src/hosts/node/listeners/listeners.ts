@@ -8,7 +8,7 @@ import { asOneListener, type Listener, listenOnAll, type StartListener } from ".
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
 import { Connections } from "./connections.ts";
-import { listenTcp, listenTls } from "./stream.ts";
+import { listenStream } from "./stream.ts";
 import type { AnswerMessage } from "./udp.ts";
 import { listenUdp, ResponseRateLimit } from "./udp.ts";
 
@@ -83,14 +83,14 @@ export async function startListeners(
       const udp = { answer: answerAt(place, transport), transport, rateLimit, counters, onError, reusePort };
       // TCP first: with port 0, a port that is free for TCP is usually free for UDP.
       await start("dns", place, [
-        (host, port) => listenTcp(host, port, answer, overTcp),
+        (host, port) => listenStream(host, port, answer, overTcp),
         (host, port) => listenUdp(host!, port, udp),
       ]);
     }
     const overTls = connectionsOf("dot");
     for (const place of dot.listen) {
       const answer = answerAt(place, streamTransport("dot", dot.idleSeconds * 1000));
-      await start("dot", place, [(host, port) => listenTls(host, port, answer, overTls, tls!)]);
+      await start("dot", place, [(host, port) => listenStream(host, port, answer, overTls, tls)]);
     }
   } catch (error) {
     await asOneListener(listeners).stop(0);

@@ -1,78 +1,54 @@
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { type Listener, listen, stopServer } from "../listen.ts";
 import { negotiate, type ServerTls, secureContext } from "../tls.ts";
 import type { Connections } from "./connections.ts";
 import type { AnswerMessage } from "./udp.ts";
 
-/** Answers DNS over TCP (RFC 7766). @throws the network's error */
-export function listenTcp(
-  host: string | undefined,
-  port: number,
-  answer: AnswerMessage,
-  connections: Connections,
-): Promise<Listener> {
-  const { errors } = connections.parts.counters;
-  const server = createServer({ allowHalfOpen: true, noDelay: true });
-  server.on("connection", (socket: Socket) => {
-    socket.on("error", errors.listeners.dns_tcp);
-    connections.admit(socket);
-    if (!socket.destroyed) connections.started(socket, answer);
-  });
-  return start(server, host, port, connections);
-}
-
 /**
- * Answers DNS over TLS (RFC 7858) with TLS 1.2 and 1.3. A client that uses ALPN must offer `dot` (RFC 7301); a client without ALPN is
- * accepted. It requests no client certificates.
+ * Answers DNS over TCP (RFC 7766), or with certificates DNS over TLS 1.2 and 1.3 (RFC 7858). A client that uses ALPN must offer `dot` (RFC 7301); a client
+ * without ALPN is accepted. It requests no client certificates.
  * @throws the network's error
  */
-export async function listenTls(
+export async function listenStream(
   host: string | undefined,
   port: number,
   answer: AnswerMessage,
   connections: Connections,
-  tls: ServerTls,
+  tls?: ServerTls,
 ): Promise<Listener> {
-  const { limits, counters } = connections.parts;
-  const server = createTlsServer({
-    ...secureContext(tls),
-    ...negotiate(["dot"]),
-    handshakeTimeout: limits.handshakeSeconds * 1000,
-    allowHalfOpen: true,
-    noDelay: true,
-  });
-  const failed = counters.errors.listeners.dot;
+  const { limits, counters, reusePort = false } = connections.parts;
+  const { listeners } = counters.errors;
+  const failed = tls === undefined ? listeners.dns_tcp : listeners.dot;
+  const options = { allowHalfOpen: true, noDelay: true };
+  const handshakeTimeout = limits.handshakeSeconds * 1000;
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createTlsServer({ ...options, ...secureContext(tls), ...negotiate(["dot"]), handshakeTimeout });
   server.prependListener("connection", (socket: Socket) => {
     socket.on("error", failed);
     connections.admit(socket);
+    if (tls === undefined && !socket.destroyed) connections.started(socket, answer);
   });
-  server.on("secureConnection", (socket) => {
+  server.on("secureConnection", (socket: Socket) => {
     socket.on("error", failed);
     // Node reports an error of a TLS connection without ending it.
     socket.on("error", () => socket.destroy());
     connections.started(socket, answer);
   });
-  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     failed(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.limits.hit("limits.handshakeSeconds");
     socket.destroy();
   });
-  const listener = await start(server, host, port, connections);
-  return { ...listener, renew: (renewed) => server.setSecureContext(secureContext(renewed)) };
-}
-
-async function start(
-  server: Server,
-  host: string | undefined,
-  port: number,
-  connections: Connections,
-): Promise<Listener> {
-  const { counters, reusePort = false } = connections.parts;
   // For example, out of file descriptors: existing connections continue.
-  server.on("error", counters.errors.listeners.server);
+  server.on("error", listeners.server);
   return {
     port: await listen(server, { host, port, ipv6Only: true, exclusive: true, reusePort }),
+    renew: (renewed) => {
+      if ("setSecureContext" in server) server.setSecureContext(secureContext(renewed));
+    },
     stop: async (grace) => {
       const stopped = stopServer(server, grace, () => connections.destroyAll());
       connections.finishAll();

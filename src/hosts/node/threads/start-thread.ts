@@ -4,7 +4,6 @@ import { visibilitiesOf } from "../../../access/rule.ts";
 import { assemble } from "../../../assembly/assemble.ts";
 import type { Answers } from "../../../assembly/platform.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import { parseListenAddress } from "../../../config/values.ts";
 import type { ClusterMeta } from "../../../database/cluster-row.ts";
 import { Reader } from "../../../database/reader.ts";
 import type { StubStore } from "../../../forward/stub-zones.ts";
@@ -58,7 +57,8 @@ export async function startThread(
   const clock = clockFrom(start.clock, signals);
   const shared = openLimits(start.limitMemory, index);
   const own = { shared, logger, accessLogger: quiet, stubStore: NO_STORE, isInClear: tls === undefined };
-  const { access, stubs, reachability, ...parts } = await openParts(config, own, closers);
+  const parts = await openParts(config, own, closers);
+  const { access, stubs } = parts;
   const database = closers.add(openForReading(start.database));
   const assembly = await assemble(config, {
     ...parts.platform,
@@ -117,12 +117,9 @@ export async function startThread(
   const isReady = () => assembly.status().ready;
   const health = { here, signals, isReady, clock: clock.now };
   const application = answerHealth(health, new HandOver(start.requests).answer);
-  const listening = await addresses();
   const answering = closers.addServer(
-    await startAnswering({
-      ...parts.answering,
-      config: listening,
-      listen: parseListenAddress(listening.listen),
+    await startAnswering(parts, {
+      config: await addresses(),
       tls,
       clock,
       assembly,
@@ -132,7 +129,6 @@ export async function startThread(
       reusePort: start.sharesPorts,
     }),
   );
-  reachability.listens(answering.port, answering.places);
   closers.add(startRefreshers([async () => void (await parts.files.refresh())], logger));
   return answering;
 }
