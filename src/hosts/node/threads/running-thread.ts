@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Log } from "../../../assembly/log.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
-import type { ListeningPlace } from "../listeners/listeners.ts";
+import type { Answering } from "../gateway/answering.ts";
 import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
@@ -39,18 +40,7 @@ export interface ThreadParts {
 }
 
 /** A thread that answers clients. */
-export interface RunningThread {
-  readonly port: number;
-  readonly places: readonly ListeningPlace[];
-  /** Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another error if it ends before. */
-  readonly prepared: Promise<void>;
-  /** @param config the addresses. @throws {UsageError} if it cannot listen. @throws {Error} if it ends before */
-  listen(config: ServeConfig): Promise<void>;
-  post(state: PostedState): void;
-  order(order: ThreadOrder): void;
-  /** Ends its connections as `Answering.stop`, then the thread. */
-  stop(grace: number): Promise<void>;
-}
+export type RunningThread = ReturnType<typeof openThread>;
 
 /**
  * Starts a thread. Every state that is posted from now on reaches it.
@@ -61,7 +51,7 @@ export function openThread(
   index: number,
   { threads, sharing, stubs, fetch, log, entry, spawned, ...parts }: ThreadParts,
   onEnded: (error: unknown, milliseconds: number) => void,
-): RunningThread {
+) {
   const states = new MessageChannel();
   const requests = new MessageChannel();
   const metrics = new MessageChannel();
@@ -96,38 +86,16 @@ export function openThread(
   );
   let stopped = () => {};
   const prepared = Promise.withResolvers<void>();
-  const listening = Promise.withResolvers<void>();
+  const listening = Promise.withResolvers<Pick<Answering, "port" | "places">>();
   // A thread that ends before it is told to listen rejects `prepared`.
   listening.promise.catch(() => {});
-  const thread = {
-    port: 0,
-    places: [] as readonly ListeningPlace[],
-    prepared: prepared.promise,
-    listen: (config: ServeConfig) => {
-      worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
-      return listening.promise;
-    },
-    post: (next: PostedState) => states.port1.postMessage(next),
-    order: (order: ThreadOrder) => worker.postMessage(order),
-    stop: async (grace: number) => {
-      const late = new Promise<void>((resolve) => setTimeout(resolve, grace + LATE).unref());
-      const done = new Promise<void>((resolve) => {
-        stopped = resolve;
-      });
-      worker.postMessage({ order: "stop", grace } satisfies ThreadOrder);
-      await Promise.race([done, exited, late]);
-      await worker.terminate();
-    },
-  };
   let isListening = false;
   let error: unknown = new Error("the thread ended");
   worker.on("message", (message: ThreadReport) => {
     if (message.report === "prepared") prepared.resolve();
     else if (message.report === "listening") {
       isListening = true;
-      thread.port = message.port;
-      thread.places = message.places;
-      listening.resolve();
+      listening.resolve(message);
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "damage") sharing.damaged(message.cluster);
@@ -145,5 +113,23 @@ export function openThread(
     prepared.reject(error);
     listening.reject(error);
   });
-  return thread;
+  return {
+    /** Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another error if it ends before. */
+    prepared: prepared.promise,
+    /** @param config the addresses. @returns where it listens. @throws {UsageError} if it cannot. @throws {Error} if it ends before */
+    listen: (config: ServeConfig) => {
+      worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
+      return listening.promise;
+    },
+    post: (next: PostedState) => states.port1.postMessage(next),
+    renew: (tls: ServerTls) => worker.postMessage({ order: "renew", tls } satisfies ThreadOrder),
+    /** Ends its connections as `Answering.stop`, then the thread. */
+    stop: async (grace: number) => {
+      const done = Promise.withResolvers<void>();
+      stopped = done.resolve;
+      worker.postMessage({ order: "stop", grace } satisfies ThreadOrder);
+      await Promise.race([done.promise, exited, sleep(grace + LATE, undefined, { ref: false })]);
+      await worker.terminate();
+    },
+  };
 }

@@ -46,8 +46,8 @@ class ThreadPool implements Answering {
   readonly #threads: (RunningThread | undefined)[] = [];
   #config: ServeConfig;
   #tls: ServerTls | undefined;
-  #port = 0;
-  #places: readonly ListeningPlace[] = [];
+  /** Where the first one listens, and the others with it. */
+  #first: Pick<Answering, "port" | "places"> = { port: 0, places: [] };
   #isStopping = false;
 
   private constructor(parts: ThreadParts) {
@@ -67,10 +67,8 @@ class ThreadPool implements Answering {
       const [first, ...others] = await Promise.all(
         indices.map((index) => pool.#prepare(index, index === 0 ? parts.spawned : undefined)),
       );
-      await first!.listen(parts.config);
-      pool.#port = first!.port;
-      pool.#places = first!.places;
-      pool.#config = withPorts(parts.config, first!);
+      pool.#first = await first!.listen(parts.config);
+      pool.#config = withPorts(parts.config, pool.#first);
       await Promise.all(others.map((thread) => thread.listen(pool.#config)));
       return pool;
     } catch (error) {
@@ -80,11 +78,11 @@ class ThreadPool implements Answering {
   }
 
   get port(): number {
-    return this.#port;
+    return this.#first.port;
   }
 
   get places(): readonly ListeningPlace[] {
-    return this.#places;
+    return this.#first.places;
   }
 
   /** How many run now. */
@@ -101,7 +99,7 @@ class ThreadPool implements Answering {
 
   renew(tls: ServerTls): void {
     this.#tls = withTicketKeys(tls);
-    for (const thread of this.#threads) thread?.order({ order: "renew", tls: this.#tls! });
+    for (const thread of this.#threads) thread?.renew(this.#tls!);
   }
 
   async stop(grace: number): Promise<void> {
@@ -152,7 +150,7 @@ function withTicketKeys(tls: ServerTls | undefined): ServerTls | undefined {
 }
 
 /** The addresses with the ports that the first thread listens on: they were 0 for any. */
-function withPorts(config: ServeConfig, { port, places }: RunningThread): ServeConfig {
+function withPorts(config: ServeConfig, { port, places }: Pick<Answering, "port" | "places">): ServeConfig {
   const { host = "" } = parseListenAddress(config.listen);
   const addressesOf = (kind: "dns" | "dot") =>
     places.filter((place) => place.kind === kind).map(({ address }) => address);
