@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { terminalLine } from "../../src/hosts/node/terminal-log.ts";
+import { terminalLine } from "../../src/hosts/node/process.ts";
 
 const line = (fields: object) =>
   JSON.stringify({

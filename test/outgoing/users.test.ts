@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { connectTo } from "../../src/hosts/commands/gateway-connection.ts";
-import { openIssuers } from "../../src/hosts/node/access/issuer-keys.ts";
+import { openIssuers } from "../../src/hosts/node/access/node-authority.ts";
 import { WatchedFiles } from "../../src/hosts/node/files.ts";
 import { createDohUpstream } from "../../src/hosts/node/upstreams/doh-upstream.ts";
 import { GatewayRequests } from "../../src/worker/gateway-requests.ts";

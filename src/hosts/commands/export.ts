@@ -4,9 +4,15 @@ import { MANAGED_BY_LABEL, OWN_MANAGER } from "../../extract/objects.ts";
 import { surveyOf } from "../../gateway/survey.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../names/listing.ts";
-import { readCheckInputs } from "./check-input.ts";
 import { readFederation, readGrant } from "./flags.ts";
-import { canonicalZone, clusterIds, entriesOf, openWorld, rulesFor } from "./offline-world.ts";
+import {
+  canonicalZone,
+  clusterIds,
+  entriesOf,
+  openWorld,
+  readCheckInputs,
+  rulesFor,
+} from "./offline-world.ts";
 import type { Output } from "./process.ts";
 import { describeCounts, describeObjections } from "./status.ts";
 

@@ -17,8 +17,7 @@ import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
-import { printable } from "../node/terminal-log.ts";
-import { readCheckInputs } from "./check-input.ts";
+import { printable } from "../node/process.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
 import { type ConnectionFlags, connectTo, RequestFailed, requireServer } from "./gateway-connection.ts";
 import {
@@ -27,6 +26,7 @@ import {
   entriesOf,
   openStateFolder,
   openWorld,
+  readCheckInputs,
   rulesFor,
 } from "./offline-world.ts";
 import type { Output } from "./process.ts";

@@ -2,9 +2,9 @@ import { JSON_TYPE } from "../../http/messages/fields.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import { printable } from "../node/terminal-log.ts";
-import type { CheckInput } from "./check-input.ts";
+import { printable } from "../node/process.ts";
 import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
+import type { CheckInput } from "./offline-world.ts";
 import type { Output } from "./process.ts";
 import { coloured, type ReportFlags, report } from "./report.ts";
 

@@ -16,8 +16,7 @@ import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../.
 import { createStubRoutes } from "../../http/stubs.ts";
 import { openStateDatabase, stateFolderFailure } from "./database.ts";
 import { startAnswering } from "./gateway/answering.ts";
-import { Closers, startRefreshers } from "./gateway/closers.ts";
-import { allocateLimits, openLimits, openParts } from "./gateway/parts.ts";
+import { allocateLimits, Closers, openLimits, openParts, startRefreshers } from "./gateway/parts.ts";
 import { openReplica } from "./gateway/replica.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 import { type Logger, logTo, nodeClock, openAuditSink, processFacts } from "./process.ts";

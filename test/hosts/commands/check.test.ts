@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { type CheckFlags, check } from "../../../src/hosts/commands/check.ts";
-import { readCheckInputs } from "../../../src/hosts/commands/check-input.ts";
+import { readCheckInputs } from "../../../src/hosts/commands/offline-world.ts";
 
 let folder: string;
 beforeEach(() => {

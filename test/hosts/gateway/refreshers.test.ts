@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startRefreshers } from "../../../src/hosts/node/gateway/closers.ts";
+import { startRefreshers } from "../../../src/hosts/node/gateway/parts.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

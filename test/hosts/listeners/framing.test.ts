@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { frameMessage, MessageFramer, MessageTooLong } from "../../../src/hosts/node/listeners/framing.ts";
+import {
+  frameMessage,
+  MessageFramer,
+  MessageTooLong,
+} from "../../../src/hosts/node/listeners/stream-connection.ts";
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength });
 

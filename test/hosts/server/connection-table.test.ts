@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
+import { Connections } from "../../../src/hosts/node/listeners/stream.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
 import { SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";

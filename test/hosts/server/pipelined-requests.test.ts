@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { PipelinedRequests } from "../../../src/hosts/node/server/pipelining.ts";
+import { PipelinedRequests } from "../../../src/hosts/node/server/http1.ts";
 import { until } from "../../until.ts";
 import { serversOf } from "./tls-fixture.ts";
 

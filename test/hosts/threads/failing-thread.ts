@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
-import type { ThreadReport, ThreadStart } from "../../../src/hosts/node/threads/thread-messages.ts";
+import type { ThreadReport, ThreadStart } from "../../../src/hosts/node/threads/thread-sharing.ts";
 
 /* A thread that does what a failing one may do: it listens, and ends when a state says so. */
 

@@ -1,7 +1,7 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { followStates } from "../../../src/hosts/node/threads/start-thread.ts";
-import type { ThreadState } from "../../../src/hosts/node/threads/thread-messages.ts";
+import type { ThreadState } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { until } from "../../until.ts";
 

@@ -18,8 +18,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
 import type { Logger } from "../process.ts";
-import { type Issuers, openIssuers } from "./issuer-keys.ts";
-import { identityOf, loadAuthority, loadPushAuthority } from "./node-authority.ts";
+import { type Issuers, identityOf, loadAuthority, loadPushAuthority, openIssuers } from "./node-authority.ts";
 
 /** Admission on Node, whose files may change while the gateway runs. @throws {UsageError} with the file that cannot be read or used */
 export async function loadAdmission(

@@ -7,8 +7,7 @@ import { streamTransport, type Transport, udpTransport } from "../../../resolve/
 import { asOneListener, type Listener, listenOnAll, type StartListener } from "../listen.ts";
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
-import { Connections } from "./connections.ts";
-import { listenStream } from "./stream.ts";
+import { Connections, listenStream } from "./stream.ts";
 import type { AnswerMessage } from "./udp.ts";
 import { listenUdp, ResponseRateLimit } from "./udp.ts";
 

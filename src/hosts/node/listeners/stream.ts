@@ -1,8 +1,10 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import type { ClientSlot } from "../../../limits/client-table.ts";
 import { type Listener, listen, stopServer } from "../listen.ts";
+import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connections.ts";
 import { negotiate, type ServerTls, secureContext } from "../tls.ts";
-import type { Connections } from "./connections.ts";
+import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 import type { AnswerMessage } from "./udp.ts";
 
 /**
@@ -56,4 +58,128 @@ export async function listenStream(
       connections.destroyAll();
     },
   };
+}
+
+interface Held extends TableEntry, Ordered<Held> {
+  /** Where it is counted with its client. */
+  readonly slot: ClientSlot;
+  isCounted: boolean;
+  /** Its start, or its last query or sent answer, by `performance.now()`. */
+  activeAt: number;
+  /** Undefined while TLS is being negotiated. */
+  connection: StreamConnection | undefined;
+}
+
+const SWEEP_INTERVAL = 1000;
+
+/**
+ * The connections of all listeners of one kind in one thread. The limits count those of all threads. At the limit the longest idle
+ * connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
+ */
+export class Connections {
+  readonly parts: StreamParts;
+  readonly #held = new ConnectionTable<Held>();
+  /** Those that had their handshake, by their last query or answer. */
+  readonly #used = new Order<Held>();
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(parts: StreamParts) {
+    this.parts = parts;
+  }
+
+  /** Admits a new connection, or closes it. */
+  admit(socket: Socket): void {
+    const client = socket.remoteAddress;
+    // The client has disconnected already.
+    if (client === undefined) return void socket.destroy();
+    const { counters, kind, settings, open } = this.parts;
+    const slot = open.clients.begin(client);
+    const reject = () => {
+      open.clients.end(slot);
+      socket.destroy();
+    };
+    if (open.clients.totalOf(slot) > settings.connectionsPerClient) {
+      counters.limits.hit(`${kind}.connectionsPerClient`);
+      return void reject();
+    }
+    if (!open.all.begin(settings.connections)) {
+      counters.limits.hit(`${kind}.connections`);
+      // Another thread may have taken the place.
+      if (!this.#dropIdlest() || !open.all.begin(settings.connections)) return void reject();
+    }
+    const held: Held = {
+      key: keyOf(socket),
+      socket,
+      slot,
+      activeAt: performance.now(),
+      isCounted: true,
+      connection: undefined,
+      older: undefined,
+      newer: undefined,
+    };
+    this.#held.add(held);
+    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(settings.idleSeconds * 500));
+    this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
+    socket.once("close", () => this.#release(held));
+  }
+
+  /** Answers the queries of an admitted connection, which has finished its handshake. */
+  started(socket: Socket, answer: AnswerMessage): void {
+    const held = this.#held.of(socket);
+    if (held === undefined) return void socket.destroy();
+    const active = () => {
+      held.activeAt = performance.now();
+      if (held.isCounted) this.#used.append(held);
+    };
+    held.connection = new StreamConnection(socket, answer, this.parts, active);
+    active();
+  }
+
+  /** Closes idle connections, and the others after their pending answers. */
+  finishAll(): void {
+    for (const { socket, connection } of this.#held.values())
+      if (connection === undefined) socket.destroy();
+      else connection.finish();
+  }
+
+  /** Closes all remaining connections at once. */
+  destroyAll(): void {
+    for (const { socket } of this.#held.values()) socket.destroy();
+  }
+
+  #sweep(): void {
+    const { kind, settings, counters } = this.parts;
+    const since = performance.now() - settings.idleSeconds * 1000;
+    for (const { socket, connection, activeAt } of this.#held.values()) {
+      if (connection?.isBusy === true || activeAt > since) continue;
+      if (connection !== undefined) counters.limits.hit(`${kind}.idleSeconds`);
+      connection?.destroy();
+      // A TLS connection may have ended without its TCP connection, if the client disappeared.
+      socket.destroy();
+    }
+  }
+
+  #dropIdlest(): boolean {
+    let idlest = this.#used.oldest;
+    while (idlest?.connection?.isBusy === true) idlest = idlest.newer;
+    if (idlest === undefined) return false;
+    idlest.connection!.destroy();
+    idlest.socket.destroy();
+    // It no longer counts; the socket closes later.
+    this.#release(idlest);
+    return true;
+  }
+
+  #release(held: Held): void {
+    this.#held.delete(held);
+    this.#used.remove(held);
+    if (held.isCounted) {
+      held.isCounted = false;
+      this.parts.open.all.end();
+      this.parts.open.clients.end(held.slot);
+    }
+    if (this.#held.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
 }

@@ -1,9 +1,9 @@
 import { parentPort } from "node:worker_threads";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { Closers } from "../gateway/closers.ts";
+import { Closers } from "../gateway/parts.ts";
 import { startThread } from "./start-thread.ts";
-import type { ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";
+import type { ThreadOrder, ThreadReport, ThreadStart } from "./thread-sharing.ts";
 
 /* The module that an answering thread runs. */
 

@@ -11,8 +11,7 @@ import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
 import { spawnThread } from "./spawn-thread.ts";
-import type { PostedState, ThreadOrder, ThreadReport, ThreadStart } from "./thread-messages.ts";
-import type { ThreadSharing } from "./thread-sharing.ts";
+import type { PostedState, ThreadOrder, ThreadReport, ThreadSharing, ThreadStart } from "./thread-sharing.ts";
 
 /** How long a thread may take to end its connections beyond the grace, in milliseconds. */
 const LATE = 2000;

@@ -16,14 +16,13 @@ import { readMetrics } from "../../../http/metrics/table.ts";
 import { rowOf } from "../../../http/path-table.ts";
 import { openForReading } from "../database.ts";
 import { type Answering, startAnswering } from "../gateway/answering.ts";
-import { type Closers, startRefreshers } from "../gateway/closers.ts";
-import { openLimits, openParts } from "../gateway/parts.ts";
+import { type Closers, openLimits, openParts, startRefreshers } from "../gateway/parts.ts";
 import { createLogger, nodeClock } from "../process.ts";
 import { type Application, answerByFetch, refusal } from "../server/answer-request.ts";
 import { startNodeServer } from "../server/node-server.ts";
 import { HandOver } from "./hand-over.ts";
-import type { PostedState, ThreadStart, ThreadState } from "./thread-messages.ts";
 import { measureThread } from "./thread-metrics.ts";
+import type { PostedState, ThreadStart, ThreadState } from "./thread-sharing.ts";
 import { ThreadSignals } from "./thread-sharing.ts";
 
 /** The main thread stores registrations. */

@@ -11,7 +11,7 @@ import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
 import type { ServerTls } from "../tls.ts";
 import { openThread, type RunningThread, type ThreadParts } from "./running-thread.ts";
-import type { ThreadState } from "./thread-messages.ts";
+import type { ThreadState } from "./thread-sharing.ts";
 
 /** Bytes of the keys of session tickets (Node.js, `tls.createServer`). */
 const TICKET_KEY_BYTES = 48;

@@ -5,7 +5,7 @@ import { FOLD, HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/nam
 import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
 import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
 import { MAX_MESSAGE_BYTES } from "../../../resolve/message-writer.ts";
-import { frameMessage, MessageFramer } from "../listeners/framing.ts";
+import { frameMessage, MessageFramer } from "../listeners/stream-connection.ts";
 
 /** Options for queries to a name server. */
 interface PlainUpstreamOptions {
