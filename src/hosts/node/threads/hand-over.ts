@@ -1,5 +1,5 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
-import type { CertificateIdentity, Client } from "../../../access/client.ts";
+import type { Client } from "../../../access/client.ts";
 import type { HttpResponse } from "../../../http/messages/message.ts";
 import {
   type Application,
@@ -34,10 +34,7 @@ export class HandOver {
   constructor(port: MessagePort) {
     this.#port = port;
     port.on("message", (message: HandedResponse | TakenRequest) => {
-      if ("taken" in message) {
-        this.#taken(message.taken);
-        return;
-      }
+      if ("taken" in message) return this.#taken(message.taken);
       const answered = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);
       answered?.(message);
@@ -49,7 +46,10 @@ export class HandOver {
   readonly answer: Application = async (request) => {
     const url = targetOf(request);
     if (typeof url !== "string") return url;
-    const { method, rawHeaders: headers, client } = request;
+    const { method, rawHeaders: headers } = request;
+    // Members of the client are getters, which cannot be posted.
+    const { address, certificate, certificateIdentity, location }: Client = request.client;
+    const client = { address, certificate, certificateIdentity, location };
     const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
     if (this.#untaken.size >= MOST_UNTAKEN || this.#queue.length > 0) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
@@ -60,7 +60,7 @@ export class HandOver {
     }
     const id = ++this.#last;
     const body = arrived === undefined ? request.bodyStream() : arrived;
-    const handed: HandedRequest = { id, method, url, headers, client: plainClient(client), body };
+    const handed: HandedRequest = { id, method, url, headers, client, body };
     return new Promise<HandedResponse>((resolve) => {
       this.#port.postMessage(handed, transferred(body) as Transferable[]);
       this.#waiting.set(id, resolve);
@@ -82,21 +82,7 @@ export class HandOver {
   }
 }
 
-function plainClient({
-  address,
-  certificate,
-  certificateIdentity,
-  location,
-}: Client): HandedRequest["client"] {
-  return { address, certificate, certificateIdentity, location };
-}
-
 type Bytes = Uint8Array<ArrayBuffer>;
-
-/** A client in the form in which it can be posted. */
-interface HandedClient extends Client {
-  readonly certificateIdentity: CertificateIdentity | undefined;
-}
 
 /** A request that an answering thread hands to the main thread. */
 export interface HandedRequest {
@@ -105,15 +91,13 @@ export interface HandedRequest {
   readonly url: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly client: HandedClient;
+  readonly client: Client;
   /** Whole if it came with the request: a stream costs messages in both directions. Read as fast as the other thread takes it. */
   readonly body: ReadableStream<Uint8Array> | Bytes | null;
 }
 
 /** The client of a request has gone before it had its response. */
-interface GoneClient {
-  readonly gone: number;
-}
+type GoneClient = { readonly gone: number };
 
 /** Its response. */
 export interface HandedResponse extends HttpResponse {
@@ -121,9 +105,7 @@ export interface HandedResponse extends HttpResponse {
 }
 
 /** The main thread has begun with a request, which takes longer. */
-interface TakenRequest {
-  readonly taken: number;
-}
+type TakenRequest = { readonly taken: number };
 
 /** What has to be transferred with a message that has a body. */
 export function transferred(
@@ -156,17 +138,12 @@ export function answerHanded(
         duplex: "half",
       }),
     } as RequestInit);
-    const {
-      status,
-      headers: fields,
-      body: whole,
-      stream,
-    } = await toHttpResponse(await fetch(request, client));
+    const response = await toHttpResponse(await fetch(request, client));
     // A body that nobody read would keep its ports open in both threads.
     if (request.body?.locked === false) request.body.cancel().catch(() => {});
-    const streamed = stream && endedBy(stream, ended);
-    const message: HandedResponse = { id, status, headers: fields, body: whole, stream: streamed };
-    port.postMessage(message, transferred(streamed ?? whole) as Transferable[]);
+    const stream = response.stream && endedBy(response.stream, ended);
+    const message: HandedResponse = { ...response, id, stream };
+    port.postMessage(message, transferred(stream ?? response.body) as Transferable[]);
   };
   port.on("message", (request: HandedRequest | GoneClient) => {
     if ("gone" in request) {
