@@ -91,7 +91,6 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     load: platform.load,
     // Where neither a certificate nor a rule keeps pages of strangers out.
     ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
-    audit,
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.({

@@ -32,7 +32,6 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
   const forward = async (context: Context<AppEnvironment>) => {
     const { req } = context;
     const clusterId = req.param("clusterId") ?? "";
-    noteForAudit(context, { cluster: clusterId });
     const holder = await authority?.authorize(req.header("authorization"), undefined, clusterId);
     noteForAudit(context, { credential: holder?.credential });
     const { method } = req.raw;

@@ -4,15 +4,13 @@ import { Hono } from "hono/tiny";
 import type { AccessControl } from "../access/admission.ts";
 import type { Client } from "../access/client.ts";
 import type { AccessRule, Admission, Admitted, NotAdmitted } from "../access/rule.ts";
-import { andThen, type MaybePromise } from "../access/url-tokens.ts";
-import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
+import { andThen, type MaybePromise, readPathToken } from "../access/url-tokens.ts";
+import type { AccessCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
-import { type AuditLog, auditTurnedAway } from "./audit.ts";
-import { createAdmittedPaths, createDnsPaths } from "./doh/dns-paths.ts";
-import { createDnsRoute } from "./doh/dns-route.ts";
+import { createDnsPaths, type DnsPath, type DnsPathsParts } from "./doh/dns-paths.ts";
 import {
   createRuleAnswers,
   type RuleAnswers,
@@ -20,17 +18,24 @@ import {
   rejectMethod,
   type SharedParts,
 } from "./doh/rule-answers.ts";
-import { createExplainRoute } from "./explain.ts";
-import { createJsonRoute, readingRoute } from "./json.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
-import { createReject, NOTHING_HERE } from "./messages/errors.ts";
-import { JSON_TYPE, type KnowsHost, NO_ORIGIN, originsOf, prefersHtml } from "./messages/fields.ts";
+import { createReject, errorResponse, NOTHING_HERE, type Rejection } from "./messages/errors.ts";
+import {
+  JSON_TYPE,
+  type KnowsHost,
+  NO_ORIGIN,
+  originsOf,
+  prefersHtml,
+  preflight,
+} from "./messages/fields.ts";
 import {
   FetchRequest,
   type Handler,
   type HttpRequest,
   type HttpResponse,
   pathOf,
+  plainPath,
+  rerouted,
   toResponse,
 } from "./messages/message.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
@@ -38,29 +43,26 @@ import type { OpenApi } from "./openapi/open-api.ts";
 import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, type PathPolicies, rowOf } from "./path-table.ts";
+import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, rowOf } from "./path-table.ts";
 import { createRequestGate } from "./request-gate.ts";
 
 /** The parts of the application. */
-export interface AppParts extends OwnRoutes, Omit<SharedParts, "clientAddress" | "endpointAt"> {
+export interface AppParts
+  extends OwnRoutes,
+    DnsPathsParts,
+    Omit<SharedParts, "clientAddress" | "endpointAt"> {
   readonly access: AccessControl;
   /** Makes the sources of answers for the clients of a rule; called once for each rule. */
   readonly within: (rule: AccessRule) => RuleParts;
   /** The gateway whose readiness is public. */
   readonly gateway: { status(): ServingStatus };
   readonly accessCounters: AccessCounters;
-  /** The answers to names out of zone, by path. */
-  readonly policies: PathPolicies;
-  /** The longest accepted DNS query in bytes. */
-  readonly queryBytes: number;
   /** The limit on requests of each client. Default: none. */
   readonly rate?: ClientRate | undefined;
   /** Requests for other hosts get 421. Default: none do. */
   readonly knowsHost?: KnowsHost | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
   readonly load?: Load | undefined;
-  /** Audits requests of APIs that are rejected before any route. */
-  readonly audit?: AuditLog | undefined;
   /** Called for every error that became a 500. */
   readonly onError?: (error: Error) => void;
 }
@@ -85,51 +87,106 @@ const RETRY_AFTER = 30;
  * their own, an access rule admits each request, and answers have only what the rule's clients may see.
  */
 export function createApp(parts: AppParts): App {
-  const { access, policies, queryBytes, counters, accessCounters, clock } = parts;
+  const { access, policies, counters, accessCounters } = parts;
   const { clientAddress } = access;
   // A rejection before admission has the CORS fields of public answers.
   const openOrigins = originsOf(parts.allowedOrigins, access.rules.public !== undefined);
   const reject = createReject(openOrigins, counters);
+  /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
+  const rejectOwn = createReject(NO_ORIGIN, counters);
   const gate = createRequestGate({
-    rate: parts.rate,
-    load: parts.load,
-    knowsHost: parts.knowsHost,
+    ...parts,
     clientAddress,
-    reject,
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
-    onRejection: auditTurnedAway({ audit: parts.audit, clientAddress }),
   });
   const endpointAt = createEndpointAt(policies);
   const shared: SharedParts = { ...parts, clientAddress, endpointAt };
   const answersOf = new Map<AccessRule, RuleAnswers>(
     access.rules.all.map((rule) => [rule, createRuleAnswers(shared, rule, access.kinds, parts.within(rule))]),
   );
+  const dns = createDnsPaths(parts, endpointAt);
 
-  const answerJson = createJsonRoute(clock);
-  const answerDns = createDnsRoute({ queryBytes, answerJson, limits: counters.limits });
-  const resolveJson = readingRoute(answerJson);
-  const explainJson = readingRoute(createExplainRoute(clock));
-  const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson, explainJson });
-
-  /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
-  const rejectOwn = createReject(NO_ORIGIN, counters);
   const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
     (answers?.reject ?? rejectOwn)(request, 404, "NOT_FOUND", NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
     return reject(request, 500, "INTERNAL", "the gateway failed to answer; its log has the reason");
   };
+  const rejectAs = (request: HttpRequest, { status, code, message, headers }: Rejection) =>
+    reject(request, status, code, message, headers);
 
   /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
   const notAdmitted = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
     const { outcome, status, code, message, challenge } = rejection;
     accessCounters.rejected.hit(outcome);
-    const headers = {
+    return reject(request, status, code, message, {
       ...(challenge !== undefined && { "www-authenticate": challenge }),
       ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
+    });
+  };
+
+  const answersFor = ({ rule }: Admitted): RuleAnswers => {
+    accessCounters.admitted.hit(rule.name);
+    return answersOf.get(rule)!;
+  };
+
+  const answerAdmitted = (
+    request: HttpRequest,
+    admission: Admission,
+    at: Pick<DnsPath, "answer">,
+    background: Background | undefined,
+  ): MaybePromise<HttpResponse> => {
+    if (admission.rule === undefined) return notAdmitted(request, admission);
+    const answers = answersFor(admission);
+    const ready = answers.prepare?.(background);
+    return ready === undefined ? at.answer(request, answers) : ready.then(() => at.answer(request, answers));
+  };
+
+  /** A preflight has no credentials (Fetch standard, section 4.8), and its answer reveals nothing. */
+  const handlerOf =
+    (at: DnsPath): Handler =>
+    (request, background) => {
+      const rejection = gate?.(request);
+      if (rejection !== undefined) return rejectAs(request, rejection);
+      if (request.method === "OPTIONS") return preflight(request, at.methods, openOrigins);
+      const admission = access.admit(request);
+      return admission instanceof Promise
+        ? admission.then((late) => answerAdmitted(request, late, at, background))
+        : answerAdmitted(request, admission, at, background);
     };
-    return reject(request, status, code, message, headers);
+
+  /** A path after a token; if the token is unknown, it is a path like any other. */
+  const answerByToken: Handler = (request, background) => {
+    const rejection = gate?.(request);
+    if (rejection !== undefined) return rejectAs(request, rejection);
+    return andThen(access.admit(request), (admission) => {
+      const url = admission.rule === undefined ? undefined : admission.path?.url;
+      const at = url === undefined ? undefined : dns.at(pathOf(url));
+      return url !== undefined && at !== undefined
+        ? answerAdmitted(rerouted(request, url), admission, at, background)
+        : answerAdmitted(request, admission, { answer: notFound }, background);
+    });
+  };
+
+  const plain = new Map([...dns.plain].map(([path, at]) => [path, handlerOf(at)]));
+  const handlerAt = (path: string): Handler | undefined => {
+    const known = plain.get(path);
+    if (known !== undefined) return known;
+    if (path.includes("%")) return handlerAtPlain(path);
+    const at = dns.at(path);
+    if (at !== undefined) return handlerOf(at);
+    const token = readPathToken(path);
+    return token !== undefined && dns.at(token.url) !== undefined ? answerByToken : undefined;
+  };
+  const handlerAtPlain = (path: string): Handler | undefined => {
+    const decoded = plainPath(path);
+    const handler = decoded.includes("%") ? undefined : handlerAt(decoded);
+    if (handler === undefined) return undefined;
+    return (request, background) => {
+      const url = request.url.replace(path, () => decoded);
+      return handler(rerouted(request, url), background);
+    };
   };
 
   const hasLogin = access.kinds.bearer && [...answersOf.values()].some(({ pages }) => pages !== undefined);
@@ -154,31 +211,38 @@ export function createApp(parts: AppParts): App {
     });
   };
 
-  const answersFor = ({ rule }: Admitted): RuleAnswers => {
-    accessCounters.admitted.hit(rule.name);
-    return answersOf.get(rule)!;
-  };
-
-  const handlerAt = createAdmittedPaths({
-    dns,
-    access,
-    gate,
-    notAdmitted,
-    answersFor,
-    notFound,
-    origins: openOrigins,
+  const hono = ownRouter(new Hono<AppEnvironment>());
+  const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
+  if (pushRoutes !== undefined) {
+    hono.use(`${MOUNTS.push}/*`, async (c, next) => {
+      await next();
+      counters.pushed.hit(`${knownMethod(c.req.method)} ${c.res.status}`);
+    });
+    hono.route(MOUNTS.push, pushRoutes);
+  }
+  if (transferRoutes !== undefined) hono.route(MOUNTS.transfer, transferRoutes);
+  if (stubRoutes !== undefined) hono.route(MOUNTS.federations, stubRoutes);
+  if (openApi !== undefined)
+    hono.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
+  mountHealthRoutes(hono, parts.gateway, parts.clock);
+  hono.route("/", createPages());
+  if (hasLogin) {
+    const onRejection = ({ outcome }: Pick<NotAdmitted, "outcome">) => accessCounters.rejected.hit(outcome);
+    hono.route("/", createLoginRoutes({ access, version: parts.version, onRejection }));
+  }
+  hono.notFound((c) => {
+    const { client, answers, urlToken, rejection } = c.env ?? {};
+    const request = new FetchRequest(c.req.raw, client);
+    if (rejection !== undefined) return errorResponse(rejection);
+    const { method, path } = c.req;
+    if (method !== "GET" && method !== "HEAD" && answersGet(hono, path, answers))
+      return toResponse(rejectMethod(request, answers ?? { reject: rejectOwn }, "GET, HEAD"));
+    if (answers?.pages === undefined || !prefersHtml(request.header("accept")))
+      return toResponse(notFound(request, answers));
+    counters.rejected.hit(404);
+    return pageResponse(notFoundPage(), parts.version, urlToken?.prefix);
   });
-
-  const loginRoutes = createLoginRoutes({
-    access,
-    version: parts.version,
-    onRejection: ({ outcome }) => accessCounters.rejected.hit(outcome),
-  });
-  const hono = createHono({ ...parts, ...(hasLogin && { loginRoutes }) }, counters, {
-    notFound,
-    failed,
-    notAllowed: (request, answers) => rejectMethod(request, answers ?? { reject: rejectOwn }, "GET, HEAD"),
-  });
+  hono.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env?.client), error)));
 
   const fetchAdmitted = (
     request: Request,
@@ -193,24 +257,6 @@ export function createApp(parts: AppParts): App {
     return hono.fetch(new Request(path.url, { method, headers }), { client, answers, urlToken: path });
   };
 
-  /** Details for clients who see everything; readiness for all. */
-  const fetchReadiness = (
-    asked: FetchRequest,
-    request: Request,
-    client: Partial<Client>,
-    background: Background | undefined,
-  ): MaybePromise<Response> =>
-    andThen(access.admit(asked), (admission) => {
-      const own = admission.rule && answersOf.get(admission.rule);
-      const answers = own?.seesEverything === true ? own : undefined;
-      const [first] = answersOf.values();
-      return andThen((answers ?? first)?.prepare?.(background), () =>
-        answers === undefined || admission.rule === undefined
-          ? hono.fetch(request, { client })
-          : fetchAdmitted(request, client, admission, answers),
-      );
-    });
-
   const route = (
     asked: FetchRequest,
     request: Request,
@@ -218,21 +264,37 @@ export function createApp(parts: AppParts): App {
     background: Background | undefined,
   ): MaybePromise<Response> => {
     const path = pathOf(asked.url);
-    const { kind, admission } = rowOf(path);
+    const { admission } = rowOf(path);
     const handler = admission === "rule" ? handlerAt(path) : undefined;
     if (handler !== undefined)
       return andThen(handler(asked, background), (response) =>
         toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
       );
-    const rejected = gate?.(asked);
-    if (rejected !== undefined) return toResponse(rejected);
-    if (kind === "readiness") return fetchReadiness(asked, request, client, background);
-    if (admission !== "rule") return hono.fetch(request, { client });
-    return andThen(kind === "page" ? admitPerson(asked) : access.admit(asked), (admission) => {
-      if (admission.rule === undefined)
-        return kind === "page" ? rejectPerson(asked, admission) : toResponse(notAdmitted(asked, admission));
-      const answers = answersFor(admission);
-      return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, admission, answers));
+    const rejection = gate?.(asked);
+    if (admission === "route") {
+      if (rejection !== undefined) counters.rejected.hit(rejection.status);
+      return hono.fetch(request, { client, rejection });
+    }
+    if (rejection !== undefined) return toResponse(rejectAs(asked, rejection));
+    // Details for clients who see everything; readiness for all.
+    if (path === "/readyz")
+      return andThen(access.admit(asked), (found) => {
+        const own = found.rule && answersOf.get(found.rule);
+        const answers = own?.seesEverything === true ? own : undefined;
+        const [first] = answersOf.values();
+        return andThen((answers ?? first)?.prepare?.(background), () =>
+          answers === undefined || found.rule === undefined
+            ? hono.fetch(request, { client })
+            : fetchAdmitted(request, client, found, answers),
+        );
+      });
+    if (admission === "none") return hono.fetch(request, { client });
+    const isPage = path !== "/metrics";
+    return andThen(isPage ? admitPerson(asked) : access.admit(asked), (found) => {
+      if (found.rule === undefined)
+        return isPage ? rejectPerson(asked, found) : toResponse(notAdmitted(asked, found));
+      const answers = answersFor(found);
+      return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, found, answers));
     });
   };
 
@@ -264,8 +326,6 @@ interface OwnRoutes {
   readonly transferRoutes?: Hono<AppEnvironment> | undefined;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment> | undefined;
-  /** `/login` and `/logout`. Default: nobody can log in to the pages. */
-  readonly loginRoutes?: Hono<AppEnvironment>;
   /** The document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file. */
   readonly openApi?: OpenApi | undefined;
 }
@@ -294,56 +354,6 @@ class MethodRouter<Route> extends TrieRouter<Route> {
 export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
   routes.router = new MethodRouter();
   return routes;
-}
-
-interface Parts {
-  readonly gateway: { status(): ServingStatus };
-  readonly clock: () => number;
-}
-
-/** The responses to requests that no route answers. */
-interface Ends {
-  readonly notFound: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
-  readonly notAllowed: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
-  readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
-}
-
-/** All routes except DNS and JSON. */
-export function createHono(
-  parts: OwnRoutes & Parts,
-  counters: QueryCounters,
-  ends: Ends,
-): Hono<AppEnvironment> {
-  const { pushRoutes, transferRoutes, stubRoutes, loginRoutes, openApi } = parts;
-  const app = ownRouter(new Hono<AppEnvironment>());
-  if (pushRoutes !== undefined) {
-    app.use(`${MOUNTS.push}/*`, async (c, next) => {
-      await next();
-      counters.pushed.hit(`${knownMethod(c.req.method)} ${c.res.status}`);
-    });
-    app.route(MOUNTS.push, pushRoutes);
-  }
-  if (transferRoutes !== undefined) app.route(MOUNTS.transfer, transferRoutes);
-  if (stubRoutes !== undefined) app.route(MOUNTS.federations, stubRoutes);
-  if (openApi !== undefined)
-    app.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
-  mountHealthRoutes(app, parts.gateway, parts.clock);
-  app.route("/", createPages());
-  if (loginRoutes !== undefined) app.route("/", loginRoutes);
-
-  app.notFound((c) => {
-    const request = new FetchRequest(c.req.raw, c.env?.client);
-    const { method, path } = c.req;
-    const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
-    if (isThere) return toResponse(ends.notAllowed(request, c.env?.answers));
-    const answers = c.env?.answers;
-    if (answers?.pages === undefined || !prefersHtml(request.header("accept")))
-      return toResponse(ends.notFound(request, c.env?.answers));
-    counters.rejected.hit(404);
-    return pageResponse(notFoundPage(), answers.version, c.env.urlToken?.prefix);
-  });
-  app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
-  return app;
 }
 
 /** Whether a path answers GET and HEAD: pages, files, health and metrics. */

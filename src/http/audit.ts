@@ -11,10 +11,8 @@ import type {
   AuditFacts,
   AuditSink,
 } from "./messages/environment.ts";
-import type { ApiError } from "./messages/errors.ts";
-import { FetchRequest, type HttpRequest, pathOf } from "./messages/message.ts";
-import { rowOf } from "./path-table.ts";
-import type { Rejection } from "./request-gate.ts";
+import type { Rejection } from "./messages/errors.ts";
+import { FetchRequest } from "./messages/message.ts";
 
 /** The longest text from a request, in characters. */
 const MOST_TEXT = 500;
@@ -96,7 +94,7 @@ export function auditAnswers(
   { audit, clientAddress }: AuditParts,
   action: AuditAction,
 ):
-  | ((context: Context<AppEnvironment>, status: number, refused?: ApiError, error?: unknown) => void)
+  | ((context: Context<AppEnvironment>, status: number, refused?: Rejection, error?: unknown) => void)
   | undefined {
   if (audit === undefined) return undefined;
   return (context, status, refused, error) => {
@@ -107,40 +105,11 @@ export function auditAnswers(
       outcome: refused === undefined ? "accepted" : "refused",
       status,
       ...(refused !== undefined && { code: refused.code, reason: refused.message }),
+      cluster: context.req.param("clusterId"),
+      federation: context.req.param("name"),
       client: clientAddress?.(new FetchRequest(context.req.raw, context.env?.client)),
       ...(credential !== undefined && { credential }),
       ...context.get("audited"),
-    });
-  };
-}
-
-const ACTIONS: ReadonlyMap<string, AuditAction> = new Map([
-  ["PUT", "push"],
-  ["PATCH", "patch"],
-  ["DELETE", "leave"],
-]);
-
-/** Audits requests that are rejected before any route, because of load or of the client's rate. */
-export function auditTurnedAway({
-  audit,
-  clientAddress,
-}: AuditParts): ((request: HttpRequest, rejection: Rejection) => void) | undefined {
-  if (audit === undefined) return undefined;
-  return (request, rejection) => {
-    const path = pathOf(request.url);
-    const { kind, pattern } = rowOf(path);
-    const { cluster, lease, federation } = pattern.exec(path)?.groups ?? {};
-    if (kind !== "transfer" && cluster === undefined && federation === undefined) return;
-    const { method } = request;
-    const ofFederation = method === "POST" ? "register" : method === "DELETE" ? "unregister" : "read";
-    const ofCluster = lease !== undefined ? "renew" : (ACTIONS.get(method) ?? "read");
-    audit.record({
-      action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
-      outcome: "refused",
-      ...rejection,
-      cluster,
-      federation,
-      client: clientAddress?.(request),
     });
   };
 }

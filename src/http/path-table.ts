@@ -24,22 +24,8 @@ export function formOf(path: string): { readonly form: Form; readonly cluster?: 
   return FORM.exec(path)?.groups as { form: Form; cluster?: string } | undefined;
 }
 
-/** What a path is for. */
-type PathKind =
-  | "dns"
-  | "json"
-  | "health"
-  | "readiness"
-  | "metrics"
-  | "description"
-  | "push"
-  | "transfer"
-  | "federations"
-  | "page";
-
 /** What holds for the requests of a path before its route sees them. */
 interface PathRow {
-  readonly kind: PathKind;
   /** The path, without a token in front. */
   readonly pattern: RegExp;
   /** `rule`: an access rule. `route`: the route has credentials of its own. `none`: the answer reveals nothing. */
@@ -50,42 +36,23 @@ interface PathRow {
   readonly isUnlimited?: true;
 }
 
-/** The first row that fits counts; every other path is a page. */
+/** The first row that fits counts. */
 const ROWS: readonly PathRow[] = [
   // A rejection of a query costs as much as its answer.
-  { kind: "dns", pattern: /^\/(?:clusters\/[^/]+\/)?dns-query$/, admission: "rule", urgent: "all" },
-  { kind: "json", pattern: FORM, admission: "rule", urgent: "none" },
+  { pattern: /^\/(?:clusters\/[^/]+\/)?dns-query$/, admission: "rule", urgent: "all" },
   // Health checks must not be rejected.
-  { kind: "health", pattern: /^\/healthz$/, admission: "none", urgent: "all", isUnlimited: true },
-  { kind: "readiness", pattern: /^\/readyz$/, admission: "none", urgent: "all", isUnlimited: true },
-  { kind: "metrics", pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
-  {
-    kind: "description",
-    pattern: new RegExp(`^${MOUNTS.description.replace(".", "\\.")}$`),
-    admission: "none",
-    urgent: "none",
-  },
+  { pattern: /^\/(?:healthz|readyz)$/, admission: "none", urgent: "all", isUnlimited: true },
+  { pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
+  { pattern: /^\/(?:api\/v1\/openapi\.json|login|logout)$/, admission: "none", urgent: "none" },
   // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are rejected without a credential before a body is read.
-  {
-    kind: "push",
-    pattern: new RegExp(`^${MOUNTS.push}/(?<cluster>[^/]*)(?<lease>/lease)?`),
-    admission: "route",
-    urgent: "changes",
-  },
+  { pattern: new RegExp(`^${MOUNTS.push}/`), admission: "route", urgent: "changes" },
   // Secondaries take changes over by it.
-  { kind: "transfer", pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
-  {
-    kind: "federations",
-    pattern: new RegExp(`^${MOUNTS.federations}(?:/(?<federation>[^/]*)|$)`),
-    admission: "route",
-    urgent: "none",
-  },
-  { kind: "page", pattern: /^\/api\//, admission: "route", urgent: "none" },
-  { kind: "page", pattern: /^\/log(?:in|out)$/, admission: "none", urgent: "none" },
+  { pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
+  { pattern: /^\/(?:api\/|federations(?:\/|$))/, admission: "route", urgent: "none" },
 ];
-const PAGE: PathRow = { kind: "page", pattern: /^/, admission: "rule", urgent: "none" };
+const PAGE: PathRow = { pattern: /^/, admission: "rule", urgent: "none" };
 
-/** The row of a path without a token in front. */
+/** The row of a path without a token in front; pages and JSON have no row of their own. */
 export function rowOf(path: string): PathRow {
   return ROWS.find(({ pattern }) => pattern.test(path)) ?? PAGE;
 }

@@ -54,10 +54,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       { counters, onError },
       (context: StubContext) => {
         const identity = context.env?.client?.certificateIdentity;
-        noteForAudit(context, {
-          federation: context.req.param("name"),
-          credential: identity && certificateName(identity),
-        });
+        noteForAudit(context, { credential: identity && certificateName(identity) });
         requireCertificate(context.env?.client ?? {}, dependencies);
         return handle(context);
       },

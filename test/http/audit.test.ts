@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
+import { AuditLog } from "../../src/http/audit.ts";
 import type { AuditEntry } from "../../src/http/messages/environment.ts";
-import { FetchRequest } from "../../src/http/messages/message.ts";
-import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/counters.ts";
+import { FakeGateway } from "./fake-gateway.ts";
+import { apiRoutes, openApp } from "./open-app.ts";
 
 function openLog(rate = { perSecond: 1, burst: 2 }) {
   const lines: AuditEntry[] = [];
@@ -64,23 +64,26 @@ describe("the audit log", () => {
     ["PUT", "/api/v1/clusters/west/snapshot", { action: "push", cluster: "west" }],
     ["PATCH", "/api/v1/clusters/west/snapshot", { action: "patch", cluster: "west" }],
     ["DELETE", "/api/v1/clusters/west", { action: "leave", cluster: "west" }],
-    ["constructor", "/api/v1/clusters/west", { action: "read", cluster: "west" }],
-    ["GET", "/api/v1/transfer/state", { action: "transfer" }],
+    ["constructor", "/api/v1/clusters/west", undefined],
+    ["GET", "/api/v1/transfer/world", { action: "transfer" }],
     ["POST", "/federations/fed", { action: "register", federation: "fed" }],
     ["GET", "/dns-sets", undefined],
-  ])("has %s %s of a client that sends too many requests: %j", (method, path, expected) => {
+  ])("has %s %s of a client that sends too many requests: %j", async (method, path, expected) => {
     const { audit, lines } = openLog();
-    const gate = createRequestGate({
+    const app = openApp({
+      ...apiRoutes({ audit, clientAddress: () => "192.0.2.1" }),
+      gateway: new FakeGateway(),
+      clock: () => 0,
+      zones: [],
+      version: "0",
       rate: { take: () => 5 } as unknown as ClientRate,
-      counters: new LimitCounters(),
-      reject: (_, status) => ({ status, headers: {}, body: null }),
-      onRejection: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
-    })!;
-    gate(new FetchRequest(new Request(`https://gateway${path}`, { method }), undefined));
+    });
+    const { status } = await app.request(path, { method });
+    expect(status).toBe(429);
     expect(lines).toMatchObject(
       expected === undefined
         ? []
-        : [{ ...expected, outcome: "refused", status: 429, code: "TOO_MANY_REQUESTS" }],
+        : [{ ...expected, outcome: "refused", status, code: "TOO_MANY_REQUESTS", client: "192.0.2.1" }],
     );
   });
 });

@@ -4,9 +4,13 @@ import { socketAddress } from "../../src/access/client.ts";
 import { createAccessRules } from "../../src/access/rule.ts";
 import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
+import type { AuditParts } from "../../src/http/audit.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
 import { type AllowedOrigins, NO_ORIGIN } from "../../src/http/messages/fields.ts";
 import type { PathPolicies } from "../../src/http/path-table.ts";
+import { createPushRoutes } from "../../src/http/push/pushing.ts";
+import { createStubRoutes } from "../../src/http/stubs.ts";
+import { createTransferRoutes } from "../../src/http/transfer.ts";
 import { EVERYTHING } from "../../src/merge/visibility.ts";
 
 /** What parts of an application are where a test gives no others. */
@@ -60,5 +64,28 @@ export function openApp({ gateway, pages, prepare, listed, ...parts }: OpenAppPa
       const url = typeof path === "string" ? new URL(path, "http://localhost") : path;
       return app.fetch(new Request(url, init), client);
     },
+  };
+}
+
+/** The routes of all APIs, over nothing: for tests of what is in front of them. */
+export function apiRoutes(audited: AuditParts = {}) {
+  const gateway = {} as never;
+  return {
+    pushRoutes: createPushRoutes({
+      ...audited,
+      gateway: { turns: {} } as never,
+      authority: {} as never,
+      limits: {} as never,
+    }),
+    transferRoutes: createTransferRoutes({
+      ...audited,
+      gateway,
+      reader: gateway,
+      turns: gateway,
+      settings: "",
+      clock: () => 0,
+      authority: {} as never,
+    }),
+    stubRoutes: createStubRoutes({ ...audited, stubs: {} as never }),
   };
 }

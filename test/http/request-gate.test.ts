@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/access/client.ts";
 import { createClientAddress } from "../../src/access/client.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createReject } from "../../src/http/messages/errors.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
 import { FakeGateway } from "./fake-gateway.ts";
-import { openApp } from "./open-app.ts";
+import { type OpenAppParts, openApp } from "./open-app.ts";
 
 const NETWORK = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 };
 
@@ -21,7 +20,6 @@ function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; pro
     clientAddress: createClientAddress({ trustedProxies: proxies, hops: 1, header: "x-forwarded-for" }),
     load,
     counters: counters.limits,
-    reject: createReject("*", counters),
     dnsPaths: ["/everything"],
   });
   const pass = (url: string, address: string, headers: Record<string, string> = {}, method = "GET") =>
@@ -37,28 +35,11 @@ describe("requests of one client", () => {
     const { pass, clock, counters } = open({ perSecond: 0.5, burst: 2 });
     expect([pass(QUERY, ONE), pass(QUERY, ONE)]).toEqual([undefined, undefined]);
     const refused = pass(QUERY, ONE);
-    expect(refused).toMatchObject({
-      status: 429,
-      headers: { "retry-after": "2", "cache-control": "no-store" },
-    });
+    expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "2" } });
     expect(pass(QUERY, "192.0.2.2")).toBeUndefined();
     clock.now = 2000;
     expect(pass(QUERY, ONE)).toBeUndefined();
     expect(counters.limits.get("clients.requestsPerSecond")).toBe(1);
-    expect([...counters.rejected]).toEqual([[429, 1]]);
-  });
-
-  it("get the reason in their own form", () => {
-    const { pass } = open({ perSecond: 1, burst: 1 });
-    pass(QUERY, ONE);
-    const text = (url: string, headers = {}) =>
-      new TextDecoder().decode(pass(url, ONE, headers)?.body ?? undefined);
-    expect(text(QUERY)).toMatch(/^this client sends too many requests/);
-    for (const url of [
-      "https://doh.example/resolve?name=a",
-      "https://doh.example/api/v1/clusters/west/lease",
-    ])
-      expect(JSON.parse(text(url))).toMatchObject({ code: "TOO_MANY_REQUESTS" });
   });
 
   it("count for the address that a trusted proxy reports, and for no other", () => {
@@ -81,7 +62,7 @@ describe("requests of one client", () => {
 
   it("pass where there is nothing to be counted: then there is no gate at all", () => {
     const counters = new QueryCounters();
-    const gate = createRequestGate({ counters: counters.limits, reject: createReject("*", counters) });
+    const gate = createRequestGate({ counters: counters.limits });
     expect(gate).toBeUndefined();
   });
 });
@@ -135,8 +116,9 @@ describe("under overload", () => {
 });
 
 describe("an application", () => {
-  const limited = () =>
+  const limited = (more: Partial<OpenAppParts> = {}) =>
     openApp({
+      ...more,
       gateway: new FakeGateway(),
       clock: () => 0,
       zones: [],
@@ -153,6 +135,29 @@ describe("an application", () => {
       expect((await app.request(path, {}, client)).status).toBe(429);
     },
   );
+
+  it("rejects each in its own form", async () => {
+    const counters = new QueryCounters();
+    const app = limited({ counters });
+    await app.request(QUERY, {}, client);
+    const reject = async (path: string) => {
+      const response = await app.request(path, {}, client);
+      const { status, headers } = response;
+      expect([status, headers.get("cache-control"), headers.get("retry-after")]).toEqual([
+        429,
+        "no-store",
+        "1",
+      ]);
+      return response.text();
+    };
+    expect(await reject(QUERY)).toMatch(/^this client sends too many requests/);
+    for (const path of ["/resolve?name=a", "/api/v1/clusters/west/lease", "/api/v1/nothing"])
+      expect(JSON.parse(await reject(path))).toMatchObject({ code: "TOO_MANY_REQUESTS" });
+    expect([...counters.rejected]).toEqual([
+      [400, 1],
+      [429, 4],
+    ]);
+  });
 
   it("limits requests that pass by the objects of the Fetch standard", async () => {
     const app = limited();

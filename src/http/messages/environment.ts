@@ -1,6 +1,7 @@
 import type { Client } from "../../access/client.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
 import type { ChangeCounts } from "../push/push-messages.ts";
+import type { Rejection } from "./errors.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
 interface UrlToken {
@@ -16,6 +17,8 @@ export interface AppEnvironment {
     /** The sources of the client's answers; absent for routes with credentials of their own. */
     readonly answers?: RuleAnswers | undefined;
     readonly urlToken?: UrlToken | undefined;
+    /** Why routes with credentials of their own must reject the request; each does so in its own form (`apiRoute`). */
+    readonly rejection?: Rejection | undefined;
   };
   Variables: {
     /** The facts for the request's line in the audit log. */
@@ -40,9 +43,6 @@ export type AuditAction =
 export interface AuditFacts {
   /** The operator's name for the credential, or the name in a client certificate. */
   readonly credential?: string | undefined;
-  /** The cluster in the request, which may not exist. */
-  readonly cluster?: string | undefined;
-  readonly federation?: string | undefined;
   readonly generation?: number | undefined;
   readonly changes?: ChangeCounts | undefined;
 }
@@ -56,6 +56,9 @@ export interface AuditEntry extends AuditFacts {
   /** The code and message of the error of a rejected request. */
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
+  /** The cluster or federation in the request, which may not exist. */
+  readonly cluster?: string | undefined;
+  readonly federation?: string | undefined;
   /** The client's address; undefined if the host does not know it. */
   readonly client?: string | undefined;
   /** The number of omitted lines of all sources since the last line. */

@@ -1,4 +1,4 @@
-import type { Context, Env } from "hono";
+import type { Context } from "hono";
 import { ACCESS_STATUS, AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/store-error.ts";
@@ -39,14 +39,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The body of an error. */
-function errorBody({ code, message, details }: Pick<ApiError, "code" | "message" | "details">): object {
-  return { code, message, ...(details !== undefined && { details }) };
-}
+/** Why a request is rejected before any route sees it. */
+export type Rejection = Pick<ApiError, "status" | "code" | "message" | "headers">;
 
-/** The response for an error. */
-function errorResponse(error: ApiError): Response {
-  return jsonResponse(error.status, errorBody(error), error.headers);
+/** The response of an API for an error. */
+export function errorResponse(error: Rejection & Partial<Pick<ApiError, "details">>): Response {
+  const { status, code, message, details, headers } = error;
+  return jsonResponse(status, { code, message, ...(details !== undefined && { details }) }, headers);
 }
 
 /** The parts that the routes of an API share. */
@@ -56,21 +55,31 @@ interface ApiParts {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** What routes of an API need of their environment. */
+interface ApiEnvironment {
+  Bindings: { readonly rejection?: Rejection | undefined };
+}
+
 /** Called for each answer of a route, with the thrown error if there was one. */
-type OnAnswer<Environment extends Env> = (
+type OnAnswer<Environment extends ApiEnvironment> = (
   context: Context<Environment>,
   status: number,
-  refused?: ApiError,
+  refused?: Rejection,
   error?: unknown,
 ) => void;
 
-/** A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without details. */
-export function apiRoute<Environment extends Env>(
+/** A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without details; so does a rejection before the route. */
+export function apiRoute<Environment extends ApiEnvironment>(
   { counters, onError }: ApiParts,
   handle: (context: Context<Environment>) => Response | Promise<Response>,
   onAnswer?: OnAnswer<Environment>,
 ): (context: Context<Environment>) => Promise<Response> {
   return async (context) => {
+    const rejection = context.env?.rejection;
+    if (rejection !== undefined) {
+      onAnswer?.(context, rejection.status, rejection);
+      return errorResponse(rejection);
+    }
     try {
       const response = await handle(context);
       onAnswer?.(context, response.status);
@@ -198,9 +207,7 @@ export function createReject(allowed: AllowedOrigins, counters: QueryCounters): 
   return (request, status, code, explanation, headers) => {
     counters.rejected.hit(status);
     const json = wantsJson(request);
-    const text = json
-      ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))
-      : explanation;
+    const text = json ? JSON.stringify({ code, message: explanation }) : explanation;
     const body = new TextEncoder().encode(`${text}\n`);
     return {
       status,

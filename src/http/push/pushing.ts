@@ -78,7 +78,6 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       { counters, onError },
       async (context: PushContext) => {
         const cluster = context.req.param("clusterId") ?? "";
-        noteForAudit(context, { cluster });
         const shown = [context.req.header("authorization"), context.env?.client] as const;
         const holder = await authority.authorize(...shown, cluster);
         noteForAudit(context, { credential: holder.credential });

@@ -2,17 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { Paths } from "../../../src/config/forward.ts";
-import { createHono } from "../../../src/http/app.ts";
 import { createPages } from "../../../src/http/pages/routes.ts";
 import { CLUSTER_PATHS } from "../../../src/http/path-table.ts";
-import { createPushRoutes } from "../../../src/http/push/pushing.ts";
-import { createStubRoutes } from "../../../src/http/stubs.ts";
-import { createTransferRoutes } from "../../../src/http/transfer.ts";
 import { filesBelow, root, textOf } from "../../docs/pages.ts";
 import { exporting } from "../../merge/fixtures.ts";
 import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
+import { FakeGateway } from "../fake-gateway.ts";
+import { apiRoutes, openApp } from "../open-app.ts";
 import { codes, document, operations, validatorOf } from "./read-document.ts";
 
 describe("the OpenAPI document", () => {
@@ -51,29 +48,14 @@ describe("the OpenAPI document", () => {
   });
 });
 
-const gateway = {} as never;
-const app = createHono(
-  {
-    gateway,
-    clock: () => 0,
-    openApi: async () => "",
-    pushRoutes: createPushRoutes({
-      gateway: { turns: {} } as never,
-      authority: {} as never,
-      limits: {} as never,
-    }),
-    transferRoutes: createTransferRoutes({
-      gateway,
-      reader: gateway,
-      turns: gateway,
-      settings: "",
-      clock: () => 0,
-    }),
-    stubRoutes: createStubRoutes({ stubs: {} as never }),
-  },
-  new QueryCounters(),
-  {} as never,
-);
+const app = openApp({
+  ...apiRoutes(),
+  gateway: new FakeGateway(),
+  clock: () => 0,
+  zones: [],
+  version: "0",
+  openApi: async () => "",
+});
 
 describe("the routes", () => {
   const described = (path: string) => path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
@@ -103,7 +85,7 @@ describe("a further DNS resource", () => {
   it("takes no path of the application over", () => {
     const own = app.routes.map(({ path }) => path.split("/")[1]!).filter((name) => /^[a-z]+$/.test(name));
     const reserved = new Set([...own, "explain", "login", "logout", "tokens"]);
-    reserved.delete("clusters");
+    for (const name of ["clusters", "resolve"]) reserved.delete(name);
     expect([...reserved].filter((name) => isPath(`/${name}`) || isPath(`/${name}/more`))).toEqual([]);
     expect(isPath("/everything")).toBe(true);
   });

@@ -13,7 +13,6 @@ import { Turns } from "../../../gateway/clock.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
-import { rowOf } from "../../../http/path-table.ts";
 import { openForReading } from "../database.ts";
 import { type Answering, startAnswering } from "../gateway/answering.ts";
 import { type Closers, openLimits, openParts, startRefreshers } from "../gateway/parts.ts";
@@ -172,11 +171,10 @@ export function answerHealth(
   const readiness = () => (isReady() ? respond(200, "ready") : respond(503, "not ready"));
   return async (request) => {
     const path = pathOf(request.url);
-    const { kind } = rowOf(path);
-    const isHealth = kind === "health" || kind === "readiness";
+    const isHealth = path === "/healthz" || path === "/readyz";
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isHealth || !isRead || !signals.isStarted) return handOver(request);
-    if (kind === "health") {
+    if (path === "/healthz") {
       const silence = signals.silence(clock());
       if (silence <= LONGEST_SILENCE) return here(request);
       return respond(503, `the thread that takes changes has not run for ${Math.round(silence / 1000)} s`);
