@@ -16,7 +16,7 @@ export interface PushForwardParts extends AuditParts {
   /** Rejects pushes before they are sent. Default: only the primary checks credentials. */
   readonly authority?: PushAuthority;
   /** The error if the primary did not answer; clients retry after 5 seconds. */
-  readonly unreachable: { readonly status: number; readonly code: string; readonly message: string };
+  readonly unreachable: Pick<ApiError, "code" | "message">;
   /** Called after each change that the primary accepted. */
   readonly onChange: () => void;
   readonly log: Log;
@@ -38,7 +38,7 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
     const response = await send(req.raw).catch((err) => {
       if (err instanceof ApiError) throw err;
       log("error", "push-not-forwarded", describeError(err), { clusterId, err });
-      throw new ApiError(unreachable.status, unreachable.code, unreachable.message, RETRY);
+      throw new ApiError(unreachable.code, unreachable.message, RETRY);
     });
     if (response.ok && CHANGES.has(method)) onChange();
     return response;
@@ -135,5 +135,5 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
 }
 
 function tooLong(most: number): ApiError {
-  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
+  return new ApiError("BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
 }

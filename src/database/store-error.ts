@@ -34,7 +34,9 @@ export function storeFailure(error: unknown): StoreError | undefined {
 }
 
 /** Whether a store could not be written, for want of room or otherwise. */
-export function isDiskFailure(error: unknown): error is StoreError {
+export function isDiskFailure(
+  error: unknown,
+): error is StoreError & { readonly code: "STORE_FULL" | "STORE_FAILED" } {
   return error instanceof StoreError && (error.code === "STORE_FULL" || error.code === "STORE_FAILED");
 }
 

@@ -22,7 +22,6 @@ import { overSqlite, type SqliteConnection } from "../database/driver.ts";
 import { migrate } from "../database/schema.ts";
 import { SERVICE_EXPLAINER } from "../explain/service.ts";
 import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts";
-import { createOpenApi } from "../http/openapi/open-api.ts";
 
 export { createSteadyClock, systemClock, VERSION };
 
@@ -78,7 +77,7 @@ export async function createGateway(options: GatewayOptions): Promise<EmbeddedGa
     clock,
     log,
     upstreams: fetchUpstreams(config.forward),
-    openApi: createOpenApi(VERSION),
+    openApi: () => import("../http/openapi/document.ts"),
     generations: { database: openMemory(), authority, grants, exportLimits, explainer: SERVICE_EXPLAINER },
   });
   const gateway = assembly.app;

@@ -3,7 +3,6 @@ import { createEdgeAccess } from "../assembly/credentials.ts";
 import { type Log, logJson } from "../assembly/log.ts";
 import { fetchUpstreams } from "../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../assembly/push-forward.ts";
-import { VERSION } from "../assembly/stages.ts";
 import type { PushCredential } from "../config/access.ts";
 import { readEdgeConfig, readPushCredentials } from "../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../config/location.ts";
@@ -11,7 +10,6 @@ import type { EdgeConfig } from "../config/settings.ts";
 import { UsageError } from "../config/values.ts";
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { App } from "../http/app.ts";
-import { createOpenApi } from "../http/openapi/open-api.ts";
 import { HttpTransferSource } from "../transfer/http-source.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../transfer/signature.ts";
 import { TransferCounters } from "../transfer/transfer-state.ts";
@@ -34,7 +32,7 @@ export async function createSecondaryHost(
     log,
     clock,
     upstreams: fetchUpstreams(config.forward),
-    openApi: createOpenApi(VERSION),
+    openApi: () => import("../http/openapi/document.ts"),
     generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({
@@ -50,7 +48,6 @@ export async function createSecondaryHost(
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {
-          status: 502,
           code: "PRIMARY_UNREACHABLE",
           message: "the primary did not answer this push",
         },

@@ -18,6 +18,7 @@ import {
   rejectMethod,
   type SharedParts,
 } from "./doh/rule-answers.ts";
+import { STATUS } from "./messages/codes.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { createReject, errorResponse, NOTHING_HERE, type Rejection } from "./messages/errors.ts";
 import {
@@ -39,7 +40,6 @@ import {
   toResponse,
 } from "./messages/message.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
-import type { OpenApi } from "./openapi/open-api.ts";
 import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
@@ -108,19 +108,19 @@ export function createApp(parts: AppParts): App {
   const dns = createDnsPaths(parts, endpointAt);
 
   const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
-    (answers?.reject ?? rejectOwn)(request, 404, "NOT_FOUND", NOTHING_HERE);
+    (answers?.reject ?? rejectOwn)(request, "NOT_FOUND", NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
-    return reject(request, 500, "INTERNAL", "the gateway failed to answer; its log has the reason");
+    return reject(request, "INTERNAL", "the gateway failed to answer; its log has the reason");
   };
-  const rejectAs = (request: HttpRequest, { status, code, message, headers }: Rejection) =>
-    reject(request, status, code, message, headers);
+  const rejectAs = (request: HttpRequest, { code, message, headers }: Rejection) =>
+    reject(request, code, message, headers);
 
   /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
   const notAdmitted = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
     const { outcome, status, code, message, challenge } = rejection;
     accessCounters.rejected.hit(outcome);
-    return reject(request, status, code, message, {
+    return reject(request, code, message, {
       ...(challenge !== undefined && { "www-authenticate": challenge }),
       ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
     });
@@ -222,8 +222,13 @@ export function createApp(parts: AppParts): App {
   }
   if (transferRoutes !== undefined) hono.route(MOUNTS.transfer, transferRoutes);
   if (stubRoutes !== undefined) hono.route(MOUNTS.federations, stubRoutes);
-  if (openApi !== undefined)
-    hono.get(MOUNTS.description, async () => new Response(await openApi(), { headers: OPEN_API_HEADERS }));
+  if (openApi !== undefined) {
+    let text: Promise<string> | undefined;
+    hono.get(MOUNTS.description, async () => {
+      text ??= openApi().then(({ openApiDocument }) => JSON.stringify(openApiDocument(parts.version)));
+      return new Response(await text, { headers: OPEN_API_HEADERS });
+    });
+  }
   mountHealthRoutes(hono, parts.gateway, parts.clock);
   hono.route("/", createPages());
   if (hasLogin) {
@@ -272,7 +277,7 @@ export function createApp(parts: AppParts): App {
       );
     const rejection = gate?.(asked);
     if (admission === "route") {
-      if (rejection !== undefined) counters.rejected.hit(rejection.status);
+      if (rejection !== undefined) counters.rejected.hit(STATUS[rejection.code]);
       return hono.fetch(request, { client, rejection });
     }
     if (rejection !== undefined) return toResponse(rejectAs(asked, rejection));
@@ -326,8 +331,8 @@ interface OwnRoutes {
   readonly transferRoutes?: Hono<AppEnvironment> | undefined;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment> | undefined;
-  /** The document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file. */
-  readonly openApi?: OpenApi | undefined;
+  /** Loads what makes the document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file: they do not have to hold it. */
+  readonly openApi?: (() => Promise<{ openApiDocument(version: string): object }>) | undefined;
 }
 
 /** It changes with the software. Seconds. */

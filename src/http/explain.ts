@@ -21,9 +21,9 @@ export function createExplainRoute(clock: () => number): JsonRoute {
   return (request, answers, endpoint) => {
     const { reject } = answers;
     if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
-      return reject(request, 406, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
+      return reject(request, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
     const question = readJsonQuestion(request.url);
-    if ("error" in question) return reject(request, 400, "INVALID_QUESTION", question.error);
+    if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
     return answerQuestion(request, answers, endpoint, question.query, (answered) => {
       const json = readAnswered(answered, answers.gateway, clock());
       if (json === undefined) return undefined;

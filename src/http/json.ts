@@ -57,12 +57,11 @@ export function createJsonRoute(clock: () => number): JsonRoute {
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     const question = readJsonQuestion(request.url);
-    if ("error" in question) return reject(request, 400, "INVALID_QUESTION", question.error);
+    if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
     const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
     if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
       return reject(
         request,
-        406,
         "NOT_ACCEPTABLE",
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
@@ -105,7 +104,7 @@ export function answerQuestion(
       return rejectUnanswered(reject, request, answered);
     const written = write(answered);
     if (written === undefined)
-      return reject(request, 502, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
+      return reject(request, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
     const { type, body, caching } = written;
     const crossOrigin = crossOriginHeaders(request, originsOfAnswer(origins, answered));
     const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;

@@ -24,20 +24,17 @@ interface RequestGateParts {
 }
 
 const UNKNOWN_HOST: Rejection = {
-  status: 421,
   code: "UNKNOWN_HOST",
   message:
     "without TLS and access rules the gateway answers only by IP address, as localhost and as the host of publicUrl: set publicUrl, or access.public",
   headers: {},
 };
 const OVERLOADED: Rejection = {
-  status: 503,
   code: "OVERLOADED",
   message: "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait",
   headers: { "retry-after": "5" },
 };
 const tooMany = (seconds: number): Rejection => ({
-  status: 429,
   code: "TOO_MANY_REQUESTS",
   message: "this client sends too many requests: try again later",
   headers: { "retry-after": String(seconds) },

@@ -80,7 +80,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       const { nameservers } = readStubRequest(await readJsonBody(context.req.raw, reading));
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
-        throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });
+        throw new ApiError(error.code, error.message, { limit: "stub.federations" });
       });
       onChange?.("registered", name);
       return jsonResponse(isNew ? 201 : 200, describe({ name, nameservers }));
@@ -92,7 +92,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       const name = readName(context);
       const registration = stubs.get(name);
       if (registration !== undefined) return jsonResponse(200, describe(registration));
-      throw new ApiError(404, "UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
+      throw new ApiError("UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
     }),
   );
   routes.delete(
@@ -114,28 +114,26 @@ function requireCertificate(
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
   if (certificate === "refused")
-    throw refused(
+    throw new ApiError(
       "CERTIFICATE_REFUSED",
       "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
     );
   if (certificate !== "verified")
-    throw refused(
+    throw new ApiError(
       "CERTIFICATE_REQUIRED",
       "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
     );
   if (identity === undefined ? (isForPushing ?? isForAsking) : isForPushing?.(identity))
-    throw refused(
+    throw new ApiError(
       "CERTIFICATE_OF_CLUSTER",
       "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
     );
   if (identity !== undefined && isForAsking?.(identity))
-    throw refused(
+    throw new ApiError(
       "CERTIFICATE_FOR_ASKING",
       "the client certificate is for queries only (access.rules), and may not register federations",
     );
 }
-
-const refused = (code: string, message: string) => new ApiError(403, code, message);
 
 /** @throws {ApiError} 422 */
 function readName(context: StubContext): string {
@@ -153,7 +151,7 @@ function readStubRequest(value: unknown): { readonly nameservers: readonly strin
 
 function invalid(issues: readonly { readonly path: string; readonly message: string }[]): ApiError {
   const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
-  return new ApiError(422, "INVALID_FEDERATION", message, { details: { issues } });
+  return new ApiError("INVALID_FEDERATION", message, { details: { issues } });
 }
 
 /** The most name servers of one federation. */

@@ -70,7 +70,6 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
           const body = await scopeOf(primary, context).part(kind, (name) => req.query(name) ?? "");
           if (body === undefined)
             throw new ApiError(
-              404,
               UNKNOWN_PART,
               "the primary does not have this part, or no longer: GET state names its log",
             );
@@ -98,7 +97,6 @@ function scopeOf(primary: Primary, context: TransferContext): ScopeTransfer {
   const scope = more.length > 0 ? undefined : primary.of(key);
   if (scope !== undefined) return scope;
   throw new ApiError(
-    404,
     "UNKNOWN_SCOPE",
     "the primary does not have this scope: give it the same access as the secondary, and start it again",
   );

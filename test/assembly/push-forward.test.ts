@@ -22,7 +22,7 @@ function openForward(answer = async () => Response.json({ generation: 1 }, { sta
       forwarded.push(request);
       return answer();
     },
-    unreachable: { status: 503, code: "BUSY", message: "the object could not be reached" },
+    unreachable: { code: "BUSY", message: "the object could not be reached" },
     onChange: () => seen.changes++,
     log: logJson,
   });
@@ -121,7 +121,7 @@ describe("pushes to a primary over HTTP", () => {
           return answer();
         },
       }),
-      unreachable: { status: 502, code: "PRIMARY_UNREACHABLE", message: "no answer" },
+      unreachable: { code: "PRIMARY_UNREACHABLE", message: "no answer" },
       onChange: () => {},
       log: (level, event) => errors.push(`${level} ${event}`),
     });

@@ -35,7 +35,7 @@ describe("requests of one client", () => {
     const { pass, clock, counters } = open({ perSecond: 0.5, burst: 2 });
     expect([pass(QUERY, ONE), pass(QUERY, ONE)]).toEqual([undefined, undefined]);
     const refused = pass(QUERY, ONE);
-    expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "2" } });
+    expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", headers: { "retry-after": "2" } });
     expect(pass(QUERY, "192.0.2.2")).toBeUndefined();
     clock.now = 2000;
     expect(pass(QUERY, ONE)).toBeUndefined();
@@ -45,14 +45,17 @@ describe("requests of one client", () => {
   it("count for the address that a trusted proxy reports, and for no other", () => {
     const { pass } = open({ perSecond: 1, burst: 1, proxies: ["10.0.0.0/8"] });
     const from = (address: string, forwardedFor: string) =>
-      pass(QUERY, address, { "x-forwarded-for": forwardedFor })?.status;
+      pass(QUERY, address, { "x-forwarded-for": forwardedFor })?.code;
     expect([from("10.0.0.1", ONE), from("10.0.0.2", ONE), from("10.0.0.1", "192.0.2.2")]).toEqual([
       undefined,
-      429,
+      "TOO_MANY_REQUESTS",
       undefined,
     ]);
     // Who is no proxy has a bucket of its own, whatever it writes.
-    expect([from(ONE, "192.0.2.9"), from(ONE, "192.0.2.10")]).toEqual([429, 429]);
+    expect([from(ONE, "192.0.2.9"), from(ONE, "192.0.2.10")]).toEqual([
+      "TOO_MANY_REQUESTS",
+      "TOO_MANY_REQUESTS",
+    ]);
   });
 
   it.each(["healthz", "readyz", "readyz?verbose"])("for /%s are always answered", (path) => {
@@ -107,7 +110,7 @@ describe("under overload", () => {
   ])("%s has to wait: %s %s", (path, waits, method) => {
     const { pass, load, counters } = open({ isHigh: true });
     const refused = pass(`https://doh.example${path}`, ONE, {}, method);
-    expect(refused?.status).toBe(waits ? 503 : undefined);
+    expect(refused?.code).toBe(waits ? "OVERLOADED" : undefined);
     if (waits) expect(refused).toMatchObject({ headers: { "retry-after": "5" } });
     expect(counters.limits.get("limits.loopDelayMilliseconds")).toBe(waits ? 1 : 0);
     load.isHigh = false;

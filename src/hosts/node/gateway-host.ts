@@ -11,7 +11,6 @@ import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { createControl } from "../../gateway/desired.ts";
 import { withNodeMetrics } from "../../http/metrics/node-metrics.ts";
 import { type MetricSources, readMetrics } from "../../http/metrics/table.ts";
-import { createOpenApi } from "../../http/openapi/open-api.ts";
 import { type ControlCounts, type ControlLimits, createDesiredRoute } from "../../http/push/desired.ts";
 import { createStubRoutes } from "../../http/stubs.ts";
 import { openStateDatabase, stateFolderFailure } from "./database.ts";
@@ -101,7 +100,7 @@ async function startParts(
   };
   const assembly = await assemble(config, {
     ...parts.platform,
-    openApi: createOpenApi(VERSION),
+    openApi: () => import("../../http/openapi/document.ts"),
     clock: nodeClock,
     audit,
     metrics: createMetrics,

@@ -34,7 +34,6 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
         authority,
         send: (request) => surroundings.fetch(request),
         unreachable: {
-          status: 503,
           code: "BUSY",
           message: "the gateway's object could not be reached: try again later",
         },

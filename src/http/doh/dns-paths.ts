@@ -55,7 +55,6 @@ export function createDnsPaths(
           ? route(request, answers, endpointAt("/clusters", cluster))
           : answers.reject(
               request,
-              404,
               "NOT_FOUND",
               "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",
             ),

@@ -1,6 +1,7 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import type { JsonRoute } from "../json.ts";
+import { OTHER_STATUS } from "../messages/codes.ts";
 import {
   ANY_ORIGIN,
   acceptQuality,
@@ -78,7 +79,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const rejectAccept = (request: HttpRequest, { reject }: RuleAnswers): HttpResponse | undefined =>
     acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
-      : reject(request, 406, "NOT_ACCEPTABLE", `an answer is ${DNS_MESSAGE}, which Accept excludes`);
+      : reject(request, "NOT_ACCEPTABLE", `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
   const get: DnsRoute = (request, answers, endpoint) => {
     const { url } = request;
@@ -88,7 +89,6 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       return rawParameter(url, "name") === undefined
         ? reject(
             request,
-            400,
             "QUERY_MISSING",
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
@@ -102,7 +102,6 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       if (plain === undefined)
         return reject(
           request,
-          400,
           "INVALID_QUERY",
           "the parameter dns has malformed percent-encoding (RFC 3986 section 2.1)",
         );
@@ -113,15 +112,15 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       limits.hit("limits.queryBytes");
       return reject(
         request,
-        414,
         "QUERY_TOO_LONG",
         `the parameter dns is longer than a query of ${queryBytes} bytes`,
+        {},
+        OTHER_STATUS.QUERY_TOO_LONG,
       );
     }
     if (size < 0)
       return reject(
         request,
-        400,
         "INVALID_QUERY",
         "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)",
       );
@@ -132,14 +131,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const { reject } = answers;
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
-      return reject(request, 415, "UNSUPPORTED_MEDIA_TYPE", `the body of a POST must be ${DNS_MESSAGE}`, {
+      return reject(request, "UNSUPPORTED_MEDIA_TYPE", `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
       return reject(
         request,
-        415,
         "UNSUPPORTED_MEDIA_TYPE",
         "the body of a POST must not have a Content-Encoding",
         {
@@ -151,10 +149,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const answerBody = (query: Uint8Array | undefined) => {
       if (query !== undefined) return answer(request, query, answers, endpoint);
       limits.hit("limits.queryBytes");
-      return reject(request, 413, "QUERY_TOO_LONG", `the body is longer than ${queryBytes} bytes`);
+      return reject(request, "QUERY_TOO_LONG", `the body is longer than ${queryBytes} bytes`);
     };
-    const rejectCutOff = () =>
-      reject(request, 400, "UNREADABLE_BODY", "the body ended before it was complete");
+    const rejectCutOff = () => reject(request, "UNREADABLE_BODY", "the body ended before it was complete");
     let body: ReturnType<HttpRequest["body"]>;
     try {
       body = request.body(queryBytes);

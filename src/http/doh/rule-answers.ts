@@ -126,12 +126,12 @@ export function rejectUnanswered(
   answered: Unanswered | Pick<Answered, "retryAfter">,
 ): HttpResponse {
   const message = describeUnanswered(answered);
-  if (answered === "no-query") return reject(request, 400, "INVALID_QUERY", message);
+  if (answered === "no-query") return reject(request, "INVALID_QUERY", message);
   if (answered === "unknown-token")
-    return reject(request, 401, "UNKNOWN_TOKEN", message, {
+    return reject(request, "UNKNOWN_TOKEN", message, {
       "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"',
     });
-  return reject(request, 429, "TOO_MANY_REQUESTS", message, { "retry-after": String(answered.retryAfter) });
+  return reject(request, "TOO_MANY_REQUESTS", message, { "retry-after": String(answered.retryAfter) });
 }
 
 /** The error for a method that a resource does not have. @param allow those that it has */
@@ -140,7 +140,7 @@ export function rejectMethod(
   { reject }: { readonly reject: Reject },
   allow: string,
 ): HttpResponse {
-  return reject(request, 405, "METHOD_NOT_ALLOWED", `${request.method} is not for this path: ${allow}`, {
+  return reject(request, "METHOD_NOT_ALLOWED", `${request.method} is not for this path: ${allow}`, {
     allow,
   });
 }

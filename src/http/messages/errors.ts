@@ -6,9 +6,10 @@ import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
 import { OtherInstance } from "../../gateway/other-instance.ts";
 import type { Limit, LimitCounters } from "../../limits/counters.ts";
-import { LinesError, type LinesErrorCode } from "../../snapshot/lines/json-syntax.ts";
+import { LinesError } from "../../snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../snapshot/parse.ts";
 import { rawParameter } from "../doh/url.ts";
+import { type Code, STATUS } from "./codes.ts";
 import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
 import type { HttpRequest, HttpResponse } from "./message.ts";
 
@@ -18,20 +19,21 @@ interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The limit that caused it. */
   readonly limit?: Limit | undefined;
+  /** Default: that of the code. */
+  readonly status?: number;
 }
 
 /** An error of an API: `{ "code": …, "message": … }` with a status, and details if there are any. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Stable. */
-  readonly code: string;
+  readonly code: Code;
   readonly details: ApiErrorOptions["details"];
   readonly headers: Readonly<Record<string, string>>;
   readonly limit: Limit | undefined;
 
-  constructor(status: number, code: string, message: string, options: ApiErrorOptions = {}) {
+  constructor(code: Code, message: string, options: ApiErrorOptions = {}) {
     super(message);
-    this.status = status;
+    this.status = options.status ?? STATUS[code];
     this.code = code;
     this.details = options.details;
     this.headers = options.headers ?? {};
@@ -40,11 +42,11 @@ export class ApiError extends Error {
 }
 
 /** Why a request is rejected before any route sees it. */
-export type Rejection = Pick<ApiError, "status" | "code" | "message" | "headers">;
+export type Rejection = Pick<ApiError, "code" | "message" | "headers">;
 
 /** The response of an API for an error. */
-export function errorResponse(error: Rejection & Partial<Pick<ApiError, "details">>): Response {
-  const { status, code, message, details, headers } = error;
+export function errorResponse(error: Rejection & Partial<Pick<ApiError, "status" | "details">>): Response {
+  const { code, message, details, headers, status = STATUS[code] } = error;
   return jsonResponse(status, { code, message, ...(details !== undefined && { details }) }, headers);
 }
 
@@ -77,7 +79,7 @@ export function apiRoute<Environment extends ApiEnvironment>(
   return async (context) => {
     const rejection = context.env?.rejection;
     if (rejection !== undefined) {
-      onAnswer?.(context, rejection.status, rejection);
+      onAnswer?.(context, STATUS[rejection.code], rejection);
       return errorResponse(rejection);
     }
     try {
@@ -89,7 +91,7 @@ export function apiRoute<Environment extends ApiEnvironment>(
       if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
       if (foreseen === undefined) onError?.(error);
       const refused =
-        foreseen ?? new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason");
+        foreseen ?? new ApiError("INTERNAL", "the gateway failed to answer; its log has the reason");
       onAnswer?.(context, refused.status, refused, error);
       return errorResponse(refused);
     }
@@ -99,7 +101,7 @@ export function apiRoute<Environment extends ApiEnvironment>(
 /** Rejects all methods that a path does not have. */
 export function methodNotAllowed(allow: string): (context: Context) => Response {
   return ({ req }) => {
-    throw new ApiError(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
+    throw new ApiError("METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
       headers: { allow },
     });
   };
@@ -108,14 +110,13 @@ export function methodNotAllowed(allow: string): (context: Context) => Response 
 /** Rejects all paths of an API that it does not have. */
 export function noResource(api: string): (context: Context) => Response {
   return ({ req }) => {
-    throw new ApiError(404, "NOT_FOUND", `the ${api} API has no resource at ${req.path}`);
+    throw new ApiError("NOT_FOUND", `the ${api} API has no resource at ${req.path}`);
   };
 }
 
 /** Rejects a request for a desired state on a host that serves none. */
 export function controlNotServed(): never {
   throw new ApiError(
-    501,
     "CONTROL_NOT_SERVED",
     "this host serves no desired states: let the worker ask the gateway that takes the pushes, on Node.js, Deno or Bun",
   );
@@ -130,18 +131,6 @@ export function jsonResponse(
   return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
 }
 
-/** The statuses of wrong lines. */
-export const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
-  INVALID_UTF8: 400,
-  INVALID_JSON: 400,
-  INVALID_LINE: 400,
-  JSON_TOO_DEEP: 400,
-  LINE_TOO_LONG: 413,
-  END_MISSING: 400,
-  END_MISMATCH: 400,
-  UNSUPPORTED_FORMAT: 422,
-};
-
 const WITHOUT_TOKEN: ReadonlySet<AccessRejection> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
 /** The error that a client gets; undefined for an unexpected one. */
@@ -149,29 +138,29 @@ export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof AccessRejected) return accessError(error);
   if (error instanceof GenerationMismatch)
-    return new ApiError(409, error.code, error.message, {
+    return new ApiError(error.code, error.message, {
       details: { currentGeneration: error.current ?? null },
     });
-  if (error instanceof OtherInstance) return new ApiError(409, error.code, error.message);
+  if (error instanceof OtherInstance) return new ApiError(error.code, error.message);
   // For the audit log: nobody gets it.
-  if (error instanceof SenderGone) return new ApiError(400, error.code, error.message);
+  if (error instanceof SenderGone) return new ApiError(error.code, error.message);
   if (error instanceof SnapshotError) {
     const { code, message, issues, total } = error;
-    return new ApiError(422, code, message, { details: { issues, total } });
+    return new ApiError(code, message, { details: { issues, total } });
   }
   if (error instanceof LinesError) {
     const { code, message, line, column } = error;
-    return new ApiError(LINES_STATUS[code], code, message, {
+    return new ApiError(code, message, {
       details: { line, ...(column !== undefined && { column }) },
       limit: code === "JSON_TOO_DEEP" ? "limits.pushLevels" : undefined,
     });
   }
   if (error instanceof PushRefused) {
-    const { status, limit } = PUSH_REFUSALS[error.code];
-    return new ApiError(status, error.code, error.message, { limit: limit && `limits.${limit}` });
+    const { limit } = PUSH_REFUSALS[error.code];
+    return new ApiError(error.code, error.message, { limit: limit && `limits.${limit}` });
   }
   if (isDiskFailure(error))
-    return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
+    return new ApiError(error.code, error.message, { headers: { "retry-after": "10" } });
   return undefined;
 }
 
@@ -182,17 +171,17 @@ function accessError({ code, message }: AccessRejected): ApiError {
     headers["www-authenticate"] =
       `Bearer realm="clusterset-doh"${WITHOUT_TOKEN.has(code) ? "" : ', error="invalid_token"'}`;
   if (status === 503) headers["retry-after"] = "30";
-  return new ApiError(status, code, message, { headers });
+  return new ApiError(code, message, { status, headers });
 }
 
 /** Makes the responses to rejected requests. */
 export type Reject = (
   request: HttpRequest,
-  status: number,
-  /** Stable (docs/how-to/troubleshoot.md). */
-  code: string,
+  code: Code,
   explanation: string,
   headers?: Readonly<Record<string, string>>,
+  /** Default: that of the code. */
+  status?: number,
 ) => HttpResponse;
 
 /** The text of a 404. */
@@ -204,7 +193,7 @@ export const NOTHING_HERE =
  * read it; no cache may store it.
  */
 export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
-  return (request, status, code, explanation, headers) => {
+  return (request, code, explanation, headers, status = STATUS[code]) => {
     counters.rejected.hit(status);
     const json = wantsJson(request);
     const text = json ? JSON.stringify({ code, message: explanation }) : explanation;

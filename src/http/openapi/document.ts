@@ -1,8 +1,7 @@
 import * as z from "zod";
+import { OTHER_STATUS, STATUS } from "../messages/codes.ts";
 import { JSON_TYPE } from "../messages/fields.ts";
-import { SCHEMAS, type SchemaName } from "./components.ts";
-import { type ErrorCodes, joinCodes } from "./error-codes.ts";
-import { APIS, type Api, type Content, type Operation, PATH_PARAMETERS } from "./operations.ts";
+import { APIS, type Api, type Content, type Operation, PATH_PARAMETERS, SCHEMAS } from "./operations.ts";
 
 /** A part of a document. */
 type Part = Readonly<Record<string, unknown>>;
@@ -30,7 +29,7 @@ export function openApiDocument(version: string): Part {
       version,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
-        "A DNS over HTTPS gateway for Kubernetes clustersets. A token in the path, /tokens/{token}, may stand before paths of queries and pages. Pages for people, and the paths of the setting `paths`, which are further DNS resources, are not described here.",
+        "A DNS over HTTPS gateway for Kubernetes clustersets. A token in the path, /tokens/{token}, may stand before paths of queries and pages. Pages for people, and the paths of the setting `paths`, which are further DNS resources, are not described here. Errors are those of all operations together: the pages of each API say which it has.",
     },
     servers: [{ url: "/" }],
     tags: Object.entries(APIS).map(([name, { description }]) => ({ name, description })),
@@ -40,14 +39,14 @@ export function openApiDocument(version: string): Part {
         Object.fromEntries(methods.map(({ method, described }) => [method, described])),
       ]),
     ),
-    components: { schemas: jsonSchemas(), securitySchemes: SECURITY_SCHEMES },
+    components: { schemas: jsonSchemas(), responses: errorResponses(), securitySchemes: SECURITY_SCHEMES },
   };
 }
 
 function describeOperation(
   tag: string,
-  { security, errors, isTextToo }: Api,
-  { method, path, summary, parameters = [], body, success, errors: own = {} }: Operation,
+  { security }: Api,
+  { method, path, summary, parameters = [], body, success }: Operation,
 ): Part {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
@@ -63,7 +62,9 @@ function describeOperation(
     ...(all.length > 0 && { parameters: all }),
     ...(body && { requestBody: { required: true, content: describeContent(body) } }),
     responses: {
-      ...describeErrors(joinCodes(errors, own), isTextToo),
+      ...Object.fromEntries(
+        Object.keys(CODES).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+      ),
       ...Object.fromEntries(
         Object.entries(success).map(([status, { description, content }]) => [
           status,
@@ -88,21 +89,29 @@ function describeBody(contentMediaType: string, kind: Content[string]): Part {
   return { schema: { type: "string", contentMediaType, description } };
 }
 
-/** @param isTextToo whether clients that do not accept JSON get a line of text */
-function describeErrors(errors: ErrorCodes, isTextToo: boolean): Part {
+/** The codes of errors by status. */
+const CODES = Object.groupBy(
+  [STATUS, OTHER_STATUS].flatMap((table) => Object.entries(table)),
+  ([, status]) => status,
+);
+
+/** Errors by status, for every operation. */
+function errorResponses(): Part {
   return Object.fromEntries(
-    Object.entries(errors).map(([status, codes]) => {
+    Object.entries(CODES).map(([status, rows = []]) => {
+      const codes = rows.map(([code]) => code).sort();
       const schema = { allOf: [reference("Error")], properties: { code: { enum: codes } } };
-      const content = {
-        [JSON_TYPE]: { schema },
-        ...(isTextToo && { "text/plain": { schema: { type: "string" } } }),
+      const inText = {
+        type: "string",
+        description: "Of queries, status and health, for clients that accept no JSON: the message.",
       };
+      const content = { [JSON_TYPE]: { schema }, "text/plain": { schema: inText } };
       return [status, { description: codes.join(", "), content }];
     }),
   );
 }
 
-function reference(name: SchemaName): Part {
+function reference(name: keyof typeof SCHEMAS): Part {
   return { $ref: `#/components/schemas/${name}` };
 }
 

@@ -1,30 +1,42 @@
+import type * as z from "zod";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
+import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
 import { FEDERATION_NAME, MOUNTS } from "../path-table.ts";
-import type { SchemaName } from "./components.ts";
+import { LeaseRequest } from "../push/push-messages.ts";
+import { StubRequest } from "../stubs.ts";
 import {
-  type ErrorCodes,
-  joinCodes,
-  OF_BODIES,
-  OF_EVERY_PATH,
-  OF_FEDERATIONS,
-  OF_GENERATIONS,
-  OF_INSTANCES,
-  OF_JSON,
-  OF_LEASES,
-  OF_LINES,
-  OF_MESSAGES,
-  OF_PARTS,
-  OF_QUERIES,
-  OF_RULES,
-  OF_SECONDARIES,
-  OF_STORES,
-  OF_TOKENS,
-  OF_TRANSFERS,
-} from "./error-codes.ts";
+  AcknowledgementResponse,
+  ClusterResponse,
+  ErrorResponse,
+  Explanation,
+  Federation,
+  Federations,
+  JsonAnswer,
+  SnapshotLine,
+  StatusReport,
+} from "./schemas.ts";
+
+/** The schemas of the document, by their names there. */
+export const SCHEMAS = {
+  SnapshotLine,
+  LeaseRequest,
+  Acknowledgement: AcknowledgementResponse,
+  ClusterStatus: ClusterResponse,
+  TransferState: TransferStateResponse,
+  StubRequest,
+  Federation,
+  Federations,
+  JsonAnswer,
+  Explanation,
+  StatusReport,
+  Error: ErrorResponse,
+} satisfies Readonly<Record<string, z.ZodType>>;
+
+type SchemaName = keyof typeof SCHEMAS;
 
 /** The bodies of a media type: JSON of a schema, bytes, or text. */
 export type Content = Readonly<Record<string, SchemaName | "bytes" | "text" | "lines">>;
@@ -54,8 +66,6 @@ export interface Operation {
   /** Beside those in the path. */
   readonly parameters?: readonly Field[];
   readonly body?: Content;
-  /** Beside those of its API. */
-  readonly errors?: ErrorCodes;
 }
 
 /** What operations have in common. */
@@ -63,10 +73,6 @@ export interface Api {
   readonly description: string;
   /** Which of `securitySchemes` help; none for everybody. `optional` where the gateway's access rules decide. */
   readonly security: readonly ("bearer" | "basic" | "certificate" | "optional")[];
-  /** The errors of all its operations. */
-  readonly errors: ErrorCodes;
-  /** Whether clients that do not accept JSON get errors as a line of text. */
-  readonly isTextToo: boolean;
   readonly operations: readonly Operation[];
 }
 
@@ -77,7 +83,7 @@ const inQuery = (name: string, description: string, schema: object = text): Fiel
   description,
   schema,
 });
-type Rest = Pick<Operation, "parameters" | "body" | "errors">;
+type Rest = Pick<Operation, "parameters" | "body">;
 const by =
   (method: Operation["method"]) =>
   (path: string, summary: string, success: Operation["success"], rest?: Rest): Operation => ({
@@ -112,11 +118,9 @@ const ANSWER = answer({ [JSON_TYPE]: "JsonAnswer", [DNS_JSON]: "JsonAnswer", [DN
 const queries = (prefix: string, where: string) => [
   get(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484), or a question in JSON.`, ANSWER, {
     parameters: [dns, name, ...question, contentType],
-    errors: OF_MESSAGES,
   }),
   post(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484).`, answer({ [DNS_MESSAGE]: "bytes" }), {
     body: { [DNS_MESSAGE]: "bytes" },
-    errors: OF_MESSAGES,
   }),
   get(`${prefix}/resolve`, `Answers a question${where} in JSON.`, ANSWER, {
     parameters: [required, ...question, contentType],
@@ -149,9 +153,12 @@ const health = [
     200: line("They are."),
     503: line("They are not; clients that see everything get the reason."),
   }),
-  get(MOUNTS.description, "Returns this document.", ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }), {
-    errors: OF_EVERY_PATH,
-  }),
+  get(
+    MOUNTS.description,
+    "Returns this document.",
+    ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }),
+    {},
+  ),
 ];
 
 const CLUSTER = `${MOUNTS.push}/{clusterId}`;
@@ -171,8 +178,6 @@ const instance = inQuery(
   "What the worker reads, by a name of its own choice: while the lease of the cluster is held by another one, the request is rejected.",
   { type: "string", pattern: INSTANCE_NAME.source },
 );
-const ofGenerations = joinCodes(OF_GENERATIONS, OF_INSTANCES, { 422: ["INVALID_BASE_GENERATION"] });
-const ofLines = joinCodes(OF_BODIES, OF_LINES, OF_LEASES, OF_STORES, ofGenerations);
 const acknowledged = json("On disk, and in the answers.", "Acknowledgement");
 
 /** docs/reference/push-api.md */
@@ -180,25 +185,19 @@ const push = [
   put(`${CLUSTER}/snapshot`, "Replaces everything that is known of the cluster.", acknowledged, {
     parameters: [leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
-    errors: ofLines,
   }),
   patch(`${CLUSTER}/snapshot`, "Changes entries of the snapshot.", acknowledged, {
     parameters: [{ ...base, required: true }, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
-    errors: ofLines,
   }),
   post(`${CLUSTER}/lease`, "Renews the lease: the cluster is alive and unchanged.", acknowledged, {
     parameters: [leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
-    errors: joinCodes(OF_BODIES, OF_JSON, OF_LEASES, OF_GENERATIONS, OF_INSTANCES, OF_STORES, {
-      422: ["INVALID_SNAPSHOT"],
-    }),
   }),
   get(
     CLUSTER,
     "Returns the generation, the lease, conflicts and findings of the cluster.",
     json("The cluster.", "ClusterStatus"),
-    { errors: { 404: ["UNKNOWN_CLUSTER"] } },
   ),
   get(
     `${CLUSTER}/desired`,
@@ -206,19 +205,13 @@ const push = [
     ok("Lines until the stream ends.", { [NDJSON_TYPE]: "text" }),
     {
       parameters: [inQuery("after", "The position from which to resume."), instance],
-      errors: joinCodes(OF_INSTANCES, {
-        403: ["CONTROL_NOT_ALLOWED"],
-        409: ["CLUSTER_NOT_LIVE"],
-        429: ["TOO_MANY_STREAMS"],
-        501: ["CONTROL_NOT_SERVED"],
-      }),
     },
   ),
   remove(
     CLUSTER,
     "Removes the cluster from the answers: it leaves on purpose.",
     { 204: { description: "The cluster is unknown, also if it was before." } },
-    { parameters: [after, instance], errors: joinCodes(OF_STORES, ofGenerations) },
+    { parameters: [after, instance] },
   ),
 ];
 
@@ -289,13 +282,11 @@ const transfer = [
     const part = ok("The part.", { "application/octet-stream": "bytes" });
     return get(`${MOUNTS.transfer}/${kind}`, `${summary} It never changes.`, part, {
       parameters: [...parameters, version, epoch, scope],
-      errors: OF_PARTS,
     });
   }),
 ];
 
 const FEDERATION = `${MOUNTS.federations}/{name}`;
-const wrongName = { 422: ["INVALID_FEDERATION"] };
 const federation = (description: string) => ({
   description,
   content: { [JSON_TYPE]: "Federation" as const },
@@ -308,20 +299,12 @@ const federations = [
     FEDERATION,
     "Registers a federation, or changes its name servers.",
     { 200: federation("It was registered before."), 201: federation("It is new.") },
-    {
-      body: { [JSON_TYPE]: "StubRequest" },
-      errors: joinCodes(OF_BODIES, OF_JSON, wrongName, { 503: ["TOO_MANY_FEDERATIONS"] }),
-    },
+    { body: { [JSON_TYPE]: "StubRequest" } },
   ),
-  get(FEDERATION, "Returns a federation.", json("The federation.", "Federation"), {
-    errors: joinCodes(wrongName, { 404: ["UNKNOWN_FEDERATION"] }),
+  get(FEDERATION, "Returns a federation.", json("The federation.", "Federation")),
+  remove(FEDERATION, "Removes a federation.", {
+    204: { description: "It is not registered, also if it was not before." },
   }),
-  remove(
-    FEDERATION,
-    "Removes a federation.",
-    { 204: { description: "It is not registered, also if it was not before." } },
-    { errors: wrongName },
-  ),
 ];
 
 /** The parameters in paths. */
@@ -344,43 +327,31 @@ export const APIS: Readonly<Record<string, Api>> = {
   queries: {
     description: "DNS over HTTPS, JSON and explanations.",
     security: RULES,
-    errors: joinCodes(OF_EVERY_PATH, OF_RULES, OF_QUERIES),
-    isTextToo: true,
     operations: [...queries("", ""), ...queries("/clusters/{clusterId}", " in the view of a cluster")],
   },
   status: {
     description: "Status and metrics.",
     security: RULES,
-    errors: joinCodes(OF_EVERY_PATH, OF_RULES),
-    isTextToo: true,
     operations: status,
   },
   health: {
     description: "Health, and this document.",
     security: [],
-    errors: {},
-    isTextToo: true,
     operations: health,
   },
   push: {
     description: "How a sync worker reports its cluster.",
     security: TOKENS,
-    errors: joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_SECONDARIES),
-    isTextToo: false,
     operations: push,
   },
   transfer: {
     description: "How secondaries follow a primary. Only where transfer.credentials are set.",
     security: TOKENS,
-    errors: joinCodes(OF_EVERY_PATH, OF_TOKENS, OF_TRANSFERS),
-    isTextToo: false,
     operations: transfer,
   },
   federations: {
     description: "Stub zones. Only where tls.clientCaFile is set.",
     security: ["certificate"],
-    errors: joinCodes(OF_EVERY_PATH, OF_FEDERATIONS),
-    isTextToo: false,
     operations: federations,
   },
 };

@@ -53,7 +53,6 @@ export async function stageLines(
       values += line.values;
       if (values > limits.pushValues)
         throw new ApiError(
-          413,
           "TOO_MANY_VALUES",
           `the body has more than ${limits.pushValues} members and elements`,
           { limit: "limits.pushValues" },
@@ -84,7 +83,7 @@ function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint 
   const contentType = headers.get("content-type");
   const charset = CHARSET.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   if (contentType === null || essence(contentType) !== type || charset !== "utf-8")
-    throw new ApiError(415, "UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${type} (UTF-8)${hint}`, {
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${type} (UTF-8)${hint}`, {
       headers: { accept: type },
     });
   const declared = Number(headers.get("content-length") ?? 0);
@@ -101,7 +100,7 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
-    throw new ApiError(415, "UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
+    throw new ApiError("UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
       headers: { "accept-encoding": "gzip" },
     });
   if (request.body === null) return;
@@ -158,7 +157,6 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
       charge(bytes);
       if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.pushRatio)
         throw new ApiError(
-          413,
           "COMPRESSION_RATIO",
           `the body decompresses to more than ${limits.pushRatio} times its size`,
           { limit: "limits.pushRatio" },
@@ -179,15 +177,15 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
 type GzipStream = ReadableWritablePair<Uint8Array, Uint8Array>;
 
 function tooLarge(most: number, how: "sent" | "decompressed"): ApiError {
-  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
+  return new ApiError("BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
     limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
   });
 }
 
 function unreadable(isCompressed: boolean): ApiError {
   return isCompressed
-    ? new ApiError(400, "INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
-    : new ApiError(400, "UNREADABLE_BODY", "the body ended before it was complete");
+    ? new ApiError("INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
+    : new ApiError("UNREADABLE_BODY", "the body ended before it was complete");
 }
 
 /** Counts the bytes of one body while the gateway holds them. A body that is rejected gives its room back before it is let go. */
@@ -269,12 +267,11 @@ export class BodyBudget {
 function noRoom(limit: "limits.pushBytesInFlight" | "limits.pushBytes"): ApiError {
   if (limit === "limits.pushBytes")
     return new ApiError(
-      429,
       "TOO_MANY_PUSHES",
       "the pushes of this cluster that are in progress are too large together",
       { headers: { "retry-after": "1" }, limit },
     );
-  return new ApiError(503, "BUSY", "too many pushes are being read: try again later", {
+  return new ApiError("BUSY", "too many pushes are being read: try again later", {
     headers: { "retry-after": "5" },
     limit,
   });
@@ -312,7 +309,7 @@ function watch({ limits, setTimer }: BytesReading, giveUp: (error: ApiError) => 
 
 /** RFC 9110 section 15.5.9. */
 function tooSlow(message: string, limit: "limits.pushIdleSeconds" | "limits.pushSeconds"): ApiError {
-  return new ApiError(408, "BODY_TOO_SLOW", message, { limit });
+  return new ApiError("BODY_TOO_SLOW", message, { limit });
 }
 
 /**

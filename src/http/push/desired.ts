@@ -46,13 +46,11 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
     const feed = control === undefined ? undefined : gateway.desiredWithin(control);
     if (feed === undefined)
       throw new ApiError(
-        403,
         "CONTROL_NOT_ALLOWED",
         `the operator does not let "${clusterId}" read its desired state: set control: true at its entry of push.credentials`,
       );
     if (!feed.has(clusterId))
       throw new ApiError(
-        409,
         "CLUSTER_NOT_LIVE",
         `nothing is desired in "${clusterId}" before it has pushed a snapshot, or while its lease has expired: push first`,
         { headers: { "retry-after": "2" } },
@@ -83,7 +81,7 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
 
 function tooMany(open: number, limit: "limits.controlStreams" | "limits.controlStreamsPerCluster"): ApiError {
   const whose = limit === "limits.controlStreams" ? "all clusters" : "this cluster";
-  return new ApiError(429, "TOO_MANY_STREAMS", `${open} streams of ${whose} are open already`, {
+  return new ApiError("TOO_MANY_STREAMS", `${open} streams of ${whose} are open already`, {
     headers: { "retry-after": "5" },
     limit,
   });

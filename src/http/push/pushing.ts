@@ -196,7 +196,7 @@ function acknowledge(context: PushContext, { acknowledgement, change }: TakenPus
 
 function otherCluster(clusterId: string, expected: string): ApiError {
   const message = `the lines are of cluster "${clusterId}", not of "${expected}"`;
-  return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
+  return new ApiError("CLUSTER_ID_MISMATCH", message);
 }
 
 /** A query parameter that is a generation: the one on which lines build, or the newest one that the sender of others knows. Undefined if it is not there. */
@@ -208,7 +208,7 @@ function generationIn(context: PushContext, name: "baseGeneration" | "after"): n
 
 function invalidGeneration(name: string): never {
   const message = `the query parameter ${name} must be the generation that was last acknowledged`;
-  throw new ApiError(422, "INVALID_BASE_GENERATION", message);
+  throw new ApiError("INVALID_BASE_GENERATION", message);
 }
 
 function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSeconds" | "instance"> {
@@ -219,7 +219,7 @@ function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSecond
 function instanceIn(context: PushContext): string | undefined {
   const text = context.req.query("instance");
   if (text === undefined || INSTANCE_NAME.test(text)) return text;
-  throw new ApiError(422, "INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
+  throw new ApiError("INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
 }
 
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */
@@ -227,7 +227,7 @@ function requestedLease(context: PushContext): number | undefined {
   const text = context.req.query("leaseSeconds");
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ApiError(422, "INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
+  throw new ApiError("INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
 }
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
@@ -236,7 +236,7 @@ async function describeCluster(gateway: PushGateway, clusterId: string): Promise
   const status = gateway.everything.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
-    throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
+    throw new ApiError("UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
   return {
     ...withTimesAhead(cluster, gateway.unixTime(0)),
     conflicts: conflicts.filter(
@@ -277,7 +277,7 @@ class PushAdmission {
   admit(clusterId: string): void {
     const seconds = this.#requests.take(this.#requests.of(clusterId));
     if (seconds > 0)
-      throw new ApiError(429, "TOO_MANY_REQUESTS", "this cluster sends too many requests", {
+      throw new ApiError("TOO_MANY_REQUESTS", "this cluster sends too many requests", {
         headers: { "retry-after": String(seconds) },
         limit: "limits.pushesPerSecond",
       });
@@ -291,7 +291,6 @@ class PushAdmission {
     const seconds = this.#values.take(this.#values.of(clusterId));
     if (seconds > 0)
       throw new ApiError(
-        429,
         "TOO_MUCH_WORK",
         `this cluster sends more than ${this.#limits.pushValuesPerSecond} members and elements a second: send deltas`,
         { headers: { "retry-after": String(seconds) }, limit: "limits.pushValuesPerSecond" },
@@ -310,12 +309,10 @@ class PushAdmission {
   async run<Result>(clusterId: string, push: () => Promise<Result>): Promise<Result> {
     const running = this.#pushes.get(clusterId) ?? 0;
     if (running >= this.#limits.pushesInFlight)
-      throw new ApiError(
-        429,
-        "TOO_MANY_PUSHES",
-        `${running} pushes of this cluster are in progress already`,
-        { headers: { "retry-after": "1" }, limit: "limits.pushesInFlight" },
-      );
+      throw new ApiError("TOO_MANY_PUSHES", `${running} pushes of this cluster are in progress already`, {
+        headers: { "retry-after": "1" },
+        limit: "limits.pushesInFlight",
+      });
     this.#pushes.set(clusterId, running + 1);
     try {
       return await push();

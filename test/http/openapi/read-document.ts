@@ -17,7 +17,10 @@ export interface DocumentedOperation {
 export const document = JSON.parse(JSON.stringify(openApiDocument("1.2.3"))) as {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, DocumentedResponse>>;
+  };
 };
 
 /** All operations as `GET /path/{parameter}`. */
@@ -27,17 +30,11 @@ export const operations: ReadonlyMap<string, DocumentedOperation> = new Map(
   ),
 );
 
-/** All codes of errors with their statuses, as `404 NOT_FOUND`. */
-export const codes: ReadonlySet<string> = new Set(
-  [...operations.values()].flatMap(({ responses }) =>
-    Object.entries(responses).flatMap(([status, { content }]) => {
-      const schema = content?.["application/json"]?.schema as
-        | { readonly properties?: { readonly code?: { readonly enum: readonly string[] } } }
-        | undefined;
-      return schema?.properties?.code?.enum?.map((code) => `${status} ${code}`) ?? [];
-    }),
-  ),
-);
+/** What an operation responds with a status; undefined if the document does not say. */
+export function responseOf(operation: string, status: number): DocumentedResponse | undefined {
+  const response = operations.get(operation)?.responses[status];
+  return response !== undefined && "$ref" in response ? document.components.responses[status] : response;
+}
 
 const SCHEMAS = "https://document.example/";
 const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });

@@ -11,7 +11,7 @@ import { makeAuthority, makeClient, type PemPair } from "../../hosts/client-cert
 import { Gateways, type Sent, send } from "../../hosts/gateways.ts";
 import { day, exporting, port } from "../../merge/fixtures.ts";
 import { patchBody, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { document, operations, validatorOf } from "./read-document.ts";
+import { document, operations, responseOf, validatorOf } from "./read-document.ts";
 
 const gateways = new Gateways();
 let gateway: RunningGateway;
@@ -148,7 +148,7 @@ it.each(CASES.map((one, index) => [index + 1, one[0], one[1], one] as const))(
     const [method] = operation.split(" ") as [NonNullable<Sent["method"]>];
     const response = await send(gateway, path, { method, ...sent });
     expect([response.status, response.bytes.toString()]).toEqual([status, expect.anything()]);
-    const documented = operations.get(operation)!.responses[status];
+    const documented = responseOf(operation, status);
     expect(documented, "the status is documented").toBeDefined();
     const type = String(response.headers["content-type"] ?? "").split(";")[0]!;
     if (response.bytes.length === 0) return;
